@@ -1,0 +1,33 @@
+# Every target makes its own .venv; a fresh machine needs only Python 3.11+ and make.
+PYTHON ?= python3
+BIN = .venv/bin
+
+.PHONY: demo test check bench clean
+
+.venv/ready: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "akkm needs Python 3.11 or newer, this is " + sys.version)'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable ".[numba,plot,progress]" --group dev
+	touch $@
+
+.venv/bench: .venv/ready
+	$(BIN)/python -m pip install --quiet --group bench
+	touch $@
+
+demo: .venv/ready  ## cluster something k-means can't, and draw it
+	$(BIN)/python -m akkm.demo
+
+test: .venv/ready  ## the whole test suite
+	$(BIN)/python -m pytest --numprocesses auto
+
+check: .venv/ready  ## lint, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/bench  ## the figures that the README quotes; needs AKKM_DATA for real data
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache

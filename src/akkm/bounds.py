@@ -1,0 +1,127 @@
+"""What is remembered of each row, and what that proves about its label.
+
+A row was last looked at when the centers were at `past[stamp]`. With its image at
+β_a + e, a being its cluster then and |e| ≤ upper, the moves of the centers since change
+its squared distance to center k, less that to its own, by
+
+    -2 β_a·(Δ_k - Δ_a) + (|β_k'|² - |β_k|²) - (|β_a'|² - |β_a|²)  -  2 e·(Δ_k - Δ_a).
+
+The first part is known exactly for the pair (a, k), and the second is at most
+2 upper |Δ_k - Δ_a|. While the gap to the next center is wider than what this can take
+away, the label stands and the row is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+# Past centers remembered: at most so many, and so many numbers in all.
+_MOST_PAST, _PAST_ENTRIES = 32, 2**23
+
+
+class Located(Protocol):
+    """Centers, as far as bounds are concerned."""
+
+    @property
+    def beta(self) -> Array:
+        """(C, r) whitened coordinates"""
+
+    @property
+    def norms(self) -> Array:
+        """(C,) squared lengths"""
+
+
+@dataclass
+class State:
+    """One entry per row: the only thing of that size."""
+
+    labels: Array  # (n,) int32, -1 before the first sweep
+    upper: Array  # (n,) float64, at least the distance to its own center, back then
+    gap: Array  # (n,) float64, d²(next center) - d²(own center), back then
+    reach: Array  # (n,) float32, length of the row's image; NaN until computed
+    stamp: Array  # (n,) int8, when "then" was
+
+    @staticmethod
+    def start(labels: Array) -> State:
+        """Nothing is known but labels (n,)."""
+        n = len(labels)
+        return State(
+            labels.astype(np.int32),
+            np.full(n, np.inf),
+            np.full(n, -np.inf),
+            np.full(n, np.nan, dtype=np.float32),
+            np.zeros(n, dtype=np.int8),
+        )
+
+
+class Moves:
+    """From each of the past centers to the present ones, as the bounds need it."""
+
+    def __init__(self, past: Sequence[Located], now: Located) -> None:
+        pairs = [_move(then, now) for then in past]
+        n_clusters = len(now.norms)
+        # (S C, C): for a row of stamp s and label a, at s C + a.
+        self.known = np.concatenate([known for known, _, _ in pairs])
+        self.apart = np.concatenate([apart for _, apart, _ in pairs])
+        self.shift = np.concatenate([shift for _, _, shift in pairs])  # (S C,)
+        # One line below all of them, which settles most rows.
+        self.least = self.known.min(axis=1)
+        self.most = 2 * self.apart.max(axis=1)
+        self.n_clusters = n_clusters
+
+    def doubtful(self, state: State, chunk: slice, slack: float) -> Array:
+        """Rows of the chunk, counted from its start, whose label is not proved."""
+        upper, gap = state.upper[chunk], state.gap[chunk]
+        own = self._own(state, chunk)
+        need = slack * state.reach[chunk]
+        # Written so that a row without bounds (NaN) is in doubt.
+        quick = gap + self.least[own] - upper * self.most[own] > need
+        open_ = np.flatnonzero(~quick)
+        own = own[open_]
+        loss = self._loss(own, upper[open_])
+        return open_[~(gap[open_] + loss > need[open_])]
+
+    def rebase(self, state: State, chunk: slice) -> None:
+        """Make the bounds of a chunk speak of the present centers, as stamp 0."""
+        own = self._own(state, chunk)
+        state.gap[chunk] += self._loss(own, state.upper[chunk])
+        state.upper[chunk] += self.shift[own]
+        state.stamp[chunk] = 0
+
+    def _own(self, state: State, chunk: slice) -> Array:
+        return state.stamp[chunk].astype(np.intp) * self.n_clusters + state.labels[chunk]
+
+    def _loss(self, own: Array, upper: Array) -> Array:
+        """At least the change of the gap: (b,)."""
+        loss = np.full(len(own), np.inf)
+        for k in range(self.n_clusters):
+            change = self.known[own, k] - 2 * upper * self.apart[own, k]
+            np.minimum(loss, change, out=loss)
+        return loss
+
+
+def most_past(n_clusters: int, rank: int) -> int:
+    """How many past centers to remember before the bounds are rebased."""
+    entries = n_clusters * (rank + 2 * n_clusters)
+    return int(np.clip(_PAST_ENTRIES // max(entries, 1), 1, _MOST_PAST))
+
+
+def _move(then: Located, now: Located) -> tuple[Array, Array, Array]:
+    """known (C, C), apart (C, C) and shift (C,)."""
+    step = now.beta - then.beta
+    dots = step @ step.T
+    squared = dots.diagonal()
+    apart = np.sqrt((squared[:, None] + squared - 2 * dots).clip(0))
+    known = now.norms - then.norms - 2 * (then.beta @ step.T)
+    known -= known.diagonal()[:, None].copy()
+    # Not a rival of itself.
+    np.fill_diagonal(known, np.inf)
+    np.fill_diagonal(apart, 0)
+    return known, apart, np.sqrt(squared)

@@ -1,0 +1,5 @@
+"""Engines move blocks and add what comes back; there is no formula in here."""
+
+from akkm.engines._threads import Threads
+
+__all__ = ["Threads"]

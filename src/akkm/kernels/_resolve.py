@@ -1,0 +1,167 @@
+"""From the words users write (`kernel="rbf", gamma="scale"`) to a kernel object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics import pairwise
+
+from akkm.kernels._additive import AdditiveChi2, Chi2, Intersection, Laplacian
+from akkm.kernels._base import Array, Kernel, Rows, squared_norms
+from akkm.kernels._dot import Cosine, Linear, Polynomial, Sigmoid
+from akkm.kernels._given import Function, Precomputed
+from akkm.kernels._rbf import RBF
+
+# Rows looked at by gamma="median", and rows at a time when moments are summed.
+_MEDIAN_SAMPLE = 1000
+_MOMENT_ROWS = 8192
+
+_CLASSES: dict[str, Callable[..., Kernel]] = {
+    "rbf": RBF,
+    "poly": Polynomial,
+    "polynomial": Polynomial,
+    "sigmoid": Sigmoid,
+    "linear": Linear,
+    "cosine": Cosine,
+    "laplacian": Laplacian,
+    "chi2": Chi2,
+    "additive_chi2": AdditiveChi2,
+    "intersection": Intersection,
+    "precomputed": Precomputed,
+}
+_TAKES = {
+    "rbf": ("gamma",),
+    "poly": ("gamma", "degree", "coef0"),
+    "polynomial": ("gamma", "degree", "coef0"),
+    "sigmoid": ("gamma", "coef0"),
+    "laplacian": ("gamma",),
+    "chi2": ("gamma",),
+}
+
+KERNEL_NAMES = tuple(_CLASSES)
+
+
+def resolve(
+    kernel: str | Kernel | Callable[..., Any],
+    X: Rows,
+    *,
+    gamma: float | str | None = "scale",
+    degree: float = 3,
+    coef0: float = 1.0,
+    params: Mapping[str, Any] | None = None,
+    sample_weight: Array | None = None,
+    rng: np.random.Generator | None = None,
+) -> Kernel:
+    """The kernel object for a name, a function or a kernel, its width chosen from X.
+
+    `gamma` may be a number or one of
+
+    * `"scale"`: 1 / (d Var X), as in `sklearn.svm.SVC` (laplacian: 1 / (d Std X);
+      chi2: Mean X / (d Var X), the same idea in the units of their distances);
+    * `None`: 1 / d (chi2: 1), as in `sklearn.metrics.pairwise`;
+    * `"median"`: from the median over pairs of 1,000 sampled rows: 1 / (2 median |x-y|²)
+      for rbf, 1 / median distance for laplacian and chi2, 1 / median |x|² for
+      polynomial and sigmoid.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.kernels import resolve
+    >>> resolve("rbf", np.array([[0.0], [2.0]]), gamma="scale")
+    RBF(gamma=1.0, sigma=None)
+    >>> resolve("rbf", np.zeros((1, 1)), params={"sigma": 0.35})
+    RBF(gamma=None, sigma=0.35)
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if callable(kernel):
+        return Function(kernel, dict(params or {}))
+    if kernel not in _CLASSES:
+        raise ValueError(
+            f"Unknown kernel {kernel!r}; expected one of {', '.join(KERNEL_NAMES)}, "
+            "a function of two blocks of rows, or an object from akkm.kernels."
+        )
+    settings: dict[str, Any] = {"gamma": gamma, "degree": degree, "coef0": coef0}
+    settings = {name: settings[name] for name in _TAKES.get(kernel, ())}
+    settings.update(params or {})
+    if settings.get("sigma") is not None:
+        settings.pop("gamma", None)
+    if "gamma" in settings and not _is_number(settings["gamma"]):
+        settings["gamma"] = _choose_gamma(
+            kernel, settings["gamma"], X, sample_weight, rng or np.random.default_rng(0)
+        )
+    try:
+        return _CLASSES[kernel](**settings)
+    except TypeError as error:
+        raise ValueError(
+            f"The {kernel} kernel does not take these kernel_params: "
+            f"{sorted(params or {})}."
+        ) from error
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number)
+
+
+def _choose_gamma(
+    name: str,
+    rule: str | None,
+    X: Rows,
+    weights: Array | None,
+    rng: np.random.Generator,
+) -> float:
+    d = X.shape[1]
+    if rule is None:
+        return 1.0 if name == "chi2" else 1.0 / d
+    if rule == "scale":
+        mean, variance = _moments(X, weights)
+        if variance <= 0:
+            return 1.0
+        if name == "laplacian":
+            return float(1.0 / (d * np.sqrt(variance)))
+        return float((mean if name == "chi2" else 1.0) / (d * variance))
+    if rule == "median":
+        chance = None if weights is None else weights / weights.sum()
+        size = min(_MEDIAN_SAMPLE, X.shape[0])
+        sample = X[np.sort(rng.choice(X.shape[0], size, p=chance))]
+        typical = _typical(name, sample)
+        return 1.0 / typical if typical > 0 else 1.0
+    raise ValueError(
+        f"gamma={rule!r} is not known; expected a positive number, 'scale', 'median' "
+        "or None."
+    )
+
+
+def _typical(name: str, sample: Rows) -> float:
+    """The median over pairs of rows of what gamma multiplies."""
+    if name in ("poly", "polynomial", "sigmoid"):
+        return float(np.median(squared_norms(sample)))
+    if name == "rbf":
+        distances = 2.0 * pairwise.euclidean_distances(sample, squared=True)
+    elif name == "laplacian":
+        distances = pairwise.manhattan_distances(sample)
+    else:
+        rows = sample.toarray() if sparse.issparse(sample) else sample
+        distances = -pairwise.additive_chi2_kernel(rows)
+    pairs = distances[np.triu_indices_from(distances, k=1)]
+    return float(np.median(pairs)) if pairs.size else 0.0
+
+
+def _moments(X: Rows, weights: Array | None) -> tuple[float, float]:
+    """Weighted mean and variance over all entries of X, without a copy of X."""
+    w = np.ones(X.shape[0]) if weights is None else weights
+    entries = w.sum() * X.shape[1]
+    if sparse.issparse(X):
+        mean = float(w @ np.asarray(X.sum(axis=1)).ravel()) / entries
+        square = float(w @ squared_norms(X.astype(np.float64))) / entries
+        return mean, square - mean**2
+    blocks = [slice(s, s + _MOMENT_ROWS) for s in range(0, X.shape[0], _MOMENT_ROWS)]
+    mean = sum(float(w[b] @ X[b].sum(axis=1, dtype=np.float64)) for b in blocks) / entries
+    square = 0.0
+    for b in blocks:
+        shifted = X[b] - mean
+        square += float(w[b] @ np.einsum("ij,ij->i", shifted, shifted))
+    return mean, square / entries

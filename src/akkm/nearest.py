@@ -1,0 +1,150 @@
+"""Which center is nearest to a row: used by every sweep and every prediction.
+
+Scores come in the precision of the kernel rows. Where rounding could decide between
+two centers, the row is scored again in float64, and where even that can't tell, the
+center of the lower number wins. So a label does not depend on the block a row was in,
+on the number of threads or on whether its kernel row was kept or computed again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from akkm.gram import Gram
+from akkm.sources import Rows, Strip
+
+Array = NDArray[Any]
+
+# Rows of K̂ on which the rounding of kernel rows is measured, and how much worse than
+# these other rows are taken to be.
+_PROBES = 64
+_SAFETY = 2.0
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Rounding of kernel rows, as lengths in the RKHS per unit of a row's own length."""
+
+    rows: float  # of φ itself, |Wᵀ δφ| / |x|
+    products: float  # of φ·α, per unit of |α|
+
+
+def measure_noise(strip: Strip, gram: Gram, landmarks: Rows, K: Array) -> Noise:
+    """Compare kernel rows of the landmarks, rounded, with K (m, m), which is exact."""
+    eps = float(np.finfo(strip.dtype).eps)
+    scale = float(np.sqrt(gram.largest))
+    usual = eps * scale * np.abs(gram.whitener).max(initial=0)
+    found = 0.0
+    if strip.dtype == np.float32:
+        probes = np.unique(np.linspace(0, strip.m - 1, _PROBES).astype(int))
+        error = strip.rounded(landmarks[probes]) - K[probes]
+        lengths = np.sqrt(np.abs(K.diagonal()[probes]).clip(1e-30))
+        found = (np.linalg.norm(error @ gram.whitener, axis=1) / lengths).max()
+    return Noise(max(float(found), float(usual)), eps * scale)
+
+
+@dataclass(frozen=True)
+class View:
+    """The centers as a sweep or a prediction needs them."""
+
+    alpha: Array  # (m, C) float64
+    norms: Array  # (C,) float64
+    coefficients: Array  # (m, C) alpha in the precision of the kernel rows, padded
+    slack: float  # gaps below slack |x| may be rounding
+    tie: float  # gaps below tie |x| are rounding even in float64
+    blur: float  # relative uncertainty of |x|²
+
+    @staticmethod
+    def of(alpha: Array, norms: Array, noise: Noise, dtype: Any) -> View:
+        """The view of centers with coefficients alpha (C, m)."""
+        longest = np.sqrt(np.abs(norms).max(initial=0))
+        largest = np.sqrt((alpha**2).sum(axis=1).max(initial=0))
+        slack = 4 * _SAFETY * (noise.products * largest + noise.rows * longest)
+        ratio = np.finfo(np.float64).eps / np.finfo(dtype).eps
+        columns = np.ascontiguousarray(alpha.T)
+        coefficients = np.zeros((len(columns), padded(len(norms))), dtype=dtype)
+        coefficients[:, : len(norms)] = columns
+        return View(
+            alpha=columns,
+            norms=norms,
+            coefficients=coefficients,
+            slack=float(slack),
+            tie=float(slack * ratio),
+            blur=4e-7 + 2 * noise.rows,
+        )
+
+    def upper(self, reach: Array, score: Array) -> Array:
+        """At least the distance to a center, from a row's length and its score: (b,)."""
+        length = reach.astype(np.float64)
+        squared = length**2 * (1 + self.blur) + score + self.slack * length
+        return np.sqrt(squared.clip(0))
+
+    def scores(self, phi: Array) -> Array:
+        """Squared distances less k(x, x): |c_k|² - 2 φ·α_k, (C, b) float64."""
+        precise = phi.dtype != self.coefficients.dtype
+        products = phi @ (self.alpha if precise else self.coefficients)
+        scores = np.empty((len(self.norms), len(phi)))
+        np.multiply(products.T[: len(self.norms)], -2.0, out=scores)
+        scores += self.norms[:, None]
+        if not np.isfinite(scores).all():
+            raise ValueError(
+                "The kernel returned NaN or infinity for some rows. "
+                + (
+                    "Values beyond 3e38 overflow in float32: scale the columns (e.g. "
+                    "StandardScaler), lower gamma or degree, or pass float64 data."
+                    if phi.dtype == np.float32
+                    else "Scale the columns (e.g. StandardScaler), lower gamma or "
+                    "degree, or mend the kernel function."
+                )
+            )
+        return scores
+
+
+@dataclass(frozen=True)
+class Found:
+    """The nearest center of each row of a block."""
+
+    labels: Array  # (b,) int32
+    score: Array  # (b,) its score
+    gap: Array  # (b,) how much higher the next best score is, 0 if undecided
+
+
+def nearest(phi: Array, view: View, reach: Array, strip: Strip, rows: Any) -> Found:
+    """Nearest centers of the rows `rows` of the strip.
+
+    phi (b, m) are their kernel rows and reach (b,) their lengths.
+    """
+    scores = view.scores(phi)
+    labels, best, gap = _best_two(scores)
+    close = np.flatnonzero(~(gap > view.slack * reach))
+    if close.size:
+        own = scores[:, close]
+        if phi.dtype != np.float64:
+            own = view.scores(strip.precise(strip.X[rows][close]))
+        limit = own.min(axis=0) + view.tie * reach[close]
+        labels[close] = (own <= limit).argmax(axis=0)
+        best[close] = own[labels[close], np.arange(close.size)]
+        gap[close] = 0
+    return Found(labels, best, gap)
+
+
+def _best_two(scores: Array) -> tuple[Array, Array, Array]:
+    """Number and score of the lowest of each column, and how far the next one is."""
+    labels = np.zeros(scores.shape[1], dtype=np.int32)
+    best = scores[0].copy()
+    second = np.full_like(best, np.inf)
+    for k in range(1, len(scores)):
+        lower = scores[k] < best
+        np.minimum(second, np.maximum(best, scores[k]), out=second)
+        np.minimum(best, scores[k], out=best)
+        labels[lower] = k
+    return labels, best, second - best
+
+
+def padded(n_clusters: int) -> int:
+    """The next multiple of eight: BLAS is nearly twice as fast on such widths."""
+    return -(-n_clusters // 8) * 8

@@ -1,0 +1,129 @@
+"""Start: where the centers are before the first sweep over all rows."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from akkm.engines import Threads
+from akkm.gram import Gram
+from akkm.lloyd import Centers, lloyd
+from akkm.nearest import Noise
+from akkm.sources import Strip, chunks
+
+Array = NDArray[Any]
+
+# Rows of the smallest sample, and by how much each next one is larger.
+_SAMPLE, _PER_CLUSTER, _GROWTH = 10_000, 50, 8
+# Leading coordinates in which the restarts are compared.
+_COORDINATES, _COORDINATES_PER_CLUSTER = 64, 2
+
+
+def warm_start(
+    strip: Strip,
+    gram: Gram,
+    noise: Noise,
+    engine: Threads,
+    *,
+    n_clusters: int,
+    weights: Array | None,
+    n_init: int,
+    rng: np.random.Generator,
+) -> Centers:
+    """Centers that are good for growing samples of the rows.
+
+    On about 10,000 rows, the best of `n_init` runs of k-means++ and k-means in the
+    leading coordinates of the landmarks' span; from its labels, Lloyd in the whole
+    span; then on samples eight times as large each, as long as these are much smaller
+    than the data. Clusters are numbered from the nearest to the mean of all rows to
+    the farthest, so that row order does not matter.
+    """
+    able = np.arange(strip.n) if weights is None else np.flatnonzero(weights > 0)
+    sizes = _sample_sizes(len(able), n_clusters)
+    drawn = able if sizes[-1] == len(able) else rng.choice(able, sizes[-1], replace=False)
+    seeds = rng.integers(2**31, size=n_init)
+    centers: Centers | None = None
+    for size in sizes:
+        rows = np.sort(drawn[:size])
+        part = strip.subset(rows)
+        weight = None if weights is None else weights[rows]
+        labels = None
+        if centers is None:
+            part.hold(engine)
+            labels = _best_labels(part, gram, engine, n_clusters, weight, seeds)
+        centers = lloyd(
+            part,
+            gram,
+            noise,
+            engine,
+            centers=centers,
+            labels=labels,
+            n_clusters=n_clusters,
+            weights=weight,
+        ).centers
+    assert centers is not None
+    return centers
+
+
+def _sample_sizes(n: int, n_clusters: int) -> list[int]:
+    size = max(_SAMPLE, _PER_CLUSTER * n_clusters)
+    if n <= 2 * size:
+        return [n]
+    sizes = []
+    while 2 * size < n:
+        sizes.append(size)
+        size *= _GROWTH
+    return sizes
+
+
+def _best_labels(
+    part: Strip,
+    gram: Gram,
+    engine: Threads,
+    n_clusters: int,
+    weights: Array | None,
+    seeds: Array,
+) -> Array:
+    """Labels (n,) of the best of several k-means runs in the leading coordinates."""
+    q = max(_COORDINATES, _COORDINATES_PER_CLUSTER * n_clusters)
+    leading = gram.whitener[:, :q].astype(part.dtype)
+    coordinates = np.empty((part.n, leading.shape[1]), dtype=part.dtype)
+
+    def project(chunk: slice) -> None:
+        for rows, phi in part.tiles(chunk):
+            np.matmul(phi, leading, out=coordinates[rows])
+
+    for _ in engine.map(project, chunks(part.n)):
+        pass
+    if not leading.shape[1]:  # every point has the zero image
+        return np.zeros(part.n, dtype=np.int32)
+
+    # In an order of their own, equal rows side by side: then k-means++ draws the same
+    # points whatever the order of the rows, and a weight of two like a row given twice.
+    mean = np.average(coordinates, axis=0, weights=weights).astype(part.dtype)
+    order = np.argsort(coordinates @ mean, kind="stable")
+    run = partial(
+        _restart, coordinates[order], None if weights is None else weights[order], n_clusters
+    )
+    best = min(engine.map(run, seeds), key=lambda fit: fit.inertia_)
+    by_closeness = np.argsort(-(best.cluster_centers_ @ mean), kind="stable")
+    number = np.empty(n_clusters, dtype=np.int32)
+    number[by_closeness] = np.arange(n_clusters)
+    labels = np.empty(part.n, dtype=np.int32)
+    labels[order] = number[best.labels_]
+    return labels
+
+
+def _restart(X: Array, weights: Array | None, n_clusters: int, seed: int) -> KMeans:
+    """One run of scikit-learn's k-means, on one thread, so that it is reproducible."""
+    with threadpool_limits(limits=1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fit = KMeans(n_clusters, n_init=1, tol=0, random_state=int(seed))
+        return fit.fit(X, sample_weight=weights)

@@ -1,0 +1,127 @@
+"""Read: rows as chunks, and the kernel rows of a chunk, computed or kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from akkm.engines import Threads
+from akkm.kernels import Kernel
+
+Array = NDArray[Any]
+Rows = Any  # dense (n, d) array or CSR matrix
+
+# Chunks depend on n alone, never on the number of threads: at most so many, of at
+# least so many rows.
+_MOST_CHUNKS, _CHUNK_ROWS = 64, 4096
+# A tile of kernel rows stays near the processor.
+_TILE_BYTES = 4 * 2**20
+_TILE_ROWS = 1024
+
+
+def chunks(n: int) -> list[slice]:
+    """Cut n rows into chunks.
+
+    Examples
+    --------
+    >>> from akkm.sources import chunks
+    >>> chunks(10_000)
+    [slice(0, 4096, None), slice(4096, 8192, None), slice(8192, 10000, None)]
+    """
+    size = max(_CHUNK_ROWS, -(-n // _MOST_CHUNKS))
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+class Strip:
+    """The n x m strip of the kernel matrix: rows X against the points Z.
+
+    It is never all in memory, unless `hold` is called.
+    """
+
+    def __init__(self, X: Rows, kernel: Kernel, Z: Rows, dtype: Any) -> None:
+        self.X, self.kernel, self.Z = X, kernel, Z
+        self.dtype = np.dtype(dtype)
+        self.n, self.m = X.shape[0], Z.shape[0]
+        self._fill = kernel.bind(_cast(Z, self.dtype))
+        self._held: Array | None = None
+
+    def subset(self, indices: Array) -> Strip:
+        """The strip of some rows, against the same points."""
+        part = object.__new__(Strip)
+        part.__dict__.update(self.__dict__)
+        part.X, part.n, part._held = self.X[indices], len(indices), None
+        return part
+
+    def hold(self, engine: Threads) -> None:
+        """Compute all kernel rows once and keep them: n m numbers."""
+        held = np.empty((self.n, self.m), dtype=self.dtype)
+
+        def compute(chunk: slice) -> None:
+            for rows, phi in self.tiles(chunk):
+                held[rows] = phi
+
+        for _ in engine.map(compute, chunks(self.n)):
+            pass
+        self._held = held
+
+    @property
+    def bytes(self) -> int:
+        """What `hold` would take."""
+        return self.n * self.m * self.dtype.itemsize
+
+    @property
+    def tile_rows(self) -> int:
+        """Rows of a tile."""
+        fit = _TILE_BYTES // (self.m * self.dtype.itemsize)
+        return int(np.clip(fit // 32 * 32, 32, _TILE_ROWS))
+
+    def tiles(
+        self, chunk: slice, chosen: Array | None = None
+    ) -> Iterator[tuple[Any, Array]]:
+        """Pairs (rows, their kernel rows) for a chunk, or some rows of it.
+
+        `rows` is a slice or an index array into the n rows; `chosen` counts from the
+        start of the chunk. The kernel rows are overwritten by the next tile.
+        """
+        step = self.tile_rows
+        count = chunk.stop - chunk.start if chosen is None else len(chosen)
+        buffer = np.empty((min(step, count), self.m), dtype=self.dtype)
+        for t in range(0, count, step):
+            stop = min(t + step, count)
+            rows = (
+                slice(chunk.start + t, chunk.start + stop)
+                if chosen is None or len(chosen) == chunk.stop - chunk.start
+                else chunk.start + chosen[t:stop]
+            )
+            if self._held is not None:
+                yield rows, self._held[rows]
+            else:
+                out = buffer[: stop - t]
+                self._fill(_cast(self.X[rows], self.dtype), out)
+                yield rows, out
+
+    def precise(self, X: Rows) -> Array:
+        """Kernel rows of any rows X (b, d), in float64: (b, m)."""
+        X = _cast(X, np.dtype(np.float64))
+        out = np.empty((X.shape[0], self.m))
+        self._fill_precise(X, out)
+        return out
+
+    def rounded(self, X: Rows) -> Array:
+        """Kernel rows of any rows X (b, d), in the strip's own precision: (b, m)."""
+        out = np.empty((X.shape[0], self.m), dtype=self.dtype)
+        self._fill(_cast(X, self.dtype), out)
+        return out
+
+    @cached_property
+    def _fill_precise(self) -> Any:
+        return self.kernel.bind(_cast(self.Z, np.dtype(np.float64)))
+
+
+def _cast(X: Rows, dtype: np.dtype[Any]) -> Rows:
+    # Indices, which name the columns of a precomputed kernel, stay integers.
+    return X if X.dtype.kind in "iu" else X.astype(dtype, copy=False)
