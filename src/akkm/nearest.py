@@ -8,6 +8,7 @@ on the number of threads or on whether its kernel row was kept or computed again
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,18 +91,21 @@ class View:
         scores = np.empty((len(self.norms), len(phi)))
         np.multiply(products.T[: len(self.norms)], -2.0, out=scores)
         scores += self.norms[:, None]
-        if not np.isfinite(scores).all():
-            raise ValueError(
-                "The kernel returned NaN or infinity for some rows. "
-                + (
-                    "Values beyond 3e38 overflow in float32: scale the columns (e.g. "
-                    "StandardScaler), lower gamma or degree, or pass float64 data."
-                    if phi.dtype == np.float32
-                    else "Scale the columns (e.g. StandardScaler), lower gamma or "
-                    "degree, or mend the kernel function."
-                )
-            )
+        require_finite(scores, phi.dtype)
         return scores
+
+
+def require_finite(values: Array, dtype: Any) -> None:
+    """Raise ValueError if a kernel gave NaN or infinity, saying what to do."""
+    if np.isfinite(values).all():
+        return
+    cure = "scale the columns (e.g. StandardScaler), lower gamma or degree"
+    if dtype == np.float32:
+        cure = f"values beyond 3e38 overflow in float32: {cure}, or pass float64 data"
+    raise ValueError(
+        f"The kernel returned NaN or infinity for some rows; {cure}, or mend the kernel "
+        "function."
+    )
 
 
 @dataclass(frozen=True)
@@ -118,14 +122,33 @@ def nearest(phi: Array, view: View, reach: Array, strip: Strip, rows: Any) -> Fo
 
     phi (b, m) are their kernel rows and reach (b,) their lengths.
     """
+
+    def again(close: Array) -> Array:
+        return view.scores(strip.precise(strip.X[rows][close]))
+
     scores = view.scores(phi)
+    precise = phi.dtype == np.float64
+    return decide(
+        scores, view.slack * reach, view.tie * reach, None if precise else again
+    )
+
+
+def decide(
+    scores: Array,
+    slack: Array,
+    tie: Array,
+    again: Callable[[Array], Array] | None = None,
+) -> Found:
+    """The lowest of each column of scores (C, b), whatever the rounding.
+
+    Where the two lowest are within `slack` (b,), `again` scores these columns in
+    float64; where they are within `tie` (b,) even so, the lower number wins.
+    """
     labels, best, gap = _best_two(scores)
-    close = np.flatnonzero(~(gap > view.slack * reach))
+    close = np.flatnonzero(~(gap > slack))
     if close.size:
-        own = scores[:, close]
-        if phi.dtype != np.float64:
-            own = view.scores(strip.precise(strip.X[rows][close]))
-        limit = own.min(axis=0) + view.tie * reach[close]
+        own = scores[:, close] if again is None else again(close)
+        limit = own.min(axis=0) + tie[close]
         labels[close] = (own <= limit).argmax(axis=0)
         best[close] = own[labels[close], np.arange(close.size)]
         gap[close] = 0

@@ -21,6 +21,10 @@ _MOST_CHUNKS, _CHUNK_ROWS = 64, 4096
 # A tile of kernel rows stays near the processor.
 _TILE_BYTES = 4 * 2**20
 _TILE_ROWS = 1024
+# float32 kernel values may differ by this share of the largest from float64 ones, on
+# so many rows.
+ROUNDED = 1e-4
+_PROBES = 256
 
 
 def chunks(n: int) -> list[slice]:
@@ -46,7 +50,7 @@ class Strip:
         self.X, self.kernel, self.Z = X, kernel, Z
         self.dtype = np.dtype(dtype)
         self.n, self.m = X.shape[0], Z.shape[0]
-        self._fill = kernel.bind(_cast(Z, self.dtype))
+        self._fill = kernel.bind(cast(Z, self.dtype))
         self._held: Array | None = None
 
     def subset(self, indices: Array) -> Strip:
@@ -101,12 +105,12 @@ class Strip:
                 yield rows, self._held[rows]
             else:
                 out = buffer[: stop - t]
-                self._fill(_cast(self.X[rows], self.dtype), out)
+                self._fill(cast(self.X[rows], self.dtype), out)
                 yield rows, out
 
     def precise(self, X: Rows) -> Array:
         """Kernel rows of any rows X (b, d), in float64: (b, m)."""
-        X = _cast(X, np.dtype(np.float64))
+        X = cast(X, np.dtype(np.float64))
         out = np.empty((X.shape[0], self.m))
         self._fill_precise(X, out)
         return out
@@ -114,14 +118,28 @@ class Strip:
     def rounded(self, X: Rows) -> Array:
         """Kernel rows of any rows X (b, d), in the strip's own precision: (b, m)."""
         out = np.empty((X.shape[0], self.m), dtype=self.dtype)
-        self._fill(_cast(X, self.dtype), out)
+        self._fill(cast(X, self.dtype), out)
         return out
 
     @cached_property
     def _fill_precise(self) -> Any:
-        return self.kernel.bind(_cast(self.Z, np.dtype(np.float64)))
+        return self.kernel.bind(cast(self.Z, np.dtype(np.float64)))
 
 
-def _cast(X: Rows, dtype: np.dtype[Any]) -> Rows:
+def cast(X: Rows, dtype: np.dtype[Any]) -> Rows:
+    """X in that precision."""
     # Indices, which name the columns of a precomputed kernel, stay integers.
     return X if X.dtype.kind in "iu" else X.astype(dtype, copy=False)
+
+
+def working_dtype(kernel: Kernel, rows: Rows, dtype: Any) -> np.dtype[Any]:
+    """float64 if float32 kernel values would have lost too many digits, else `dtype`."""
+    if np.dtype(dtype) != np.float32:
+        return np.dtype(dtype)
+    some = rows[: _PROBES]
+    points = kernel.select(rows, np.arange(some.shape[0]))
+    strip = Strip(some, kernel, points, np.float32)
+    exact = strip.precise(some)
+    off = np.abs(strip.rounded(some) - exact).max()
+    # Not finite: the solver says so, and what to do.
+    return np.dtype(np.float64 if off > ROUNDED * np.abs(exact).max() else np.float32)

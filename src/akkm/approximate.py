@@ -1,0 +1,171 @@
+"""Approximate kernel k-means: the paper's Algorithm 2."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from akkm import gram, landmarks
+from akkm.engines import Threads
+from akkm.gram import Gram
+from akkm.kernels import Kernel
+from akkm.lloyd import Solution, Step, lloyd
+from akkm.model import Model
+from akkm.nearest import Noise, View, measure_noise, require_finite
+from akkm.seeding import warm_start
+from akkm.sources import ROUNDED, Rows, Strip, chunks
+
+Array = NDArray[Any]
+
+# A larger negative share of the eigenvalues is worth a warning.
+_NEGATIVE = 0.1
+
+
+@dataclass(frozen=True)
+class Landmarks:
+    """The points that span the centers."""
+
+    points: Rows  # (m, d), or column numbers of a precomputed kernel
+    rows: Rows  # (m, d), as rows of data
+    indices: Array | None  # (m,) which rows they are, if they are
+
+
+def choose(
+    X: Rows,
+    kernel: Kernel,
+    *,
+    landmark: str | Rows,
+    n_landmarks: int | str,
+    n_clusters: int,
+    weights: Array | None,
+    rng: np.random.Generator,
+) -> Landmarks:
+    """Landmarks by a strategy's name, as row indices, or as points."""
+    if isinstance(landmark, str):
+        pick = landmarks.strategy(landmark)
+        able = X.shape[0] if weights is None else int((weights > 0).sum())
+        m = landmarks.count(n_landmarks, able, n_clusters)
+        landmark = pick(X.shape[0], m, weights, rng)
+    if landmark.ndim == 1:
+        return Landmarks(kernel.select(X, landmark), X[landmark], landmark)
+    return Landmarks(landmark, landmark, None)
+
+
+@dataclass(frozen=True)
+class Factored:
+    """Landmarks, factored, and the strip of kernel rows against them."""
+
+    strip: Strip
+    gram: Gram
+    noise: Noise
+
+    def model(self, view: View) -> Model:
+        """Centers in the landmarks' span, ready for new rows."""
+        known = self.strip.kernel.psd
+        return Model(
+            self.strip.kernel,
+            self.strip.Z,
+            view,
+            self.strip.dtype,
+            None if known else self.gram.whitener,
+            None if known else self.gram.signs,
+        )
+
+    def trace(self, weights: Array | None, engine: Threads) -> float:
+        """sum_i w_i k(x_i, x_i); within the span where k(x, x) is not known."""
+        X = self.strip.X
+        diag = self.strip.kernel.diag(X).astype(np.float64)
+        if np.isnan(diag).any():  # a precomputed strip: its rows are kernel rows
+            parts = engine.map(lambda c: self.gram.squared_norms(X[c]), chunks(len(X)))
+            diag = np.concatenate(list(parts))
+        return float(diag.sum() if weights is None else weights @ diag)
+
+    def view(self, alpha: Array, norms: Array) -> View:
+        """Centers as sweeps and predictions need them."""
+        return View.of(alpha, norms, self.noise, self.strip.dtype)
+
+
+def factor(
+    X: Rows, kernel: Kernel, chosen: Landmarks, *, dtype: Any, indefinite: str
+) -> Factored:
+    """K̂ in float64 and its eigenvectors; float64 kernel rows if float32 won't do."""
+    strip = Strip(X, kernel, chosen.points, dtype)
+    K = strip.precise(chosen.rows)
+    require_finite(K, np.float64)
+    K = (K + K.T) / 2
+    if strip.dtype == np.float32:
+        rounded = strip.rounded(chosen.rows)
+        require_finite(rounded, np.float32)
+        if np.abs(rounded - K).max() > ROUNDED * np.abs(K).max():
+            strip = Strip(X, kernel, chosen.points, np.float64)
+    factored = gram.factor(K, dtype=strip.dtype, indefinite=indefinite)
+    if factored.negative_mass > _NEGATIVE:
+        warnings.warn(
+            f"The kernel is far from positive definite: {factored.negative_mass:.0%} of "
+            "the eigenvalues' sum on the landmarks is negative. Distances to centers "
+            f"then mean little (indefinite={indefinite!r}); choose other kernel "
+            "parameters or another kernel.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return Factored(strip, factored, measure_noise(strip, factored, chosen.rows, K))
+
+
+def solve(
+    factored: Factored,
+    engine: Threads,
+    *,
+    n_clusters: int,
+    init: str | Array,
+    n_init: int,
+    max_iter: int,
+    weights: Array | None,
+    cache_bytes: float,
+    rng: np.random.Generator,
+    watch: Callable[[Step], bool] | None = None,
+) -> Solution:
+    """From a start to centers and labels: the best of `n_init` runs."""
+    strip, gram_, noise = factored.strip, factored.gram, factored.noise
+    starts: list[dict[str, Any]]
+    if isinstance(init, str) and init == "k-means++":
+        centers = warm_start(
+            strip,
+            gram_,
+            noise,
+            engine,
+            n_clusters=n_clusters,
+            weights=weights,
+            n_init=n_init,
+            rng=rng,
+        )
+        starts = [{"centers": centers}]
+    elif isinstance(init, str):
+        # The paper's start: memberships of all rows at random.
+        draws = (rng.integers(n_clusters, size=strip.n) for _ in range(n_init))
+        starts = [{"labels": labels} for labels in draws]
+    else:
+        starts = [{"labels": init}]
+    if strip.bytes <= cache_bytes:
+        strip.hold(engine)
+    best: Solution | None = None
+    for start in starts:
+        solution = lloyd(
+            strip,
+            gram_,
+            noise,
+            engine,
+            n_clusters=n_clusters,
+            weights=weights,
+            max_iter=max_iter,
+            watch=watch,
+            **start,
+        )
+        if best is None or solution.error(0.0) < best.error(0.0):
+            best = solution
+    assert best is not None
+    return best

@@ -1,0 +1,224 @@
+"""ApproxKernelKMeans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.callback import with_callbacks
+
+from akkm import approximate, gram
+from akkm.engines import Threads
+from akkm.estimators import _checks
+from akkm.estimators._base import KernelClusterer
+from akkm.estimators._progress import Progress
+from akkm.lloyd import Step
+
+Array = NDArray[Any]
+
+
+class ApproxKernelKMeans(KernelClusterer):
+    """Approximate kernel k-means (aKKm): kernel k-means for millions of rows.
+
+    Centers are kept in the span of m rows, the landmarks, so that n x m kernel values
+    take the place of n x n, and these are computed in blocks, mostly once, and not kept.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        The number of clusters C.
+    kernel : str, `akkm.kernels.Kernel` or callable, default="rbf"
+        "rbf", "poly", "sigmoid", "linear", "cosine", "laplacian", "chi2",
+        "additive_chi2", "intersection", "precomputed"; an object from `akkm.kernels`;
+        or a function of two blocks of rows, (b, d) and (m, d), that returns (b, m).
+        A precomputed X is the square kernel matrix (n, n), or the strip (n, m) with
+        `landmarks` naming the rows that its columns stand for.
+    gamma : float, "scale", "median" or None, default="scale"
+        Width of the kernel: a number; 1 / (d Var X); from the median over pairs of
+        sampled rows; 1 / d. See `akkm.kernels.resolve`.
+    degree : float, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=1
+        Of the polynomial and sigmoid kernels.
+    kernel_params : dict, optional
+        Further parameters: `{"sigma": 0.35}` for "rbf", keyword arguments for a function.
+    n_landmarks : int or "auto", default="auto"
+        m. "auto" is the square root of n, at least 256 and 4 C, at most 2,048 and n.
+    landmarks : str or array, default="uniform"
+        How to choose them: the name of a strategy ("uniform"), an integer array of row
+        indices (m,), or an array of points (m, d).
+    init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
+        Start from the best clustering of a sample; from random labels of all rows (the
+        paper's way); or from given labels 0 .. C-1.
+    n_init : int or "auto", default="auto"
+        Number of starts of which the best is kept: "auto" is 10 for "k-means++", where
+        they run on the sample, and 1 for "random", where they run on all rows.
+    max_iter : int, default=300
+        Most iterations over all rows.
+    indefinite : {"clip", "flip", "pinv"}, default="clip"
+        What to do with negative eigenvalues of a kernel that is not positive definite:
+        leave them out, take them as positive, or invert them as they are (the paper's
+        formula, with which iterations may go round in circles).
+    cache_size : float, default=1024
+        Megabytes in which all n x m kernel values are kept if they fit, instead of
+        being computed again.
+    random_state : int, RandomState instance or None, default=None
+        Same seed, same labels, whatever `n_jobs`.
+    n_jobs : int, optional
+        Threads. None: as many as BLAS and OpenMP use, -1: one per core.
+    verbose : int, default=0
+        1 tells of every iteration.
+
+    Attributes
+    ----------
+    labels_ : int32 array of shape (n,)
+    inertia_ : float
+        The paper's clustering error: the sum of squared distances to the centers.
+    n_iter_ : int
+        Iterations over all rows.
+    landmarks_ : array or CSR matrix of shape (m, d)
+        The landmarks; their indices, if the kernel was precomputed.
+    landmark_indices_ : int array of shape (m,) or None
+        The rows that the landmarks are; None if they were given as points.
+    dual_coef_ : array of shape (C, m)
+        The paper's α: center k is `sum_j dual_coef_[k, j] k(landmark j, .)`.
+    kernel_ : akkm.kernels.Kernel
+        The kernel with its width.
+    rank_ : int
+        Dimension of the landmarks' span, up to rounding.
+    negative_mass_ : float
+        Share of the landmarks' eigenvalues that is negative; 0 for a proper kernel.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from akkm import ApproxKernelKMeans
+    >>> X, y = make_circles(1000, factor=0.3, noise=0.05, random_state=0)
+    >>> model = ApproxKernelKMeans(2, gamma=5.0, random_state=0).fit(X)
+    >>> bool(((model.labels_ == y).mean() in (0.0, 1.0)))
+    True
+    >>> model.predict([[0.0, 0.3], [0.0, 1.0]]).tolist() in ([0, 1], [1, 0])
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        n_landmarks: int | str = "auto",
+        landmarks: Any = "uniform",
+        init: Any = "k-means++",
+        n_init: int | str = "auto",
+        max_iter: int = 300,
+        indefinite: str = "clip",
+        cache_size: float = 1024,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.indefinite = indefinite
+        self.cache_size = cache_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> ApproxKernelKMeans:
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR matrix of shape (n, d)
+        y : ignored
+        sample_weight : array of shape (n,), optional
+            A row of weight 2 counts like two rows; one of weight 0 only gets a label.
+
+        Returns
+        -------
+        self
+        """
+        _checks.require_one_of("indefinite", self.indefinite, gram.INDEFINITE)
+        if self.n_landmarks != "auto":
+            _checks.require_count("n_landmarks", self.n_landmarks)
+        X, weights, kernel, rng = self._start(X, sample_weight, self.landmarks)
+        init = self._checked_init(X.shape[0])
+        progress = Progress(self, X, y, self.verbose)
+
+        landmark = self.landmarks
+        if not isinstance(landmark, str):
+            landmark = _checks.landmark_array(landmark, X, kernel, self.n_clusters)
+        chosen = approximate.choose(
+            X,
+            kernel,
+            landmark=landmark,
+            n_landmarks=self.n_landmarks,
+            n_clusters=self.n_clusters,
+            weights=weights,
+            rng=rng,
+        )
+        factored = approximate.factor(
+            X, kernel, chosen, dtype=X.dtype, indefinite=self.indefinite
+        )
+        strip, span = factored.strip, factored.gram
+        progress.say(
+            f"{X.shape[0]:,} rows, {strip.m:,} landmarks of rank {span.rank:,}, {kernel}"
+        )
+
+        def watch(step: Step) -> bool:
+            centers = step.centers
+            view = factored.view(centers.alpha, centers.norms)
+            return progress.step(step, lambda: {"_model": factored.model(view)})
+
+        with Threads(self.n_jobs) as engine:
+            solution = approximate.solve(
+                factored,
+                engine,
+                n_clusters=self.n_clusters,
+                init=init,
+                n_init=self._restarts(init),
+                max_iter=self.max_iter,
+                weights=weights,
+                cache_bytes=self.cache_size * 2**20,
+                rng=rng,
+                watch=watch,
+            )
+            trace = factored.trace(weights, engine)
+        centers = solution.centers
+        self._model = factored.model(factored.view(centers.alpha, centers.norms))
+        self.kernel_ = kernel
+        self.labels_ = solution.labels
+        self.inertia_ = solution.error(trace)
+        self.n_iter_ = solution.n_iter
+        self.landmarks_ = chosen.points
+        self.landmark_indices_ = chosen.indices
+        self.dual_coef_ = centers.alpha
+        self.rank_ = span.rank
+        self.negative_mass_ = span.negative_mass
+        progress.say(
+            f"clustering error {self.inertia_:.6g} after {self.n_iter_} iterations that "
+            f"took {solution.n_evaluated / strip.n:.2f} passes over the rows"
+        )
+        self._warn(solution.labels, solution.converged)
+        progress.end()
+        return self

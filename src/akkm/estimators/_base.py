@@ -1,0 +1,217 @@
+"""The face that all kernel k-means estimators share: validate, call, set attributes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
+
+from akkm.engines import Threads
+from akkm.estimators import _checks
+from akkm.kernels import Kernel, resolve
+from akkm.model import Model
+from akkm.sources import Rows
+
+Array = NDArray[Any]
+
+# Restarts of k-means++ are cheap: they run on a sample.
+_RESTARTS = 10
+
+
+class KernelClusterer(
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
+):
+    """Everything but `__init__` and `fit`."""
+
+    # Set by each estimator's __init__.
+    n_clusters: int
+    kernel: Any
+    gamma: Any
+    degree: float
+    coef0: float
+    kernel_params: dict[str, Any] | None
+    init: Any
+    n_init: Any
+    max_iter: int
+    random_state: Any
+    n_jobs: int | None
+
+    _model: Model
+
+    def predict(self, X: Any) -> Array:
+        """The nearest center of each row.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR matrix of shape (n, d)
+            New rows; k(rows, training rows) for a precomputed kernel.
+
+        Returns
+        -------
+        labels : int32 array of shape (n,)
+        """
+        X = self._new_rows(X)
+        with Threads(self.n_jobs) as engine:
+            parts = [part.labels for part in self._model.compare(X, engine)]
+        return np.concatenate(parts)
+
+    def transform(self, X: Any) -> Array:
+        """Distances to the centers in the RKHS.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR matrix of shape (n, d)
+
+        Returns
+        -------
+        distances : array of shape (n, n_clusters)
+            In the precision of X. For a kernel that is not positive definite they are
+            those of the space that was clustered (see `indefinite`).
+        """
+        X = self._new_rows(X)
+        distances = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
+        start = 0
+        with Threads(self.n_jobs) as engine:
+            for part in self._model.compare(X, engine):
+                stop = start + len(part.labels)
+                distances[start:stop] = np.sqrt(part.squared.clip(0))
+                start = stop
+        return distances
+
+    def score(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Minus the clustering error of the rows under the fitted centers.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR matrix of shape (n, d)
+        y : ignored
+        sample_weight : array of shape (n,), optional
+
+        Returns
+        -------
+        score : float
+            On the training rows, `-inertia_`.
+        """
+        X = self._new_rows(X)
+        with Threads(self.n_jobs) as engine:
+            errors = [part.squared_own for part in self._model.compare(X, engine)]
+        w = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        return float(-(w @ np.concatenate(errors)))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self._model.view.norms)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        histograms = ("chi2", "additive_chi2", "intersection")
+        tags.input_tags.sparse = not precomputed
+        tags.input_tags.pairwise = precomputed
+        tags.input_tags.positive_only = (
+            isinstance(self.kernel, str) and self.kernel in histograms
+        )
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _new_rows(self, X: Any) -> Rows:
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **self._accepted())
+        self._model.kernel.check(X)
+        return X
+
+    def _accepted(self) -> dict[str, Any]:
+        sparse = not (isinstance(self.kernel, str) and self.kernel == "precomputed")
+        return {
+            "accept_sparse": "csr" if sparse else False,
+            "dtype": [np.float64, np.float32],
+        }
+
+    def _start(
+        self, X: Any, sample_weight: ArrayLike | None, landmarks: Any = "uniform"
+    ) -> tuple[Rows, Array | None, Kernel, np.random.Generator]:
+        """Checked rows, weights, kernel and randomness of a fit."""
+        _checks.require_count("n_clusters", self.n_clusters)
+        _checks.require_count("max_iter", self.max_iter)
+        if self.n_init != "auto":
+            _checks.require_count("n_init", self.n_init)
+        X = validate_data(self, X, **self._accepted())
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        _checks.require_enough_rows(X.shape[0], self.n_clusters, weights)
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        rng = np.random.default_rng(seed)
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            kernel = _checks.precomputed(X, landmarks)
+        else:
+            kernel = resolve(
+                self.kernel,
+                X,
+                gamma=self.gamma,
+                degree=self.degree,
+                coef0=self.coef0,
+                params=self.kernel_params,
+                sample_weight=weights,
+                rng=rng,
+            )
+        kernel.check(X)
+        return X, weights, kernel, rng
+
+    def _checked_init(self, n: int) -> str | Array:
+        if isinstance(self.init, str):
+            _checks.require_one_of("init", self.init, ("k-means++", "random"))
+            return self.init
+        return _checks.initial_labels(self.init, n, self.n_clusters)
+
+    def _restarts(self, init: str | Array) -> int:
+        """The number of runs of which the best is kept."""
+        if not isinstance(init, str):
+            return 1
+        if self.n_init == "auto":
+            return _RESTARTS if init == "k-means++" else 1
+        return int(self.n_init)
+
+    def _warn(self, labels: Array, converged: bool) -> None:
+        found = len(np.unique(labels))
+        if found < self.n_clusters:
+            warnings.warn(
+                f"Number of distinct clusters ({found}) found smaller than "
+                f"n_clusters ({self.n_clusters}). Possibly due to duplicate points in X.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        elif not converged:
+            warnings.warn(
+                f"Stopped at max_iter={self.max_iter} while labels still changed; raise "
+                "max_iter for a converged result.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )

@@ -1,0 +1,137 @@
+"""Validation at the door: what came, what was expected, what to do."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+
+from akkm.kernels import Kernel, Precomputed, PrecomputedStrip
+from akkm.sources import Rows
+
+Array = NDArray[Any]
+
+_SYMMETRY_ROWS = 1024
+
+
+def require_count(name: str, value: Any, least: int = 1) -> None:
+    """An integer of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name}={value!r} is not valid; expected an integer ≥ {least}.")
+
+
+def require_one_of(name: str, value: Any, options: tuple[str, ...]) -> None:
+    """One of a few words."""
+    if value not in options:
+        raise ValueError(
+            f"{name}={value!r} is not valid; expected one of {', '.join(options)}."
+        )
+
+
+def require_enough_rows(n: int, n_clusters: int, weights: Array | None) -> None:
+    """At least as many rows (of positive weight) as clusters."""
+    if n < n_clusters:
+        raise ValueError(
+            f"n_samples={n} should be >= n_clusters={n_clusters}; lower n_clusters."
+        )
+    if weights is not None and (able := int((weights > 0).sum())) < n_clusters:
+        raise ValueError(
+            f"Only {able} of n_samples={n} rows have a positive sample_weight, fewer "
+            f"than n_clusters={n_clusters}; lower n_clusters."
+        )
+
+
+def precomputed(X: Rows, landmarks: Any) -> Kernel:
+    """The kernel for precomputed numbers: a square matrix or a strip."""
+    n, columns = X.shape
+    if not isinstance(landmarks, str) and n != columns:
+        given = np.asarray(landmarks)
+        if given.ndim == 1 and len(given) == columns:
+            return PrecomputedStrip()
+        raise ValueError(
+            f"The precomputed kernel has shape {X.shape} and landmarks has shape "
+            f"{given.shape}; for an n x m strip give the m row indices that its columns "
+            "stand for, in order."
+        )
+    if n != columns:
+        raise ValueError(
+            f"The precomputed kernel has shape {X.shape}; expected a square matrix "
+            "(n, n), or a strip (n, m) with landmarks= the m row indices that its "
+            "columns stand for."
+        )
+    largest = max(abs(float(X.max())), abs(float(X.min())))
+    for start in range(0, n, _SYMMETRY_ROWS):
+        rows = slice(start, start + _SYMMETRY_ROWS)
+        uneven = float(np.abs(X[rows] - X[:, rows].T).max())
+        if uneven > 1e-4 * largest:
+            raise ValueError(
+                "The precomputed kernel matrix is not symmetric: entries (i, j) and "
+                f"(j, i) differ by up to {uneven:g}. If it is one up to rounding, pass "
+                "(K + K.T) / 2."
+            )
+    return Precomputed()
+
+
+def landmark_array(landmarks: Any, X: Rows, kernel: Kernel, n_clusters: int) -> Rows:
+    """Row indices (m,) or points (m, d), checked."""
+    if not sparse.issparse(landmarks):
+        landmarks = np.asarray(landmarks)
+    m = landmarks.shape[0] if landmarks.ndim else 0
+    if m < n_clusters:
+        raise ValueError(
+            f"{m} landmarks are fewer than n_clusters={n_clusters}; give more landmarks."
+        )
+    n = X.shape[0]
+    if landmarks.ndim == 1:
+        if landmarks.dtype.kind not in "iu":
+            raise ValueError(
+                f"landmarks is an array of {landmarks.dtype} with shape "
+                f"{landmarks.shape}; expected integer row indices (m,) or points (m, d)."
+            )
+        if landmarks.min() < 0 or landmarks.max() >= n:
+            raise ValueError(
+                f"landmarks has row indices from {landmarks.min()} to {landmarks.max()}; "
+                f"X has rows 0 to {n - 1}."
+            )
+        if len(np.unique(landmarks)) < m:
+            raise ValueError("landmarks names some rows twice; give distinct indices.")
+        return landmarks.astype(np.intp)
+    if isinstance(kernel, Precomputed | PrecomputedStrip):
+        raise ValueError(
+            "With a precomputed kernel landmarks are named by row index, not given as "
+            f"points; got an array of shape {landmarks.shape}."
+        )
+    points = check_array(
+        landmarks, accept_sparse="csr", dtype=X.dtype, input_name="landmarks"
+    )
+    if points.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"landmarks has {points.shape[1]} columns, X has {X.shape[1]}; both need the "
+            "same columns."
+        )
+    kernel.check(points)
+    if sparse.issparse(X):
+        return sparse.csr_array(points)
+    return points.toarray() if sparse.issparse(points) else points
+
+
+def initial_labels(init: Any, n: int, n_clusters: int) -> Array:
+    """Labels (n,) in 0 .. C-1, checked."""
+    labels = np.asarray(init)
+    if labels.shape != (n,):
+        raise ValueError(
+            f"init has shape {labels.shape}; expected one label for each of the "
+            f"n_samples={n} rows, 'k-means++' or 'random'."
+        )
+    if labels.dtype.kind not in "iu":
+        raise ValueError(f"init has dtype {labels.dtype}; labels must be integers.")
+    if labels.min() < 0 or labels.max() >= n_clusters:
+        raise ValueError(
+            f"init has labels from {labels.min()} to {labels.max()}; expected 0 to "
+            f"n_clusters - 1 = {n_clusters - 1}."
+        )
+    return labels

@@ -1,0 +1,82 @@
+"""What a fit leaves behind: centers, and what is needed to compare new rows with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from akkm.engines import Threads
+from akkm.kernels import Kernel
+from akkm.nearest import View, decide, require_finite
+from akkm.products import KernelProduct
+from akkm.sources import Rows, chunks
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A chunk of rows and how they compare with the centers."""
+
+    labels: Array  # (b,) int32
+    squared: Array  # (b, C) squared distances to the centers
+    squared_own: Array  # (b,) to the nearest, with the paper's k(x, x)
+
+
+@dataclass(frozen=True)
+class Model:
+    """C centers as combinations of m points."""
+
+    kernel: Kernel
+    points: Rows  # (m, d), or column numbers of a precomputed kernel
+    view: View
+    dtype: Any
+    # (m, r), where k is not known to be positive definite: lengths within the span
+    whitener: Array | None = None
+    signs: Array | None = None  # (r,)
+
+    def compare(self, X: Rows, engine: Threads) -> Iterator[Compared]:
+        """Chunks of rows X against the centers, in order."""
+        S = self.view.alpha
+        if self.whitener is not None:
+            S = np.hstack([S, self.whitener])
+        product = KernelProduct(self.kernel, self.points, S, self.dtype)
+        diag = self.kernel.diag(X).astype(np.float64)
+
+        def task(chunk: slice) -> Compared:
+            return self._compare(X[chunk], diag[chunk], product)
+
+        return engine.map(task, chunks(X.shape[0]))
+
+    def _compare(self, X: Rows, diag: Array, product: KernelProduct) -> Compared:
+        view = self.view
+        n_clusters = len(view.norms)
+        products = product(X)
+        scores = np.ascontiguousarray(view.norms[:, None] - 2 * products[:, :n_clusters].T)
+        require_finite(scores, self.dtype)
+        squared = diag
+        if self.whitener is not None:
+            coordinates = products[:, n_clusters:]
+            squared = np.einsum("ij,ij,j->i", coordinates, coordinates, self.signs)
+        reach = np.sqrt(np.abs(squared))
+
+        def again(rows: Array) -> Array:
+            exact = KernelProduct(self.kernel, self.points, view.alpha, np.float64)
+            return view.norms[:, None] - 2 * exact(X[rows]).T
+
+        found = decide(
+            scores,
+            view.slack * reach,
+            view.tie * reach,
+            None if self.dtype == np.float64 else again,
+        )
+        distances = squared[:, None] + scores.T
+        # What rounding leaves of zero is zero.
+        noise = view.blur * squared + view.slack * reach
+        distances[distances < noise[:, None]] = 0
+        trace = np.where(np.isnan(diag), squared, diag)
+        return Compared(found.labels, distances, trace + found.score)

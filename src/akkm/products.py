@@ -1,0 +1,60 @@
+"""k(X, Z) times a thin matrix, without ever holding k(X, Z)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from akkm.engines import Threads
+from akkm.kernels import Kernel
+from akkm.sources import Rows, cast, chunks
+
+Array = NDArray[Any]
+
+# Points of a block: a tile of kernel rows stays near the processor.
+_BLOCK, _TILE_ROWS = 1024, 1024
+
+
+class KernelProduct:
+    """X -> k(X, Z) @ S for points Z (m, d) and a matrix S (m, c).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.kernels import Linear
+    >>> from akkm.products import KernelProduct
+    >>> Z = np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> KernelProduct(Linear(), Z, np.ones((2, 1)), np.float64)(np.array([[2.0, 3.0]]))
+    array([[5.]])
+    """
+
+    def __init__(self, kernel: Kernel, Z: Rows, S: Array, dtype: Any) -> None:
+        self.dtype = np.dtype(dtype)
+        self.width = S.shape[1]
+        blocks = [slice(s, s + _BLOCK) for s in range(0, Z.shape[0], _BLOCK)]
+        self._parts = [
+            (kernel.bind(cast(Z[b], self.dtype)), S[b].astype(self.dtype)) for b in blocks
+        ]
+
+    def __call__(self, X: Rows) -> Array:
+        """(b, c) float64, for b rows X (b, d)."""
+        total = np.zeros((X.shape[0], self.width))
+        for start in range(0, X.shape[0], _TILE_ROWS):
+            rows = slice(start, start + _TILE_ROWS)
+            tile = cast(X[rows], self.dtype)
+            for fill, S in self._parts:
+                phi = np.empty((tile.shape[0], len(S)), dtype=self.dtype)
+                fill(tile, phi)
+                total[rows] += phi @ S
+        return total
+
+    def add_to(self, F: Array, X: Rows, engine: Threads) -> None:
+        """F (n, c) += k(X, Z) @ S, chunk by chunk."""
+
+        def add(chunk: slice) -> None:
+            F[chunk] += self(X[chunk])
+
+        for _ in engine.map(add, chunks(X.shape[0])):
+            pass
