@@ -15,7 +15,7 @@ from akkm.engines import Threads
 from akkm.gram import Gram
 from akkm.kernels import Kernel
 from akkm.lloyd import Solution, Step, lloyd
-from akkm.model import Model
+from akkm.model import Model, shared_diagonal
 from akkm.nearest import Noise, View, measure_noise, require_finite
 from akkm.seeding import warm_start
 from akkm.sources import ROUNDED, Rows, Strip, chunks
@@ -50,7 +50,8 @@ def choose(
         pick = landmarks.strategy(landmark)
         able = X.shape[0] if weights is None else int((weights > 0).sum())
         m = landmarks.count(n_landmarks, able, n_clusters)
-        landmark = pick(X.shape[0], m, weights, rng)
+        # A stream of its own: what follows does not depend on how much it drew.
+        landmark = pick(X.shape[0], m, weights, rng.spawn(1)[0])
     if landmark.ndim == 1:
         return Landmarks(kernel.select(X, landmark), X[landmark], landmark)
     return Landmarks(landmark, landmark, None)
@@ -74,6 +75,7 @@ class Factored:
             self.strip.dtype,
             None if known else self.gram.whitener,
             None if known else self.gram.signs,
+            shared_diagonal(self.strip.kernel, self.strip.X),
         )
 
     def trace(self, weights: Array | None, engine: Threads) -> float:

@@ -189,8 +189,7 @@ def lloyd(
             partial(_tally, strip, weights, state, n_clusters), chunks(n)
         ):
             stats += tally
-        origin = Centers.at(np.zeros((n_clusters, gram.rank)), gram)
-        centers = _means(stats, gram, origin)
+        centers = _means(stats, gram, None)
 
     past: list[Centers] = []
     limit = most_past(n_clusters, gram.rank)
@@ -229,11 +228,16 @@ def _tally(
     return stats
 
 
-def _means(stats: Stats, gram: Gram, previous: Centers) -> Centers:
-    """Centers at the clusters' means (α = Û K_B K̂⁻¹); an empty one stays."""
+def _means(stats: Stats, gram: Gram, previous: Centers | None) -> Centers:
+    """Centers at the clusters' means (α = Û K_B K̂⁻¹).
+
+    An empty one stays where it was, or shares the first mean there is: in a tie the
+    lower number wins.
+    """
     filled = stats.counts > 0
-    beta = previous.beta.copy()
-    beta[filled] = (stats.sums[filled] / stats.counts[filled, None]) @ gram.whitener
+    counts = np.where(filled, stats.counts, 1)
+    beta = (stats.sums / counts[:, None]) @ gram.whitener
+    beta[~filled] = beta[filled.argmax()] if previous is None else previous.beta[~filled]
     return Centers.at(beta, gram)
 
 
@@ -283,5 +287,5 @@ def _reseed(
         empty[:1],
         None if weights is None else weights[row],
     )
-    state.labels[row], state.gap[row], state.upper[row] = empty[0], -np.inf, np.inf
+    state.labels[row], state.gap[row] = empty[0], -np.inf
     return True

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from akkm.engines import Threads
-from akkm.kernels import Kernel
+from akkm.kernels import Kernel, Precomputed, PrecomputedStrip
 from akkm.nearest import View, decide, require_finite
 from akkm.products import KernelProduct
 from akkm.sources import Rows, chunks
@@ -38,6 +38,8 @@ class Model:
     # (m, r), where k is not known to be positive definite: lengths within the span
     whitener: Array | None = None
     signs: Array | None = None  # (r,)
+    # k(x, x), where a precomputed kernel does not give it but all rows share it
+    constant: float = np.nan
 
     def compare(self, X: Rows, engine: Threads) -> Iterator[Compared]:
         """Chunks of rows X against the centers, in order."""
@@ -45,7 +47,10 @@ class Model:
         if self.whitener is not None:
             S = np.hstack([S, self.whitener])
         product = KernelProduct(self.kernel, self.points, S, self.dtype)
-        diag = self.kernel.diag(X).astype(np.float64)
+        if isinstance(self.kernel, Precomputed | PrecomputedStrip):
+            diag = np.full(X.shape[0], self.constant)
+        else:
+            diag = self.kernel.diag(X).astype(np.float64)
 
         def task(chunk: slice) -> Compared:
             return self._compare(X[chunk], diag[chunk], product)
@@ -62,7 +67,9 @@ class Model:
         if self.whitener is not None:
             coordinates = products[:, n_clusters:]
             squared = np.einsum("ij,ij,j->i", coordinates, coordinates, self.signs)
-        reach = np.sqrt(np.abs(squared))
+        # Where nothing is known of it, a row is taken to be as long as the centers.
+        unknown = np.isnan(squared)
+        reach = np.sqrt(np.where(unknown, view.norms.max(), np.abs(squared)))
 
         def again(rows: Array) -> Array:
             exact = KernelProduct(self.kernel, self.points, view.alpha, np.float64)
@@ -80,3 +87,11 @@ class Model:
         distances[distances < noise[:, None]] = 0
         trace = np.where(np.isnan(diag), squared, diag)
         return Compared(found.labels, distances, trace + found.score)
+
+
+def shared_diagonal(kernel: Kernel, X: Rows) -> float:
+    """k(x, x) if it is the same for all training rows of a precomputed kernel, or NaN."""
+    if not isinstance(kernel, Precomputed):
+        return np.nan
+    diag = kernel.diag(X)
+    return float(diag[0]) if np.ptp(diag) <= 1e-6 * np.abs(diag).max() else np.nan

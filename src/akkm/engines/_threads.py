@@ -18,7 +18,8 @@ class Threads:
     """Runs a function over items on `n_jobs` threads and returns results in order.
 
     While it is open BLAS keeps to one thread per call, so that every step of a block,
-    not only its products, runs on all cores. `n_jobs=None` takes as many threads as
+    not only its products, runs on all cores, and results do not depend on the number
+    of threads. `n_jobs=None` takes as many threads as
     BLAS and OpenMP would (which `OMP_NUM_THREADS` and threadpoolctl limit), a negative
     number counts down from the number of cores, as in joblib.
 

@@ -177,20 +177,20 @@ class ApproxKernelKMeans(KernelClusterer):
             weights=weights,
             rng=rng,
         )
-        factored = approximate.factor(
-            X, kernel, chosen, dtype=X.dtype, indefinite=self.indefinite
-        )
-        strip, span = factored.strip, factored.gram
-        progress.say(
-            f"{X.shape[0]:,} rows, {strip.m:,} landmarks of rank {span.rank:,}, {kernel}"
-        )
-
-        def watch(step: Step) -> bool:
-            centers = step.centers
-            view = factored.view(centers.alpha, centers.norms)
-            return progress.step(step, lambda: {"_model": factored.model(view)})
-
         with Threads(self.n_jobs) as engine:
+            factored = approximate.factor(
+                X, kernel, chosen, dtype=X.dtype, indefinite=self.indefinite
+            )
+            strip, span = factored.strip, factored.gram
+            progress.say(
+                f"{X.shape[0]:,} rows, {strip.m:,} landmarks of rank {span.rank:,}, "
+                f"{kernel}"
+            )
+
+            def watch(step: Step) -> bool:
+                view = factored.view(step.centers.alpha, step.centers.norms)
+                return progress.step(step, lambda: {"_model": factored.model(view)})
+
             solution = approximate.solve(
                 factored,
                 engine,

@@ -96,6 +96,7 @@ class KernelClusterer(
                 stop = start + len(part.labels)
                 distances[start:stop] = np.sqrt(part.squared.clip(0))
                 start = stop
+        _require_lengths(distances)
         return distances
 
     def score(
@@ -118,7 +119,9 @@ class KernelClusterer(
         with Threads(self.n_jobs) as engine:
             errors = [part.squared_own for part in self._model.compare(X, engine)]
         w = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        return float(-(w @ np.concatenate(errors)))
+        total = w @ np.concatenate(errors)
+        _require_lengths(total)
+        return float(-total)
 
     @property
     def _n_features_out(self) -> int:
@@ -180,7 +183,7 @@ class KernelClusterer(
                 coef0=self.coef0,
                 params=self.kernel_params,
                 sample_weight=weights,
-                rng=rng,
+                rng=rng.spawn(1)[0],
             )
         kernel.check(X)
         return X, weights, kernel, rng
@@ -215,3 +218,12 @@ class KernelClusterer(
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+
+def _require_lengths(values: Any) -> None:
+    if np.isnan(values).any():
+        raise ValueError(
+            "Distances need k(x, x) of the new rows, which a precomputed kernel matrix "
+            "does not hold unless its diagonal is constant. Use predict, normalise the "
+            "kernel, or give the rows and a kernel function."
+        )

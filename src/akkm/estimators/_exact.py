@@ -15,7 +15,7 @@ from akkm.estimators._base import KernelClusterer
 from akkm.estimators._progress import Progress
 from akkm.exact import ExactSolution, ExactStep, kernel_k_means
 from akkm.kernels import Kernel, Precomputed, PrecomputedStrip
-from akkm.model import Model
+from akkm.model import Model, shared_diagonal
 from akkm.nearest import Noise, View
 from akkm.sources import Rows, working_dtype
 
@@ -41,7 +41,7 @@ class _ExactClusterer(KernelClusterer):
         """The best of `n_init` runs on the rows X, whose points are `points`."""
 
         def model(alpha: Array, norms: Array) -> Model:
-            return _model(kernel, points, alpha, norms, dtype)
+            return _model(kernel, X, points, alpha, norms, dtype)
 
         def watch(step: ExactStep) -> bool:
             return progress.step(step, lambda: {"_model": model(step.alpha, step.norms)})
@@ -222,7 +222,7 @@ class KernelKMeans(_ExactClusterer):
                 rng=rng,
                 progress=progress,
             )
-        model = _model(kernel, points, solution.alpha, solution.norms, dtype)
+        model = _model(kernel, X, points, solution.alpha, solution.norms, dtype)
         self._keep(solution, model, kernel)
         self.labels_ = solution.labels
         self.inertia_ = solution.error
@@ -366,7 +366,9 @@ class TwoStepKernelKMeans(_ExactClusterer):
                 progress=progress,
             )
             # Step 2: every row goes to the nearest center.
-            model = _model(kernel, chosen.points, solution.alpha, solution.norms, dtype)
+            model = _model(
+                kernel, X, chosen.points, solution.alpha, solution.norms, dtype
+            )
             parts = list(model.compare(X, engine))
         self._keep(solution, model, kernel)
         self.landmarks_ = chosen.points
@@ -380,9 +382,10 @@ class TwoStepKernelKMeans(_ExactClusterer):
 
 
 def _model(
-    kernel: Kernel, points: Rows, alpha: Array, norms: Array, dtype: Any
+    kernel: Kernel, X: Rows, points: Rows, alpha: Array, norms: Array, dtype: Any
 ) -> Model:
-    """Centers that are means of the points."""
+    """Centers that are means of the points, which are (some of) the rows X."""
     eps = float(np.finfo(dtype).eps)
     noise = Noise(rows=4 * eps, products=4 * eps * np.sqrt(alpha.shape[1]))
-    return Model(kernel, points, View.of(alpha, norms, noise, dtype), dtype)
+    view = View.of(alpha, norms, noise, dtype)
+    return Model(kernel, points, view, dtype, constant=shared_diagonal(kernel, X))

@@ -1,0 +1,98 @@
+"""A process of its own for one run: reads an order, prints one line of JSON.
+
+So its peak memory is its own, and a crash ends nothing else.
+"""
+
+from __future__ import annotations
+
+import datetime
+import gc
+import json
+import platform
+import resource
+import sys
+from dataclasses import replace
+from importlib import metadata
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from benchmarks.contestants import CONTESTANTS, cores
+from benchmarks.tasks import Task
+
+_PROC = Path("/proc/self")
+
+
+def run(task: Task, contestant: str, seed: int, X: Any) -> dict[str, Any]:
+    """Time one fit, measure its memory, and score its labels."""
+    fit = CONTESTANTS[contestant]
+    # Imports, thread pools and caches are nobody's fault.
+    few = np.random.default_rng(0).choice(len(X), 500, replace=False)
+    fit(replace(task, m=min(task.m, 100)), seed, X[few])
+    gc.collect()
+
+    before = _forget_peak()
+    start = perf_counter()
+    result = fit(task, seed, X)
+    seconds = perf_counter() - start
+    peak = _memory("VmHWM")
+
+    record = {
+        "seconds": seconds,
+        "peak_bytes": peak,
+        "peak_above_data_bytes": peak - before,
+        "n_iter": result.n_iter,
+    }
+    if result.labels is not None:
+        from akkm.kernels import resolve
+        from benchmarks.errors import exact_error, nystroem_error
+
+        kernel = resolve(task.kernel, X, **task.params)
+        record["exact_error"] = exact_error(X, result.labels, kernel)
+        record["nystroem_error"] = nystroem_error(X, result.labels, kernel, task.m)
+    return record
+
+
+def _forget_peak() -> int:
+    """Make the peak start anew, where the system can, and return the memory in use."""
+    try:
+        (_PROC / "clear_refs").write_text("5")
+    except OSError:
+        return _memory("VmHWM")
+    return _memory("VmRSS")
+
+
+def _memory(field: str) -> int:
+    """Bytes, from the system's status of this process or else from getrusage."""
+    try:
+        lines = (_PROC / "status").read_text().splitlines()
+        return int(next(x for x in lines if x.startswith(field)).split()[1]) * 1024
+    except OSError:
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _machine() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        cpu = next(x for x in lines if x.startswith("model name")).split(": ")[1]
+    except (OSError, StopIteration):
+        cpu = platform.processor() or platform.machine()
+    packages = [f"Python {platform.python_version()}"]
+    for name in ("numpy", "scipy", "scikit-learn", "tslearn"):
+        try:
+            packages.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            continue
+    return f"{cpu}, {cores()} cores; {', '.join(packages)}"
+
+
+if __name__ == "__main__":
+    order = json.loads(sys.argv[1])
+    X = np.load(order["data"])
+    record = run(Task(**order["task"]), order["contestant"], order["seed"], X)
+    record["date"] = datetime.date.today().isoformat()
+    record["machine"] = _machine()
+    print(json.dumps(record))

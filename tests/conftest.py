@@ -1,0 +1,41 @@
+"""What tests share."""
+
+import os
+import pathlib
+
+# scikit-learn's array API checks are skipped without it; it is read at import.
+os.environ["SCIPY_ARRAY_API"] = "1"
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, make_circles
+
+
+@pytest.fixture(scope="session")
+def digits():
+    """1,797 real images of digits, 64 columns in [0, 1], read-only."""
+    X, y = load_digits(return_X_y=True)
+    X /= 16
+    X.flags.writeable = False
+    return X, y
+
+
+@pytest.fixture(scope="session")
+def circles():
+    X, y = make_circles(600, factor=0.3, noise=0.05, random_state=0)
+    X.flags.writeable = False
+    return X, y
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(scope="session")
+def data_folder():
+    """The folder of real data sets, named by AKKM_DATA."""
+    folder = os.environ.get("AKKM_DATA")
+    if not folder or not pathlib.Path(folder).is_dir():
+        pytest.skip("AKKM_DATA does not name a folder with the real data sets")
+    return pathlib.Path(folder)

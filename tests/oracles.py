@@ -1,0 +1,89 @@
+"""Slow, obviously right versions of what the library computes."""
+
+import numpy as np
+
+
+def naive_kernel(name, X, Y, gamma=1.0, degree=3, coef0=1.0):
+    """Every kernel from its definition, one pair at a time."""
+    formulas = {
+        "rbf": lambda x, y: np.exp(-gamma * ((x - y) ** 2).sum()),
+        "poly": lambda x, y: (gamma * (x @ y) + coef0) ** degree,
+        "sigmoid": lambda x, y: np.tanh(gamma * (x @ y) + coef0),
+        "linear": lambda x, y: x @ y,
+        "cosine": lambda x, y: x @ y / np.sqrt((x @ x) * (y @ y)),
+        "laplacian": lambda x, y: np.exp(-gamma * np.abs(x - y).sum()),
+        "additive_chi2": lambda x, y: -_chi2(x, y),
+        "chi2": lambda x, y: np.exp(-gamma * _chi2(x, y)),
+        "intersection": lambda x, y: np.minimum(x, y).sum(),
+    }
+    k = formulas[name]
+    return np.array([[k(x, y) for y in Y] for x in X], dtype=float)
+
+
+def _chi2(x, y):
+    total = 0.0
+    for a, b in zip(x, y, strict=True):
+        if a + b > 0:
+            total += (a - b) ** 2 / (a + b)
+    return total
+
+
+def algorithm2(K_B, K_hat, labels, n_clusters, max_iter=300, inverse=np.linalg.inv):
+    """Algorithm 2 of the paper, letter by letter, in float64.
+
+    Returns the labels, α and the number of iterations.
+    """
+    n = len(K_B)
+    T = K_B @ inverse(K_hat)  # step 3
+    U = np.zeros((n_clusters, n))
+    U[labels, np.arange(n)] = 1
+    t = 0
+    while True:
+        t += 1
+        U_hat = U / U.sum(axis=1, keepdims=True)  # step 8
+        alpha = U_hat @ T  # step 9
+        U_new = np.zeros_like(U)
+        for i in range(n):
+            scores = [a @ K_hat @ a - 2 * K_B[i] @ a for a in alpha]
+            U_new[np.argmin(scores), i] = 1
+        done = (U_new == U).all()
+        U = U_new
+        if done or t >= max_iter:
+            return U.argmax(axis=0), alpha, t
+
+
+def clipped_inverse(K):
+    """The inverse of K without its negative eigenvalues."""
+    w, V = np.linalg.eigh(K)
+    keep = w > 1e-12 * w.max()
+    return (V[:, keep] / w[keep]) @ V[:, keep].T
+
+
+def exact_kernel_k_means(K, labels, n_clusters, weights=None, max_iter=300):
+    """Kernel k-means with the whole matrix in memory. Returns labels and error."""
+    w = np.ones(len(K)) if weights is None else weights
+    for _ in range(max_iter):
+        U = np.zeros((n_clusters, len(K)))
+        U[labels, np.arange(len(K))] = w
+        U_hat = U / U.sum(axis=1, keepdims=True)
+        squared = (
+            K.diagonal()[:, None]
+            - 2 * K @ U_hat.T
+            + np.einsum("ki,ij,kj->k", U_hat, K, U_hat, optimize=True)
+        )
+        new = squared.argmin(axis=1)
+        if (new == labels).all():
+            break
+        labels = new
+    return labels, float(w @ squared[np.arange(len(K)), labels])
+
+
+def lloyd_on_features(F, labels, n_clusters, max_iter=300):
+    """Lloyd's k-means on given coordinates."""
+    for _ in range(max_iter):
+        means = np.array([F[labels == k].mean(axis=0) for k in range(n_clusters)])
+        new = ((F[:, None] - means) ** 2).sum(axis=2).argmin(axis=1)
+        if (new == labels).all():
+            break
+        labels = new
+    return labels

@@ -1,0 +1,199 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from oracles import naive_kernel
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from akkm import kernels
+from akkm.kernels import KERNEL_NAMES, RBF, Function, Linear, Polynomial, resolve
+
+NAMES = [name for name in KERNEL_NAMES if name not in ("precomputed", "polynomial")]
+PSD = ["rbf", "poly", "linear", "cosine", "laplacian", "chi2", "intersection"]
+
+
+def make(name, **params):
+    return resolve(name, np.zeros((1, 1)), **{"gamma": 0.7, "coef0": 0.3, **params})
+
+
+@pytest.fixture
+def rows(rng):
+    return rng.random((23, 5)), rng.random((11, 5))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_equals_the_definition(name, rows):
+    X, Z = rows
+    expected = naive_kernel(name, X, Z, gamma=0.7, coef0=0.3)
+    np.testing.assert_allclose(make(name)(X, Z), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n != "intersection"])
+def test_equals_scikit_learn_of_the_same_name(name, rows):
+    X, Z = rows
+    params = {"gamma": 0.7, "coef0": 0.3, "degree": 2}
+    ours = make(name, degree=2)(X, Z)
+    theirs = pairwise_kernels(X, Z, metric=name, filter_params=True, **params)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_diagonal_symmetry_and_sparse_rows(name, rows):
+    X, Z = rows
+    X = np.where(X < 0.3, 0, X)
+    kernel = make(name)
+    K = kernel(X)
+    np.testing.assert_allclose(kernel.diag(X), K.diagonal(), atol=1e-12)
+    np.testing.assert_allclose(K, K.T, atol=1e-12)
+    S = sparse.csr_array(X)
+    np.testing.assert_allclose(kernel(S, sparse.csr_array(Z)), kernel(X, Z), atol=1e-12)
+    np.testing.assert_allclose(kernel.diag(S), kernel.diag(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_float32_stays_float32_and_is_close(name, rows):
+    X, Z = (a.astype(np.float32) for a in rows)
+    K = make(name)(X, Z)
+    assert K.dtype == np.float32
+    np.testing.assert_allclose(K, make(name)(*map(np.float64, (X, Z))), atol=2e-5)
+
+
+@pytest.mark.parametrize("name", PSD)
+@settings(max_examples=15, deadline=None)
+@given(
+    X=hnp.arrays(
+        float, st.tuples(st.integers(2, 12), st.integers(1, 4)),
+        elements=st.floats(0, 3, width=32),
+    )
+)
+def test_positive_semi_definite(name, X):
+    kernel = make(name)
+    assert kernel.psd
+    values = np.linalg.eigvalsh(kernel(X))
+    assert values[0] >= -1e-9 * max(1, values[-1])
+
+
+def test_sigmoid_is_not_positive_definite():
+    X = np.linspace(-1, 1, 20)[:, None]
+    kernel = kernels.Sigmoid(gamma=2.0, coef0=0.5)
+    assert not kernel.psd
+    assert np.linalg.eigvalsh(kernel(X))[0] < -1e-3
+
+
+def test_sums_and_products(rows):
+    X, Z = rows
+    a, b = RBF(gamma=2.0), Polynomial(degree=2)
+    np.testing.assert_allclose((a + b)(X, Z), a(X, Z) + b(X, Z))
+    np.testing.assert_allclose((a * b)(X, Z), a(X, Z) * b(X, Z))
+    np.testing.assert_allclose((0.5 * a + 1)(X, Z), 0.5 * a(X, Z) + 1)
+    np.testing.assert_allclose((a * b + a).diag(X), (a * b + a)(X).diagonal())
+    assert (a + b).psd
+    assert not (a + kernels.Sigmoid()).psd
+    assert not (-1 * a).psd
+
+
+def test_a_kernel_is_immutable():
+    with pytest.raises(AttributeError):
+        RBF(gamma=1.0).gamma = 2.0
+
+
+def test_rbf_by_sigma_or_gamma():
+    assert RBF(sigma=0.35).rate == pytest.approx(1 / (2 * 0.35**2))
+    with pytest.raises(ValueError, match="give one of them"):
+        RBF(gamma=1.0, sigma=1.0)
+    with pytest.raises(ValueError, match="positive width"):
+        RBF(gamma=-1.0)
+
+
+def test_rbf_keeps_digits_far_from_the_origin(rng):
+    X = rng.random((50, 3)).astype(np.float32)
+    far = X + np.float32(1000)
+    near = far - np.float32(1000)  # what survived the addition
+    np.testing.assert_allclose(RBF(gamma=1.0)(far), RBF(gamma=1.0)(near), atol=1e-5)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 4, 5, 2.5])
+def test_polynomial_of_any_degree(degree, rows):
+    X, Z = rows
+    K = Polynomial(gamma=0.5, degree=degree)(X, Z)
+    np.testing.assert_allclose(K, (0.5 * X @ Z.T + 1) ** degree)
+    assert Polynomial(degree=degree).psd == (degree != 2.5)
+
+
+def test_cosine_of_a_zero_row_is_zero():
+    X = np.array([[0.0, 0.0], [3.0, 4.0]])
+    np.testing.assert_array_equal(kernels.Cosine()(X), [[0, 0], [0, 1]])
+    np.testing.assert_array_equal(kernels.Cosine().diag(X), [0, 1])
+
+
+def test_a_function_is_a_kernel(rows):
+    X, Z = rows
+    kernel = resolve(lambda A, B, p: (A @ B.T) ** p, X, params={"p": 2})
+    np.testing.assert_allclose(kernel(X, Z), (X @ Z.T) ** 2)
+    np.testing.assert_allclose(kernel.diag(X), kernel(X).diagonal())
+    with pytest.raises(ValueError, match=r"shape \(\) for 23 and 11 rows"):
+        Function(lambda A, B: 1.0)(X, Z)
+
+
+def test_wide_sparse_landmarks_are_not_made_dense(monkeypatch, rng):
+    S = sparse.random_array((30, 400), density=0.02, format="csr", rng=rng)
+    dense = RBF(gamma=1.0)(S)
+    monkeypatch.setattr("akkm.kernels._base._DENSE_BYTES", 100)
+    right = kernels._base.right_factor(S)
+    assert sparse.issparse(right)
+    np.testing.assert_allclose(RBF(gamma=1.0)(S), dense, atol=1e-12)
+
+
+class TestGamma:
+    X = np.array([[0.0, 4.0], [2.0, 2.0]])  # mean 2, variance 2
+
+    def test_scale(self):
+        assert resolve("rbf", self.X).gamma == pytest.approx(1 / (2 * 2))
+        assert resolve("laplacian", self.X).gamma == pytest.approx(1 / (2 * np.sqrt(2)))
+        assert resolve("chi2", self.X).gamma == pytest.approx(2 / (2 * 2))
+        assert resolve("rbf", sparse.csr_array(self.X)).gamma == pytest.approx(0.25)
+
+    def test_scale_of_constant_data(self):
+        assert resolve("rbf", np.ones((3, 2))).gamma == 1.0
+
+    def test_scale_with_weights_is_scale_with_repetitions(self, rng):
+        X, w = rng.random((30, 3)), rng.integers(0, 4, 30)
+        weighted = resolve("rbf", X, sample_weight=w.astype(float)).gamma
+        assert weighted == pytest.approx(resolve("rbf", X.repeat(w, axis=0)).gamma)
+
+    def test_none(self):
+        assert resolve("rbf", self.X, gamma=None).gamma == 0.5
+        assert resolve("chi2", self.X, gamma=None).gamma == 1.0
+
+    @pytest.mark.parametrize("name", ["rbf", "laplacian", "chi2"])
+    def test_median_makes_the_typical_exponent_about_one(self, name, rng):
+        X = rng.random((400, 6)) * 7
+        K = resolve(name, X, gamma="median")(X)
+        typical = -np.log(np.median(K[np.triu_indices(400, 1)]))
+        assert typical == pytest.approx(0.5 if name == "rbf" else 1.0, rel=0.1)
+
+    def test_median_of_dot_kernels(self, rng):
+        X = rng.random((400, 6)) * 7
+        gamma = resolve("poly", X, gamma="median").gamma
+        assert gamma * np.median((X**2).sum(axis=1)) == pytest.approx(1, rel=0.1)
+
+    def test_unknown_rule(self):
+        with pytest.raises(ValueError, match="gamma='wide' is not known"):
+            resolve("rbf", self.X, gamma="wide")
+
+
+def test_unknown_names_and_parameters():
+    with pytest.raises(ValueError, match="Unknown kernel 'gauss'; expected one of rbf"):
+        resolve("gauss", np.zeros((1, 1)))
+    with pytest.raises(ValueError, match=r"does not take these kernel_params: \['tau'\]"):
+        resolve("rbf", np.zeros((1, 1)), params={"tau": 1})
+    assert resolve("rbf", np.zeros((1, 1)), params={"sigma": 2.0}) == RBF(sigma=2.0)
+    assert resolve(Linear(), np.zeros((1, 1))) == Linear()
+
+
+def test_histogram_kernels_refuse_negative_entries():
+    for name in ("chi2", "additive_chi2", "intersection"):
+        with pytest.raises(ValueError, match="Negative values in data: the smallest is -1"):
+            make(name).check(np.array([[1.0, -1.0]]))
