@@ -33,7 +33,7 @@ def run(X, kernel, indices, labels, n_clusters, *, n_jobs=2, indefinite="clip", 
     f = prepare(X, kernel, indices, indefinite)
     with Threads(n_jobs) as engine:
         return lloyd(
-            f.strip, f.gram, f.noise, engine,
+            f.strip, f.gram, f.probes, engine,
             labels=labels, n_clusters=n_clusters, **more,
         )
 
@@ -249,7 +249,7 @@ class TestLaws:
         with Threads(2) as engine:
             f.strip.hold(engine)
             held = lloyd(
-                f.strip, f.gram, f.noise, engine, labels=labels, n_clusters=10
+                f.strip, f.gram, f.probes, engine, labels=labels, n_clusters=10
             )
         np.testing.assert_array_equal(held.labels, expected)
 
@@ -291,7 +291,7 @@ class TestLaws:
         )
         with Threads(1) as engine:
             repeated = lloyd(
-                f.strip, f.gram, f.noise, engine,
+                f.strip, f.gram, f.probes, engine,
                 labels=labels.repeat(w), n_clusters=6,
             )
         np.testing.assert_array_equal(weighted.labels.repeat(w), repeated.labels)

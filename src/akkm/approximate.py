@@ -16,9 +16,9 @@ from akkm.gram import Gram
 from akkm.kernels import Kernel
 from akkm.lloyd import Solution, Step, lloyd
 from akkm.model import Model, shared_diagonal
-from akkm.nearest import Noise, View, measure_noise, require_finite
+from akkm.nearest import Probes, View, require_finite
 from akkm.seeding import warm_start
-from akkm.sources import ROUNDED, Rows, Strip, chunks
+from akkm.sources import Rows, Strip, chunks, float32_will_do
 
 Array = NDArray[Any]
 
@@ -63,7 +63,7 @@ class Factored:
 
     strip: Strip
     gram: Gram
-    noise: Noise
+    probes: Probes
 
     def model(self, view: View) -> Model:
         """Centers in the landmarks' span, ready for new rows."""
@@ -89,7 +89,7 @@ class Factored:
 
     def view(self, alpha: Array, norms: Array) -> View:
         """Centers as sweeps and predictions need them."""
-        return View.of(alpha, norms, self.noise, self.strip.dtype)
+        return View.of(alpha, norms, self.strip.dtype, self.probes)
 
 
 def factor(
@@ -101,9 +101,9 @@ def factor(
     require_finite(K, np.float64)
     K = (K + K.T) / 2
     if strip.dtype == np.float32:
-        rounded = strip.rounded(chosen.rows)
+        rounded = strip.kernel_rows(chosen.rows, np.float32)
         require_finite(rounded, np.float32)
-        if np.abs(rounded - K).max() > ROUNDED * np.abs(K).max():
+        if not float32_will_do(rounded, K):
             strip = Strip(X, kernel, chosen.points, np.float64)
     factored = gram.factor(K, dtype=strip.dtype, indefinite=indefinite)
     if factored.negative_mass > _NEGATIVE:
@@ -115,7 +115,7 @@ def factor(
             UserWarning,
             stacklevel=4,
         )
-    return Factored(strip, factored, measure_noise(strip, factored, chosen.rows, K))
+    return Factored(strip, factored, Probes.of(strip, chosen.rows, factored))
 
 
 def solve(
@@ -132,13 +132,13 @@ def solve(
     watch: Callable[[Step], bool] | None = None,
 ) -> Solution:
     """From a start to centers and labels: the best of `n_init` runs."""
-    strip, gram_, noise = factored.strip, factored.gram, factored.noise
+    strip, gram_, probes = factored.strip, factored.gram, factored.probes
     starts: list[dict[str, Any]]
     if isinstance(init, str) and init == "k-means++":
         centers = warm_start(
             strip,
             gram_,
-            noise,
+            probes,
             engine,
             n_clusters=n_clusters,
             weights=weights,
@@ -159,7 +159,7 @@ def solve(
         solution = lloyd(
             strip,
             gram_,
-            noise,
+            probes,
             engine,
             n_clusters=n_clusters,
             weights=weights,

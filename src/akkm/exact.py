@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from akkm.engines import Threads
 from akkm.kernels import Kernel
-from akkm.nearest import decide, require_finite
+from akkm.nearest import View, decide, require_finite
 from akkm.products import KernelProduct
-from akkm.sources import Rows
+from akkm.sources import Rows, Strip, float32_will_do
 
 Array = NDArray[Any]
 
-# Scores nearer than this many units of rounding are computed again, in float64.
-_SLACK = 32
+# Rows on which float32 kernel values are compared with float64 ones.
+_PROBES = 256
 # Columns of K whose points are bound at a time.
 _COLUMNS = 8192
 
@@ -68,6 +68,7 @@ def kernel_k_means(
     n = X.shape[0]
     w = np.ones(n) if weights is None else weights
     diag = kernel.diag(X).astype(np.float64)
+    reach = np.sqrt(np.abs(diag))
     labels = labels.astype(np.int32)
     columns = np.arange(n)
     moved = _members(labels, w, n_clusters)
@@ -90,14 +91,9 @@ def kernel_k_means(
         require_finite(scores, dtype)
         alpha = np.ascontiguousarray(U.T)
 
-        rounding = np.finfo(dtype).eps * _SLACK
-        scale = np.full(n, np.abs(G).max(initial=0))
-        found = decide(
-            scores,
-            scale * rounding,
-            scale * np.finfo(np.float64).eps * _SLACK,
-            None if dtype == np.float64 else _Again(X, kernel, U, norms),
-        )
+        view = View.of(alpha, norms, dtype)
+        again = None if dtype == np.float64 else _Again(X, kernel, U, norms)
+        found = decide(scores, view.slack * reach, view.tie * reach, again)
         new = found.labels
         changed = int((new != labels).sum())
         stop = watch is not None and watch(
@@ -107,7 +103,8 @@ def kernel_k_means(
         if stop or iteration == max_iter:
             labels = new
             break
-        seeded = _reseed(new, w, diag + found.score, n_clusters, scale * rounding)
+        noise = view.blur * reach**2 + view.slack * reach
+        seeded = _reseed(new, w, diag + found.score, n_clusters, noise)
         if changed == 0 and not seeded:
             break
         columns = np.flatnonzero(new != labels)
@@ -164,7 +161,7 @@ class _Again:
 
 
 def _reseed(
-    labels: Array, weights: Array, squared: Array, n_clusters: int, rounding: Array
+    labels: Array, weights: Array, squared: Array, n_clusters: int, noise: Array
 ) -> bool:
     """Give an empty cluster, if there is one, the row that fits its own center worst."""
     counts = np.bincount(labels, weights, n_clusters)
@@ -174,7 +171,19 @@ def _reseed(
     alone = counts[labels] - weights <= 0
     squared = np.where(alone | (weights <= 0), -np.inf, squared)
     worst = squared.argmax()
-    if not squared[worst] > rounding[worst]:
+    if not squared[worst] > noise[worst]:
         return False
     labels[worst] = empty[0]
     return True
+
+
+def working_dtype(X: Rows, kernel: Kernel, dtype: Any) -> np.dtype[Any]:
+    """float64 if float32 kernel values would lose too many digits, else `dtype`."""
+    if np.dtype(dtype) != np.float32:
+        return np.dtype(dtype)
+    some = np.unique(np.linspace(0, X.shape[0] - 1, _PROBES).astype(int))
+    strip = Strip(X[some], kernel, kernel.select(X, some), dtype)
+    rounded, exact = strip.kernel_rows(X[some], dtype), strip.precise(X[some])
+    require_finite(exact, np.float64)
+    require_finite(rounded, dtype)
+    return np.dtype(dtype if float32_will_do(rounded, exact) else np.float64)

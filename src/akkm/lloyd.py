@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from akkm.bounds import Moves, State, most_past
 from akkm.engines import Threads
 from akkm.gram import Gram
-from akkm.nearest import Noise, View, nearest, padded
+from akkm.nearest import Probes, View, nearest, padded
 from akkm.sources import Strip, chunks
 
 Array = NDArray[Any]
@@ -164,7 +164,7 @@ class Solution:
 def lloyd(
     strip: Strip,
     gram: Gram,
-    noise: Noise,
+    probes: Probes,
     engine: Threads,
     *,
     centers: Centers | None = None,
@@ -195,7 +195,7 @@ def lloyd(
     limit = most_past(n_clusters, gram.rank)
     total = 0
     for iteration in range(1, max_iter + 1):
-        view = View.of(centers.alpha, centers.norms, noise, strip.dtype)
+        view = View.of(centers.alpha, centers.norms, strip.dtype, probes)
         moves = Moves(past, centers) if past and prune and gram.metric else None
         past = [*past, centers] if len(past) < limit else [centers]
         task = partial(sweep, strip, gram, weights, state, view, moves, len(past) - 1)
@@ -282,7 +282,7 @@ def _reseed(
     if not squared[worst] > doubt:
         return False
     stats.move(
-        strip.rounded(strip.X[row]),
+        strip.kernel_rows(strip.X[row], strip.dtype),
         state.labels[row],
         empty[:1],
         None if weights is None else weights[row],

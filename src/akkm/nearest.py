@@ -20,32 +20,41 @@ from akkm.sources import Rows, Strip
 
 Array = NDArray[Any]
 
-# Rows of K̂ on which the rounding of kernel rows is measured, and how much worse than
-# these other rows are taken to be.
+# Rows on which rounding is measured, and how much worse other rows are taken to be.
 _PROBES = 64
-_SAFETY = 2.0
+_SAFETY = 4.0
+# float64 rounding against float32 rounding.
+_FINER = float(np.finfo(np.float64).eps / np.finfo(np.float32).eps)
 
 
 @dataclass(frozen=True)
-class Noise:
-    """Rounding of kernel rows, as lengths in the RKHS per unit of a row's own length."""
+class Probes:
+    """Kernel rows of a few points in both precisions: how rough is float32?"""
 
-    rows: float  # of φ itself, |Wᵀ δφ| / |x|
-    products: float  # of φ·α, per unit of |α|
+    rounded: Array  # (p, m) float32
+    exact: Array  # (p, m) float64
+    lengths: Array  # (p,) of the points' images
+    blur: float  # relative rounding of squared lengths in the landmarks' span
 
+    @staticmethod
+    def of(strip: Strip, rows: Rows, gram: Gram) -> Probes:
+        """Compare the kernel rows of some of the landmarks, given as rows (m, d)."""
+        some = np.unique(np.linspace(0, rows.shape[0] - 1, _PROBES).astype(int))
+        exact = strip.precise(rows[some])
+        with np.errstate(over="ignore", invalid="ignore"):
+            rounded = strip.kernel_rows(rows[some], np.float32)
+        if not np.isfinite(rounded).all():  # beyond float32: rounded in the last digit
+            rounded = exact * (1 + np.finfo(np.float32).eps)
+        lengths = np.sqrt(np.abs(gram.squared_norms(exact)))
+        lengths = np.maximum(lengths, max(1e-3 * lengths.max(), 1e-30))
+        error = np.linalg.norm((rounded - exact) @ gram.whitener, axis=1)
+        return Probes(rounded, exact, lengths, 2 * float((error / lengths).max()))
 
-def measure_noise(strip: Strip, gram: Gram, landmarks: Rows, K: Array) -> Noise:
-    """Compare kernel rows of the landmarks, rounded, with K (m, m), which is exact."""
-    eps = float(np.finfo(strip.dtype).eps)
-    scale = float(np.sqrt(gram.largest))
-    usual = eps * scale * np.abs(gram.whitener).max(initial=0)
-    found = 0.0
-    if strip.dtype == np.float32:
-        probes = np.unique(np.linspace(0, strip.m - 1, _PROBES).astype(int))
-        error = strip.rounded(landmarks[probes]) - K[probes]
-        lengths = np.sqrt(np.abs(K.diagonal()[probes]).clip(1e-30))
-        found = (np.linalg.norm(error @ gram.whitener, axis=1) / lengths).max()
-    return Noise(max(float(found), float(usual)), eps * scale)
+    def slack(self, alpha: Array) -> float:
+        """Rounding of float32 scores of centers alpha (C, m), per unit of length."""
+        rough = self.rounded @ alpha.T.astype(self.rounded.dtype)
+        error = 2 * np.abs(rough - self.exact @ alpha.T)
+        return float((error / self.lengths[:, None]).max(initial=0))
 
 
 @dataclass(frozen=True)
@@ -60,12 +69,20 @@ class View:
     blur: float  # relative uncertainty of |x|²
 
     @staticmethod
-    def of(alpha: Array, norms: Array, noise: Noise, dtype: Any) -> View:
-        """The view of centers with coefficients alpha (C, m)."""
-        longest = np.sqrt(np.abs(norms).max(initial=0))
-        largest = np.sqrt((alpha**2).sum(axis=1).max(initial=0))
-        slack = 4 * _SAFETY * (noise.products * largest + noise.rows * longest)
-        ratio = np.finfo(np.float64).eps / np.finfo(dtype).eps
+    def of(
+        alpha: Array, norms: Array, dtype: Any, probes: Probes | None = None
+    ) -> View:
+        """The view of centers with coefficients alpha (C, m).
+
+        Without probes, the centers are means, whose scores are about as exact as the
+        kernel values.
+        """
+        longest = float(np.sqrt(np.abs(norms).max(initial=0)))
+        rough = 2 * float(np.finfo(np.float32).eps) * longest
+        if probes is not None:
+            rough = max(rough, probes.slack(alpha))
+        rough *= _SAFETY
+        tie = rough * _FINER
         columns = np.ascontiguousarray(alpha.T)
         coefficients = np.zeros((len(columns), padded(len(norms))), dtype=dtype)
         coefficients[:, : len(norms)] = columns
@@ -73,9 +90,9 @@ class View:
             alpha=columns,
             norms=norms,
             coefficients=coefficients,
-            slack=float(slack),
-            tie=float(slack * ratio),
-            blur=4e-7 + 2 * noise.rows,
+            slack=rough if dtype == np.float32 else tie,
+            tie=tie,
+            blur=4e-7 + (0.0 if probes is None else probes.blur),
         )
 
     def upper(self, reach: Array, score: Array) -> Array:

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from akkm.engines import Threads
 from akkm.gram import Gram
 from akkm.lloyd import Centers, lloyd
-from akkm.nearest import Noise
+from akkm.nearest import Probes
 from akkm.sources import Strip, chunks
 
 Array = NDArray[Any]
@@ -29,7 +29,7 @@ _COORDINATES, _COORDINATES_PER_CLUSTER = 64, 2
 def warm_start(
     strip: Strip,
     gram: Gram,
-    noise: Noise,
+    probes: Probes,
     engine: Threads,
     *,
     n_clusters: int,
@@ -61,7 +61,7 @@ def warm_start(
         centers = lloyd(
             part,
             gram,
-            noise,
+            probes,
             engine,
             centers=centers,
             labels=labels,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from akkm.engines import Threads
-from akkm.kernels import Kernel
+from akkm.kernels import Fill, Kernel
 
 Array = NDArray[Any]
 Rows = Any  # dense (n, d) array or CSR matrix
@@ -21,10 +20,8 @@ _MOST_CHUNKS, _CHUNK_ROWS = 64, 4096
 # A tile of kernel rows stays near the processor.
 _TILE_BYTES = 4 * 2**20
 _TILE_ROWS = 1024
-# float32 kernel values may differ by this share of the largest from float64 ones, on
-# so many rows.
-ROUNDED = 1e-4
-_PROBES = 256
+# float32 kernel values may differ by this share of the largest from float64 ones.
+_ROUNDED = 1e-4
 
 
 def chunks(n: int) -> list[slice]:
@@ -50,7 +47,8 @@ class Strip:
         self.X, self.kernel, self.Z = X, kernel, Z
         self.dtype = np.dtype(dtype)
         self.n, self.m = X.shape[0], Z.shape[0]
-        self._fill = kernel.bind(cast(Z, self.dtype))
+        self._fills: dict[np.dtype[Any], Fill] = {}
+        self._fill = self._fill_in(self.dtype)
         self._held: Array | None = None
 
     def subset(self, indices: Array) -> Strip:
@@ -65,8 +63,9 @@ class Strip:
         held = np.empty((self.n, self.m), dtype=self.dtype)
 
         def compute(chunk: slice) -> None:
-            for rows, phi in self.tiles(chunk):
-                held[rows] = phi
+            for start in range(chunk.start, chunk.stop, self.tile_rows):
+                rows = slice(start, min(start + self.tile_rows, chunk.stop))
+                self._fill(cast(self.X[rows], self.dtype), held[rows])
 
         for _ in engine.map(compute, chunks(self.n)):
             pass
@@ -110,20 +109,18 @@ class Strip:
 
     def precise(self, X: Rows) -> Array:
         """Kernel rows of any rows X (b, d), in float64: (b, m)."""
-        X = cast(X, np.dtype(np.float64))
-        out = np.empty((X.shape[0], self.m))
-        self._fill_precise(X, out)
+        return self.kernel_rows(X, np.float64)
+
+    def kernel_rows(self, X: Rows, dtype: Any) -> Array:
+        """Kernel rows of any rows X (b, d), in any precision: (b, m)."""
+        out = np.empty((X.shape[0], self.m), dtype=dtype)
+        self._fill_in(np.dtype(dtype))(cast(X, out.dtype), out)
         return out
 
-    def rounded(self, X: Rows) -> Array:
-        """Kernel rows of any rows X (b, d), in the strip's own precision: (b, m)."""
-        out = np.empty((X.shape[0], self.m), dtype=self.dtype)
-        self._fill(cast(X, self.dtype), out)
-        return out
-
-    @cached_property
-    def _fill_precise(self) -> Any:
-        return self.kernel.bind(cast(self.Z, np.dtype(np.float64)))
+    def _fill_in(self, dtype: np.dtype[Any]) -> Fill:
+        if dtype not in self._fills:
+            self._fills[dtype] = self.kernel.bind(cast(self.Z, dtype))
+        return self._fills[dtype]
 
 
 def cast(X: Rows, dtype: np.dtype[Any]) -> Rows:
@@ -132,14 +129,6 @@ def cast(X: Rows, dtype: np.dtype[Any]) -> Rows:
     return X if X.dtype.kind in "iu" else X.astype(dtype, copy=False)
 
 
-def working_dtype(kernel: Kernel, rows: Rows, dtype: Any) -> np.dtype[Any]:
-    """float64 if float32 kernel values would have lost too many digits, else `dtype`."""
-    if np.dtype(dtype) != np.float32:
-        return np.dtype(dtype)
-    some = rows[: _PROBES]
-    points = kernel.select(rows, np.arange(some.shape[0]))
-    strip = Strip(some, kernel, points, np.float32)
-    exact = strip.precise(some)
-    off = np.abs(strip.rounded(some) - exact).max()
-    # Not finite: the solver says so, and what to do.
-    return np.dtype(np.float64 if off > ROUNDED * np.abs(exact).max() else np.float32)
+def float32_will_do(rounded: Array, exact: Array) -> bool:
+    """Whether float32 kernel values are close enough to the float64 ones."""
+    return bool(np.abs(rounded - exact).max() <= _ROUNDED * np.abs(exact).max())

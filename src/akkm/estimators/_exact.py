@@ -13,11 +13,11 @@ from akkm.engines import Threads
 from akkm.estimators import _checks
 from akkm.estimators._base import KernelClusterer
 from akkm.estimators._progress import Progress
-from akkm.exact import ExactSolution, ExactStep, kernel_k_means
+from akkm.exact import ExactSolution, ExactStep, kernel_k_means, working_dtype
 from akkm.kernels import Kernel, Precomputed, PrecomputedStrip
 from akkm.model import Model, shared_diagonal
-from akkm.nearest import Noise, View
-from akkm.sources import Rows, working_dtype
+from akkm.nearest import View
+from akkm.sources import Rows
 
 Array = NDArray[Any]
 
@@ -208,7 +208,7 @@ class KernelKMeans(_ExactClusterer):
         init = self._checked_init(X.shape[0])
         progress = Progress(self, X, y, self.verbose)
         points = np.arange(X.shape[0]) if isinstance(kernel, Precomputed) else X
-        dtype = working_dtype(kernel, X, X.dtype)
+        dtype = working_dtype(X, kernel, X.dtype)
         progress.say(f"{X.shape[0]:,} rows, {kernel}")
         with Threads(self.n_jobs) as engine:
             solution = self._solve(
@@ -350,7 +350,7 @@ class TwoStepKernelKMeans(_ExactClusterer):
         if chosen.indices is not None:
             init = init if isinstance(init, str) else init[chosen.indices]
             sample_weights = None if weights is None else weights[chosen.indices]
-        dtype = working_dtype(sample_kernel, sample, X.dtype)
+        dtype = working_dtype(sample, sample_kernel, X.dtype)
         progress.say(f"{X.shape[0]:,} rows, {m:,} landmarks, {kernel}")
         with Threads(self.n_jobs) as engine:
             # Step 1: kernel k-means on the landmarks.
@@ -385,7 +385,5 @@ def _model(
     kernel: Kernel, X: Rows, points: Rows, alpha: Array, norms: Array, dtype: Any
 ) -> Model:
     """Centers that are means of the points, which are (some of) the rows X."""
-    eps = float(np.finfo(dtype).eps)
-    noise = Noise(rows=4 * eps, products=4 * eps * np.sqrt(alpha.shape[1]))
-    view = View.of(alpha, norms, noise, dtype)
+    view = View.of(alpha, norms, dtype)
     return Model(kernel, points, view, dtype, constant=shared_diagonal(kernel, X))
