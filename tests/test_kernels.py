@@ -3,12 +3,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from oracles import naive_kernel
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from akkm import kernels
 from akkm.kernels import KERNEL_NAMES, RBF, Function, Linear, Polynomial, resolve
+from oracles import naive_kernel
 
 NAMES = [name for name in KERNEL_NAMES if name not in ("precomputed", "polynomial")]
 PSD = ["rbf", "poly", "linear", "cosine", "laplacian", "chi2", "intersection"]
@@ -64,7 +64,8 @@ def test_float32_stays_float32_and_is_close(name, rows):
 @settings(max_examples=15, deadline=None)
 @given(
     X=hnp.arrays(
-        float, st.tuples(st.integers(2, 12), st.integers(1, 4)),
+        float,
+        st.tuples(st.integers(2, 12), st.integers(1, 4)),
         elements=st.floats(0, 3, width=32),
     )
 )
@@ -187,7 +188,9 @@ class TestGamma:
 def test_unknown_names_and_parameters():
     with pytest.raises(ValueError, match="Unknown kernel 'gauss'; expected one of rbf"):
         resolve("gauss", np.zeros((1, 1)))
-    with pytest.raises(ValueError, match=r"does not take these kernel_params: \['tau'\]"):
+    with pytest.raises(
+        ValueError, match=r"does not take these kernel_params: \['tau'\]"
+    ):
         resolve("rbf", np.zeros((1, 1)), params={"tau": 1})
     assert resolve("rbf", np.zeros((1, 1)), params={"sigma": 2.0}) == RBF(sigma=2.0)
     assert resolve(Linear(), np.zeros((1, 1))) == Linear()
@@ -195,5 +198,7 @@ def test_unknown_names_and_parameters():
 
 def test_histogram_kernels_refuse_negative_entries():
     for name in ("chi2", "additive_chi2", "intersection"):
-        with pytest.raises(ValueError, match="Negative values in data: the smallest is -1"):
+        with pytest.raises(
+            ValueError, match="Negative values in data: the smallest is -1"
+        ):
             make(name).check(np.array([[1.0, -1.0]]))

@@ -1,10 +1,11 @@
 """The mathematics below the estimators: gram, bounds, nearest, the loop."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import algorithm2, clipped_inverse, exact_kernel_k_means, lloyd_on_features
 
 from akkm import approximate
 from akkm.bounds import Moves, State, most_past
@@ -14,6 +15,7 @@ from akkm.kernels import RBF, Linear, Polynomial, Sigmoid
 from akkm.lloyd import Centers, lloyd
 from akkm.nearest import _best_two, decide
 from akkm.sources import Strip, chunks
+from oracles import algorithm2, clipped_inverse, exact_kernel_k_means, lloyd_on_features
 
 KERNELS = [
     RBF(gamma=0.05),
@@ -33,8 +35,13 @@ def run(X, kernel, indices, labels, n_clusters, *, n_jobs=2, indefinite="clip", 
     f = prepare(X, kernel, indices, indefinite)
     with Threads(n_jobs) as engine:
         return lloyd(
-            f.strip, f.gram, f.probes, engine,
-            labels=labels, n_clusters=n_clusters, **more,
+            f.strip,
+            f.gram,
+            f.probes,
+            engine,
+            labels=labels,
+            n_clusters=n_clusters,
+            **more,
         )
 
 
@@ -95,7 +102,7 @@ class TestBounds:
     @settings(max_examples=40, deadline=None)
     @given(st.integers(2, 6), st.integers(1, 5), st.integers(0, 10_000))
     def test_a_label_that_is_proved_is_right(self, n_clusters, steps, seed):
-        """Points in the plane, centers that wander: what is not doubtful stays nearest."""
+        """Points in the plane, wandering centers: what is not doubtful is right."""
         rng = np.random.default_rng(seed)
         points = rng.normal(size=(60, 2))
         paths = [rng.normal(size=(n_clusters, 2))]
@@ -130,7 +137,7 @@ class TestBounds:
     def test_bounds_prove_something(self):
         beta = np.array([[0.0, 0.0], [10.0, 0.0]])
         then = Centers(beta, beta, (beta**2).sum(axis=1))
-        moved = beta + [[0.1, 0.0], [0.0, 0.1]]
+        moved = beta + np.array([[0.1, 0.0], [0.0, 0.1]])
         now = Centers(moved, moved, (moved**2).sum(axis=1))
         state = State.start(np.zeros(2, dtype=int))
         state.upper[:], state.gap[:], state.reach[:] = 1, [80.0, 0.2], 1
@@ -149,7 +156,7 @@ def test_chunks_are_a_partition(n):
     parts = chunks(n)
     assert parts[0].start == 0
     assert parts[-1].stop == n
-    assert all(a.stop == b.start for a, b in zip(parts, parts[1:], strict=False))
+    assert all(a.stop == b.start for a, b in pairwise(parts))
     assert len(parts) <= 64
 
 
@@ -291,8 +298,12 @@ class TestLaws:
         )
         with Threads(1) as engine:
             repeated = lloyd(
-                f.strip, f.gram, f.probes, engine,
-                labels=labels.repeat(w), n_clusters=6,
+                f.strip,
+                f.gram,
+                f.probes,
+                engine,
+                labels=labels.repeat(w),
+                n_clusters=6,
             )
         np.testing.assert_array_equal(weighted.labels.repeat(w), repeated.labels)
         np.testing.assert_allclose(

@@ -67,15 +67,14 @@ class Factored:
 
     def model(self, view: View) -> Model:
         """Centers in the landmarks' span, ready for new rows."""
-        known = self.strip.kernel.psd
+        kernel = self.strip.kernel
         return Model(
-            self.strip.kernel,
+            kernel,
             self.strip.Z,
             view,
             self.strip.dtype,
-            None if known else self.gram.whitener,
-            None if known else self.gram.signs,
-            shared_diagonal(self.strip.kernel, self.strip.X),
+            None if kernel.psd else self.gram,
+            shared_diagonal(kernel, self.strip.X),
         )
 
     def trace(self, weights: Array | None, engine: Threads) -> float:
@@ -108,8 +107,9 @@ def factor(
     factored = gram.factor(K, dtype=strip.dtype, indefinite=indefinite)
     if factored.negative_mass > _NEGATIVE:
         warnings.warn(
-            f"The kernel is far from positive definite: {factored.negative_mass:.0%} of "
-            "the eigenvalues' sum on the landmarks is negative. Distances to centers "
+            "The kernel is far from positive definite: "
+            f"{factored.negative_mass:.0%} of the eigenvalues' absolute sum on the "
+            "landmarks is negative. Distances to centers "
             f"then mean little (indefinite={indefinite!r}); choose other kernel "
             "parameters or another kernel.",
             UserWarning,

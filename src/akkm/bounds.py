@@ -96,7 +96,9 @@ class Moves:
         state.stamp[chunk] = 0
 
     def _own(self, state: State, chunk: slice) -> Array:
-        return state.stamp[chunk].astype(np.intp) * self.n_clusters + state.labels[chunk]
+        return (
+            state.stamp[chunk].astype(np.intp) * self.n_clusters + state.labels[chunk]
+        )
 
     def _loss(self, own: Array, upper: Array) -> Array:
         """At least the change of the gap: (b,)."""
@@ -114,7 +116,7 @@ def most_past(n_clusters: int, rank: int) -> int:
 
 
 def _move(then: Located, now: Located) -> tuple[Array, Array, Array]:
-    """known (C, C), apart (C, C) and shift (C,)."""
+    """Known (C, C), apart (C, C) and shift (C,)."""
     step = now.beta - then.beta
     dots = step @ step.T
     squared = dots.diagonal()

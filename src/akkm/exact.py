@@ -163,7 +163,7 @@ class _Again:
 def _reseed(
     labels: Array, weights: Array, squared: Array, n_clusters: int, noise: Array
 ) -> bool:
-    """Give an empty cluster, if there is one, the row that fits its own center worst."""
+    """Give an empty cluster, if there is one, the row that fits its own worst."""
     counts = np.bincount(labels, weights, n_clusters)
     empty = np.flatnonzero(counts <= 0)
     if not empty.size:

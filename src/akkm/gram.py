@@ -43,7 +43,11 @@ class Gram:
 
     def squared_norms(self, kernel_rows: Array) -> Array:
         """Squared length of the points' images in the landmarks' span: (b,)."""
-        coordinates = kernel_rows @ self.whitener.astype(kernel_rows.dtype, copy=False)
+        whitener = self.whitener.astype(kernel_rows.dtype, copy=False)
+        return self.squared_lengths(kernel_rows @ whitener)
+
+    def squared_lengths(self, coordinates: Array) -> Array:
+        """Squared length of points with whitened coordinates (b, r): (b,)."""
         return np.einsum("ij,ij,j->i", coordinates, coordinates, self.signs)
 
 
@@ -61,6 +65,7 @@ def factor(K: Array, *, dtype: Any = np.float64, indefinite: str = "clip") -> Gr
     >>> gram = factor(np.array([[2.0, 2.0], [2.0, 2.0]]))  # the same landmark twice
     >>> gram.rank, gram.negative_mass
     (1, 0.0)
+
     """
     values, vectors = linalg.eigh(K, driver="evd", check_finite=False)
     negative = float(-values[values < 0].sum() / np.abs(values).sum().clip(1e-300))
@@ -72,4 +77,6 @@ def factor(K: Array, *, dtype: Any = np.float64, indefinite: str = "clip") -> Gr
     whitener = vectors[:, order] / np.sqrt(np.abs(values[order]))
     signs = np.sign(values[order]) if indefinite == "pinv" else np.ones(order.size)
     rounding = len(K) * np.finfo(np.float64).eps
-    return Gram(whitener, signs, float(largest), negative if negative > rounding else 0.0)
+    return Gram(
+        whitener, signs, float(largest), negative if negative > rounding else 0.0
+    )

@@ -29,6 +29,7 @@ def count(n_landmarks: int | str, n: int, n_clusters: int) -> int:
     1000
     >>> count("auto", n=100, n_clusters=8)
     100
+
     """
     if n_landmarks == "auto":
         return min(n, max(FEWEST, 4 * n_clusters, min(MOST, round(n**0.5))))
@@ -40,14 +41,15 @@ def count(n_landmarks: int | str, n: int, n_clusters: int) -> int:
         )
     if m < n_clusters:
         raise ValueError(
-            f"n_landmarks={m} is less than n_clusters={n_clusters}; centers in the span "
-            f"of {m} points can't tell {n_clusters} clusters apart. Raise n_landmarks."
+            f"n_landmarks={m} is less than n_clusters={n_clusters}; centers in the "
+            f"span of {m} points can't tell {n_clusters} clusters apart. Raise "
+            "n_landmarks."
         )
     return m
 
 
 def uniform(n: int, m: int, weights: Array | None, rng: np.random.Generator) -> Array:
-    """m distinct row numbers out of n, in order; chance in proportion to weight."""
+    """M distinct row numbers out of n, in order; chance in proportion to weight."""
     chance = None if weights is None else weights / weights.sum()
     return np.sort(rng.choice(n, size=m, replace=False, p=chance))
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from akkm.bounds import Moves, State, most_past
 from akkm.engines import Threads
 from akkm.gram import Gram
-from akkm.nearest import Probes, View, nearest, padded
+from akkm.nearest import Probes, View, nearest, padded, require_finite
 from akkm.sources import Strip, chunks
 
 Array = NDArray[Any]
@@ -54,6 +54,7 @@ class Stats:
 
     @staticmethod
     def zeros(n_clusters: int, m: int) -> Stats:
+        """No rows yet."""
         return Stats(np.zeros((n_clusters, m)), np.zeros(n_clusters))
 
     def __iadd__(self, other: Stats) -> Stats:
@@ -62,7 +63,7 @@ class Stats:
         return self
 
     def move(self, phi: Array, old: Array, new: Array, weights: Array | None) -> None:
-        """Take rows phi (b, m) out of clusters `old` (-1: none) and put them in `new`."""
+        """Take rows phi (b, m) from clusters `old` (-1: none) to clusters `new`."""
         b, n_clusters = len(phi), len(self.counts)
         member = np.zeros((padded(n_clusters), b), dtype=phi.dtype)
         columns = np.arange(b)
@@ -70,7 +71,8 @@ class Stats:
         member[new, columns] = weight
         leaving = old >= 0
         member[old[leaving], columns[leaving]] -= weight[leaving]
-        self.sums += (member @ phi)[:n_clusters]
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.sums += (member @ phi)[:n_clusters]
         self.counts += member.sum(axis=1, dtype=np.float64)[:n_clusters]
 
 
@@ -126,7 +128,7 @@ def sweep(
 
 
 def lengths(strip: Strip, gram: Gram, rows: Any, phi: Array) -> Array:
-    """Length of the rows' images: sqrt k(x, x), or within the span if k is indefinite."""
+    """Length of the rows' images: sqrt k(x, x); in the span if k is indefinite."""
     if strip.kernel.psd:
         squared = strip.kernel.diag(strip.X[rows])
     else:
@@ -156,7 +158,7 @@ class Solution:
     converged: bool
 
     def error(self, trace: float) -> float:
-        """Sum of squared distances to the centers, `trace` being sum_i w_i k(x_i, x_i)."""
+        """Sum of squared distances to the centers; `trace` is sum_i w_i k(x_i, x_i)."""
         inner = (self.stats.sums * self.centers.alpha).sum()
         return float(trace - 2 * inner + self.stats.counts @ self.centers.norms)
 
@@ -189,6 +191,7 @@ def lloyd(
             partial(_tally, strip, weights, state, n_clusters), chunks(n)
         ):
             stats += tally
+        require_finite(stats.sums, strip.dtype)
         centers = _means(stats, gram, None)
 
     past: list[Centers] = []
@@ -237,7 +240,9 @@ def _means(stats: Stats, gram: Gram, previous: Centers | None) -> Centers:
     filled = stats.counts > 0
     counts = np.where(filled, stats.counts, 1)
     beta = (stats.sums / counts[:, None]) @ gram.whitener
-    beta[~filled] = beta[filled.argmax()] if previous is None else previous.beta[~filled]
+    beta[~filled] = (
+        beta[filled.argmax()] if previous is None else previous.beta[~filled]
+    )
     return Centers.at(beta, gram)
 
 
@@ -278,7 +283,10 @@ def _reseed(
         if size == strip.n or squared[worst].clip(0) ** 0.5 >= rest.max():
             break
         size = min(2 * size, strip.n)
-    row, doubt = rows[[worst]], view.blur * reach[worst] ** 2 + view.slack * reach[worst]
+    row, doubt = (
+        rows[[worst]],
+        view.blur * reach[worst] ** 2 + view.slack * reach[worst],
+    )
     if not squared[worst] > doubt:
         return False
     stats.move(

@@ -30,6 +30,7 @@ def error_reduction(initial: float, final: float) -> float:
     >>> from akkm.metrics import error_reduction
     >>> error_reduction(200.0, 150.0)
     0.25
+
     """
     if not initial > 0:
         raise ValueError(f"initial={initial} must be a positive clustering error.")
@@ -44,6 +45,7 @@ def nmi(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     >>> from akkm.metrics import nmi
     >>> round(nmi([0, 0, 1, 1], [0, 0, 1, 2]), 4)
     0.8165
+
     """
     return float(
         normalized_mutual_info_score(
@@ -60,6 +62,7 @@ def adjusted_rand_index(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
     >>> from akkm.metrics import adjusted_rand_index
     >>> adjusted_rand_index([0, 0, 1, 1], [1, 1, 0, 0])
     1.0
+
     """
     return float(adjusted_rand_score(labels_true, labels_pred))
 
@@ -101,10 +104,15 @@ def clustering_error(
     >>> X = np.array([[0.0], [2.0], [10.0]])
     >>> clustering_error(X, [0, 0, 1], "linear")  # 1² + 1²
     2.0
+
     """
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     labels = np.asarray(labels)
-    w = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, float)
+    w = (
+        np.ones(X.shape[0])
+        if sample_weight is None
+        else np.asarray(sample_weight, float)
+    )
     check_consistent_length(X, labels, w)
     kernel = resolve(
         kernel, X, gamma=gamma, degree=degree, coef0=coef0, params=kernel_params
@@ -117,7 +125,7 @@ def clustering_error(
             weight = w[rows].sum()
             if weight > 0:
                 total -= _inside(X, kernel, rows, w[rows], engine) / weight
-    return total
+    return float(total)
 
 
 def _inside(

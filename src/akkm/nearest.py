@@ -96,7 +96,7 @@ class View:
         )
 
     def upper(self, reach: Array, score: Array) -> Array:
-        """At least the distance to a center, from a row's length and its score: (b,)."""
+        """At least the distance to a center, from rows' lengths and scores: (b,)."""
         length = reach.astype(np.float64)
         squared = length**2 * (1 + self.blur) + score + self.slack * length
         return np.sqrt(squared.clip(0))
@@ -104,7 +104,8 @@ class View:
     def scores(self, phi: Array) -> Array:
         """Squared distances less k(x, x): |c_k|² - 2 φ·α_k, (C, b) float64."""
         precise = phi.dtype != self.coefficients.dtype
-        products = phi @ (self.alpha if precise else self.coefficients)
+        with np.errstate(over="ignore", invalid="ignore"):
+            products = phi @ (self.alpha if precise else self.coefficients)
         scores = np.empty((len(self.norms), len(phi)))
         np.multiply(products.T[: len(self.norms)], -2.0, out=scores)
         scores += self.norms[:, None]
@@ -120,8 +121,8 @@ def require_finite(values: Array, dtype: Any) -> None:
     if dtype == np.float32:
         cure = f"values beyond 3e38 overflow in float32: {cure}, or pass float64 data"
     raise ValueError(
-        f"The kernel returned NaN or infinity for some rows; {cure}, or mend the kernel "
-        "function."
+        f"The kernel returned NaN or infinity for some rows; {cure}, or mend the "
+        "kernel function."
     )
 
 

@@ -28,6 +28,7 @@ class KernelProduct:
     >>> Z = np.array([[1.0, 0.0], [0.0, 1.0]])
     >>> KernelProduct(Linear(), Z, np.ones((2, 1)), np.float64)(np.array([[2.0, 3.0]]))
     array([[5.]])
+
     """
 
     def __init__(self, kernel: Kernel, Z: Rows, S: Array, dtype: Any) -> None:
@@ -35,7 +36,8 @@ class KernelProduct:
         self.width = S.shape[1]
         blocks = [slice(s, s + _BLOCK) for s in range(0, Z.shape[0], _BLOCK)]
         self._parts = [
-            (kernel.bind(cast(Z[b], self.dtype)), S[b].astype(self.dtype)) for b in blocks
+            (kernel.bind(cast(Z[b], self.dtype)), S[b].astype(self.dtype))
+            for b in blocks
         ]
 
     def __call__(self, X: Rows) -> Array:
@@ -47,7 +49,8 @@ class KernelProduct:
             for fill, S in self._parts:
                 phi = np.empty((tile.shape[0], len(S)), dtype=self.dtype)
                 fill(tile, phi)
-                total[rows] += phi @ S
+                with np.errstate(over="ignore", invalid="ignore"):
+                    total[rows] += phi @ S
         return total
 
     def add_to(self, F: Array, X: Rows, engine: Threads) -> None:

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from akkm.engines import Threads
 from akkm.gram import Gram
 from akkm.lloyd import Centers, lloyd
-from akkm.nearest import Probes
+from akkm.nearest import Probes, require_finite
 from akkm.sources import Strip, chunks
 
 Array = NDArray[Any]
@@ -47,7 +47,9 @@ def warm_start(
     """
     able = np.arange(strip.n) if weights is None else np.flatnonzero(weights > 0)
     sizes = _sample_sizes(len(able), n_clusters)
-    drawn = able if sizes[-1] == len(able) else rng.choice(able, sizes[-1], replace=False)
+    drawn = (
+        able if sizes[-1] == len(able) else rng.choice(able, sizes[-1], replace=False)
+    )
     seeds = rng.integers(2**31, size=n_init)
     centers: Centers | None = None
     for size in sizes:
@@ -98,7 +100,9 @@ def _best_labels(
 
     def project(chunk: slice) -> None:
         for rows, phi in part.tiles(chunk):
-            np.matmul(phi, leading, out=coordinates[rows])
+            with np.errstate(over="ignore", invalid="ignore"):
+                np.matmul(phi, leading, out=coordinates[rows])
+            require_finite(coordinates[rows], part.dtype)
 
     for _ in engine.map(project, chunks(part.n)):
         pass
@@ -110,9 +114,16 @@ def _best_labels(
     mean = np.average(coordinates, axis=0, weights=weights).astype(part.dtype)
     order = np.argsort(coordinates @ mean, kind="stable")
     run = partial(
-        _restart, coordinates[order], None if weights is None else weights[order], n_clusters
+        _restart,
+        coordinates[order],
+        None if weights is None else weights[order],
+        n_clusters,
     )
-    best = min(engine.map(run, seeds), key=lambda fit: fit.inertia_)
+    # Fewer distinct rows than clusters are reported once, at the end of the fit.
+    # Filters belong to the process: they are set here and not in the threads.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        best = min(engine.map(run, seeds), key=lambda fit: fit.inertia_)
     by_closeness = np.argsort(-(best.cluster_centers_ @ mean), kind="stable")
     number = np.empty(n_clusters, dtype=np.int32)
     number[by_closeness] = np.arange(n_clusters)
@@ -123,7 +134,6 @@ def _best_labels(
 
 def _restart(X: Array, weights: Array | None, n_clusters: int, seed: int) -> KMeans:
     """One run of scikit-learn's k-means, on one thread, so that it is reproducible."""
-    with threadpool_limits(limits=1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with threadpool_limits(limits=1):
         fit = KMeans(n_clusters, n_init=1, tol=0, random_state=int(seed))
         return fit.fit(X, sample_weight=weights)

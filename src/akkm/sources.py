@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from akkm.engines import Threads
-from akkm.kernels import Fill, Kernel
+from akkm.kernels import Kernel
+from akkm.kernels._base import Fill
 
 Array = NDArray[Any]
 Rows = Any  # dense (n, d) array or CSR matrix
@@ -32,6 +33,7 @@ def chunks(n: int) -> list[slice]:
     >>> from akkm.sources import chunks
     >>> chunks(10_000)
     [slice(0, 4096, None), slice(4096, 8192, None), slice(8192, 10000, None)]
+
     """
     size = max(_CHUNK_ROWS, -(-n // _MOST_CHUNKS))
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]

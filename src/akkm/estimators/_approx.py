@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import with_callbacks
 
@@ -22,7 +21,7 @@ class ApproxKernelKMeans(KernelClusterer):
     """Approximate kernel k-means (aKKm): kernel k-means for millions of rows.
 
     Centers are kept in the span of m rows, the landmarks, so that n x m kernel values
-    take the place of n x n, and these are computed in blocks, mostly once, and not kept.
+    take the place of n x n. They are computed in blocks, mostly once, and not kept.
 
     Parameters
     ----------
@@ -42,7 +41,7 @@ class ApproxKernelKMeans(KernelClusterer):
     coef0 : float, default=1
         Of the polynomial and sigmoid kernels.
     kernel_params : dict, optional
-        Further parameters: `{"sigma": 0.35}` for "rbf", keyword arguments for a function.
+        Further parameters: `{"sigma": 0.35}` for "rbf", keywords of a function.
     n_landmarks : int or "auto", default="auto"
         m. "auto" is the square root of n, at least 256 and 4 C, at most 2,048 and n.
     landmarks : str or array, default="uniform"
@@ -102,6 +101,7 @@ class ApproxKernelKMeans(KernelClusterer):
     True
     >>> model.predict([[0.0, 0.3], [0.0, 1.0]]).tolist() in ([0, 1], [1, 0])
     True
+
     """
 
     def __init__(
@@ -157,6 +157,7 @@ class ApproxKernelKMeans(KernelClusterer):
         Returns
         -------
         self
+
         """
         _checks.require_one_of("indefinite", self.indefinite, gram.INDEFINITE)
         if self.n_landmarks != "auto":
@@ -216,8 +217,8 @@ class ApproxKernelKMeans(KernelClusterer):
         self.rank_ = span.rank
         self.negative_mass_ = span.negative_mass
         progress.say(
-            f"clustering error {self.inertia_:.6g} after {self.n_iter_} iterations that "
-            f"took {solution.n_evaluated / strip.n:.2f} passes over the rows"
+            f"clustering error {self.inertia_:.6g} after {self.n_iter_} iterations, "
+            f"{solution.n_evaluated / strip.n:.2f} passes over the rows"
         )
         self._warn(solution.labels, solution.converged)
         progress.end()

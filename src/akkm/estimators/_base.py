@@ -69,6 +69,7 @@ class KernelClusterer(
         Returns
         -------
         labels : int32 array of shape (n,)
+
         """
         X = self._new_rows(X)
         with Threads(self.n_jobs) as engine:
@@ -87,6 +88,7 @@ class KernelClusterer(
         distances : array of shape (n, n_clusters)
             In the precision of X. For a kernel that is not positive definite they are
             those of the space that was clustered (see `indefinite`).
+
         """
         X = self._new_rows(X)
         distances = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
@@ -114,6 +116,7 @@ class KernelClusterer(
         -------
         score : float
             On the training rows, `-inertia_`.
+
         """
         X = self._new_rows(X)
         with Threads(self.n_jobs) as engine:
@@ -172,6 +175,7 @@ class KernelClusterer(
         _checks.require_enough_rows(X.shape[0], self.n_clusters, weights)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         rng = np.random.default_rng(seed)
+        for_width = rng.spawn(1)[0]  # whether it is used or not
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
             kernel = _checks.precomputed(X, landmarks)
         else:
@@ -183,7 +187,7 @@ class KernelClusterer(
                 coef0=self.coef0,
                 params=self.kernel_params,
                 sample_weight=weights,
-                rng=rng.spawn(1)[0],
+                rng=for_width,
             )
         kernel.check(X)
         return X, weights, kernel, rng
@@ -207,14 +211,15 @@ class KernelClusterer(
         if found < self.n_clusters:
             warnings.warn(
                 f"Number of distinct clusters ({found}) found smaller than "
-                f"n_clusters ({self.n_clusters}). Possibly due to duplicate points in X.",
+                f"n_clusters ({self.n_clusters}). Possibly due to duplicate points "
+                "in X.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
         elif not converged:
             warnings.warn(
-                f"Stopped at max_iter={self.max_iter} while labels still changed; raise "
-                "max_iter for a converged result.",
+                f"Stopped at max_iter={self.max_iter} while labels still changed; "
+                "raise max_iter for a converged result.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

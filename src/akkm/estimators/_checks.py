@@ -21,7 +21,9 @@ _SYMMETRY_ROWS = 1024
 def require_count(name: str, value: Any, least: int = 1) -> None:
     """An integer of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name}={value!r} is not valid; expected an integer ≥ {least}.")
+        raise ValueError(
+            f"{name}={value!r} is not valid; expected an integer ≥ {least}."
+        )
 
 
 def require_one_of(name: str, value: Any, options: tuple[str, ...]) -> None:
@@ -54,8 +56,8 @@ def precomputed(X: Rows, landmarks: Any) -> Kernel:
             return PrecomputedStrip()
         raise ValueError(
             f"The precomputed kernel has shape {X.shape} and landmarks has shape "
-            f"{given.shape}; for an n x m strip give the m row indices that its columns "
-            "stand for, in order."
+            f"{given.shape}; for an n x m strip give the m row indices that its "
+            "columns stand for, in order."
         )
     if n != columns:
         raise ValueError(
@@ -83,24 +85,25 @@ def landmark_array(landmarks: Any, X: Rows, kernel: Kernel, n_clusters: int) -> 
     m = landmarks.shape[0] if landmarks.ndim else 0
     if m < n_clusters:
         raise ValueError(
-            f"{m} landmarks are fewer than n_clusters={n_clusters}; give more landmarks."
+            f"{m} landmarks are fewer than n_clusters={n_clusters}; give more."
         )
     n = X.shape[0]
     if landmarks.ndim == 1:
         if landmarks.dtype.kind not in "iu":
             raise ValueError(
                 f"landmarks is an array of {landmarks.dtype} with shape "
-                f"{landmarks.shape}; expected integer row indices (m,) or points (m, d)."
+                f"{landmarks.shape}; expected integer row indices (m,) or points "
+                "(m, d)."
             )
         if landmarks.min() < 0 or landmarks.max() >= n:
             raise ValueError(
-                f"landmarks has row indices from {landmarks.min()} to {landmarks.max()}; "
-                f"X has rows 0 to {n - 1}."
+                f"landmarks has row indices from {landmarks.min()} to "
+                f"{landmarks.max()}; X has rows 0 to {n - 1}."
             )
         if len(np.unique(landmarks)) < m:
             raise ValueError("landmarks names some rows twice; give distinct indices.")
         return landmarks.astype(np.intp)
-    if isinstance(kernel, Precomputed | PrecomputedStrip):
+    if isinstance(kernel, Precomputed):
         raise ValueError(
             "With a precomputed kernel landmarks are named by row index, not given as "
             f"points; got an array of shape {landmarks.shape}."
@@ -110,8 +113,8 @@ def landmark_array(landmarks: Any, X: Rows, kernel: Kernel, n_clusters: int) -> 
     )
     if points.shape[1] != X.shape[1]:
         raise ValueError(
-            f"landmarks has {points.shape[1]} columns, X has {X.shape[1]}; both need the "
-            "same columns."
+            f"landmarks has {points.shape[1]} columns, X has {X.shape[1]}; both need "
+            "the same columns."
         )
     kernel.check(points)
     if sparse.issparse(X):

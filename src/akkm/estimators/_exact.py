@@ -14,7 +14,7 @@ from akkm.estimators import _checks
 from akkm.estimators._base import KernelClusterer
 from akkm.estimators._progress import Progress
 from akkm.exact import ExactSolution, ExactStep, kernel_k_means, working_dtype
-from akkm.kernels import Kernel, Precomputed, PrecomputedStrip
+from akkm.kernels import Kernel, Precomputed
 from akkm.model import Model, shared_diagonal
 from akkm.nearest import View
 from akkm.sources import Rows
@@ -44,7 +44,9 @@ class _ExactClusterer(KernelClusterer):
             return _model(kernel, X, points, alpha, norms, dtype)
 
         def watch(step: ExactStep) -> bool:
-            return progress.step(step, lambda: {"_model": model(step.alpha, step.norms)})
+            return progress.step(
+                step, lambda: {"_model": model(step.alpha, step.norms)}
+            )
 
         def run(labels: Array) -> ExactSolution:
             return kernel_k_means(
@@ -157,6 +159,7 @@ class KernelKMeans(_ExactClusterer):
     1.0
     >>> model.transform([[0.5]]).round(6).tolist() in ([[0.0, 10.0]], [[10.0, 0.0]])
     True
+
     """
 
     def __init__(
@@ -203,6 +206,7 @@ class KernelKMeans(_ExactClusterer):
         Returns
         -------
         self
+
         """
         X, weights, kernel, rng = self._start(X, sample_weight)
         init = self._checked_init(X.shape[0])
@@ -234,9 +238,9 @@ class KernelKMeans(_ExactClusterer):
 class TwoStepKernelKMeans(_ExactClusterer):
     """Two-step kernel k-means (tKKm): cluster a sample, then assign all other rows.
 
-    The paper's Algorithm 1, and its baseline: exact kernel k-means on m landmarks, whose
-    centers are means of landmarks only. Faster than `ApproxKernelKMeans`, and worse
-    unless m is large.
+    The paper's Algorithm 1, and its baseline: exact kernel k-means on m landmarks, so
+    that centers are means of landmarks only. Faster than `ApproxKernelKMeans`, and
+    worse unless m is large.
 
     Parameters
     ----------
@@ -275,6 +279,7 @@ class TwoStepKernelKMeans(_ExactClusterer):
     >>> model = TwoStepKernelKMeans(2, gamma=5.0, n_landmarks=200, random_state=0)
     >>> model.fit(X).dual_coef_.shape
     (2, 200)
+
     """
 
     def __init__(
@@ -325,6 +330,7 @@ class TwoStepKernelKMeans(_ExactClusterer):
         Returns
         -------
         self
+
         """
         if self.n_landmarks != "auto":
             _checks.require_count("n_landmarks", self.n_landmarks)
@@ -344,7 +350,7 @@ class TwoStepKernelKMeans(_ExactClusterer):
         )
         m = chosen.points.shape[0]
         sample, sample_kernel, sample_weights = chosen.rows, kernel, None
-        if isinstance(kernel, Precomputed | PrecomputedStrip):
+        if isinstance(kernel, Precomputed):
             sample, sample_kernel = sample[:, chosen.points], Precomputed()
         init = self._checked_init(m if chosen.indices is None else X.shape[0])
         if chosen.indices is not None:

@@ -4,7 +4,7 @@ They compose: `RBF(gamma=2) + 0.5 * Linear()`, `RBF(sigma=1) * Cosine()`.
 """
 
 from akkm.kernels._additive import AdditiveChi2, Chi2, Intersection, Laplacian
-from akkm.kernels._base import Constant, Fill, Kernel, Product, Sum
+from akkm.kernels._base import Constant, Kernel, Product, Sum
 from akkm.kernels._dot import Cosine, Linear, Polynomial, Sigmoid
 from akkm.kernels._given import Function, Precomputed, PrecomputedStrip
 from akkm.kernels._rbf import RBF
@@ -17,7 +17,6 @@ __all__ = [
     "Chi2",
     "Constant",
     "Cosine",
-    "Fill",
     "Function",
     "Intersection",
     "Kernel",

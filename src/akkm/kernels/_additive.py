@@ -121,11 +121,13 @@ def _loops() -> dict[str, Callable[[Array, Array, Array], None]]:
             "installed. Install it with: pip install 'akkm[numba]'"
         ) from error
 
-    def compiled(term: Callable[[Any, Any], Any]) -> Callable[[Array, Array, Array], None]:
+    def compiled(
+        term: Callable[[Any, Any], Any],
+    ) -> Callable[[Array, Array, Array], None]:
         # Reassociation lets the sum over columns use vector registers.
         term = numba.njit(inline="always")(term)
 
-        @numba.njit(nogil=True, fastmath={"reassoc", "nsz", "contract"})  # type: ignore[untyped-decorator]
+        @numba.njit(nogil=True, fastmath={"reassoc", "nsz", "contract"})
         def loop(X: Array, Z: Array, out: Array) -> None:
             for i in range(X.shape[0]):
                 for k in range(Z.shape[0]):
@@ -134,7 +136,7 @@ def _loops() -> dict[str, Callable[[Array, Array, Array], None]]:
                         total += term(X[i, j], Z[k, j])
                     out[i, k] = total
 
-        return loop  # type: ignore[no-any-return]
+        return loop
 
     return {
         "manhattan": compiled(lambda x, z: abs(x - z)),

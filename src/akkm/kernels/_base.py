@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 Array = NDArray[Any]
-# Dense (n, d) array or CSR matrix; scipy's sparse types say nothing useful to mypy here.
+# Dense (n, d) array or CSR matrix; no type that mypy knows covers both.
 Rows = Any
 # fill(X, out) writes the kernel rows of X (b, d) against bound points into out (b, m).
 Fill = Callable[[Rows, Array], None]
@@ -37,6 +37,7 @@ class Kernel(ABC):
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0]])
     >>> (RBF(gamma=1.0) + 2 * Linear())(X).round(3).tolist()
     [[1.0, 0.368], [0.368, 3.0]]
+
     """
 
     @property
@@ -157,7 +158,7 @@ def squared_norms(X: Rows) -> Array:
 
 
 def right_factor(Z: Rows, scale: float = 1.0) -> Rows:
-    """scale · Zᵀ (d, m), laid out for products with blocks of rows.
+    """Scale · Zᵀ (d, m), laid out for products with blocks of rows.
 
     Dense, unless Z is sparse and so wide that its dense form would not be reasonable.
     """
@@ -170,7 +171,7 @@ def right_factor(Z: Rows, scale: float = 1.0) -> Rows:
 
 
 def product(X: Rows, right: Rows, out: Array) -> None:
-    """out = X @ right, whichever of the two is sparse."""
+    """Out = X @ right, whichever of the two is sparse."""
     if sparse.issparse(X) or sparse.issparse(right):
         result = X @ right
         out[...] = result.toarray() if sparse.issparse(result) else result

@@ -8,8 +8,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from akkm.kernels._base import Array, Fill, Kernel, Rows
-from akkm.kernels._base import product, right_factor, squared_norms
+from akkm.kernels._base import (
+    Array,
+    Fill,
+    Kernel,
+    Rows,
+    product,
+    right_factor,
+    squared_norms,
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,8 @@ class Polynomial(_DotKernel):
 
     def _of_dot(self, t: Array) -> Array:
         t += t.dtype.type(self.coef0)
-        return _power(t, self.degree)
+        with np.errstate(over="ignore", invalid="ignore"):  # solvers tell, once
+            return _power(t, self.degree)
 
 
 @dataclass(frozen=True)
@@ -103,7 +111,7 @@ def _inverse_lengths(X: Rows) -> Array:
 
 
 def _power(t: Array, degree: float) -> Array:
-    """t ** degree; by multiplication, which is many times faster, for small integers."""
+    """Raise t to the degree; small integers by multiplication, which is faster."""
     if degree == 1:
         return t
     if degree == 2:

@@ -66,26 +66,15 @@ class Precomputed(Kernel):
         return fill
 
     def diag(self, X: Rows) -> Array:
-        if X.shape[0] != X.shape[1]:
-            # New rows: nothing is known of k(x, x).
-            return np.full(X.shape[0], np.nan, dtype=X.dtype)
         return np.ascontiguousarray(X.diagonal())
 
 
 @dataclass(frozen=True)
-class PrecomputedStrip(Kernel):
+class PrecomputedStrip(Precomputed):
     """Row i of X holds k(x_i, every landmark): (n, m); k(x, x) is not known"""
-
-    psd: ClassVar[bool] = False
 
     def select(self, X: Rows, indices: Array) -> Rows:
         return np.arange(X.shape[1])
-
-    def bind(self, Z: Rows) -> Fill:
-        def fill(X: Rows, out: Array) -> None:
-            out[...] = X
-
-        return fill
 
     def diag(self, X: Rows) -> Array:
         return np.full(X.shape[0], np.nan, dtype=X.dtype)

@@ -8,8 +8,15 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from akkm.kernels._base import Array, Fill, Kernel, Rows
-from akkm.kernels._base import product, right_factor, squared_norms
+from akkm.kernels._base import (
+    Array,
+    Fill,
+    Kernel,
+    Rows,
+    product,
+    right_factor,
+    squared_norms,
+)
 
 
 @dataclass(frozen=True)
@@ -23,6 +30,7 @@ class RBF(Kernel):
     >>> from akkm.kernels import RBF
     >>> RBF(sigma=0.5).rate
     2.0
+
     """
 
     gamma: float | None = None
@@ -37,7 +45,8 @@ class RBF(Kernel):
             )
         if not self.rate > 0:
             raise ValueError(
-                f"RBF needs a positive width; got gamma={self.gamma}, sigma={self.sigma}."
+                f"RBF needs a positive width; got gamma={self.gamma}, "
+                f"sigma={self.sigma}."
             )
 
     @property

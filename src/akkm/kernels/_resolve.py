@@ -62,9 +62,9 @@ def resolve(
     * `"scale"`: 1 / (d Var X), as in `sklearn.svm.SVC` (laplacian: 1 / (d Std X);
       chi2: Mean X / (d Var X), the same idea in the units of their distances);
     * `None`: 1 / d (chi2: 1), as in `sklearn.metrics.pairwise`;
-    * `"median"`: from the median over pairs of 1,000 sampled rows: 1 / (2 median |x-y|²)
-      for rbf, 1 / median distance for laplacian and chi2, 1 / median |x|² for
-      polynomial and sigmoid.
+    * `"median"`: from the median over pairs of 1,000 sampled rows:
+      1 / (2 median |x - y|²) for rbf, 1 / median distance for laplacian and chi2,
+      1 / median |x|² for polynomial and sigmoid.
 
     Examples
     --------
@@ -74,6 +74,7 @@ def resolve(
     RBF(gamma=1.0, sigma=None)
     >>> resolve("rbf", np.zeros((1, 1)), params={"sigma": 0.35})
     RBF(gamma=None, sigma=0.35)
+
     """
     if isinstance(kernel, Kernel):
         return kernel
@@ -159,7 +160,9 @@ def _moments(X: Rows, weights: Array | None) -> tuple[float, float]:
         square = float(w @ squared_norms(X.astype(np.float64))) / entries
         return mean, square - mean**2
     blocks = [slice(s, s + _MOMENT_ROWS) for s in range(0, X.shape[0], _MOMENT_ROWS)]
-    mean = sum(float(w[b] @ X[b].sum(axis=1, dtype=np.float64)) for b in blocks) / entries
+    mean = (
+        sum(float(w[b] @ X[b].sum(axis=1, dtype=np.float64)) for b in blocks) / entries
+    )
     square = 0.0
     for b in blocks:
         shifted = X[b] - mean

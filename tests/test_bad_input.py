@@ -1,0 +1,200 @@
+"""Bad input: one clear message each. Awkward but valid input works."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from akkm import ApproxKernelKMeans, KernelKMeans, TwoStepKernelKMeans
+
+ALL = [ApproxKernelKMeans, KernelKMeans, TwoStepKernelKMeans]
+every = pytest.mark.parametrize("Estimator", ALL)
+X = np.random.default_rng(0).random((60, 3))
+X.flags.writeable = False
+
+
+def with_entry(value, where=(7, 1)):
+    bad = X.copy()
+    bad[where] = value
+    return bad
+
+
+@every
+@pytest.mark.parametrize(
+    ("params", "data", "message"),
+    [
+        ({}, with_entry(np.nan), "Input X contains NaN"),
+        ({}, with_entry(np.inf), "Input X contains infinity"),
+        ({"n_clusters": 61}, X, "n_samples=60 should be >= n_clusters=61"),
+        ({"n_clusters": 0}, X, "n_clusters=0 is not valid; expected an integer ≥ 1"),
+        ({"n_clusters": 2.5}, X, r"n_clusters=2.5 is not valid"),
+        ({"max_iter": 0}, X, "max_iter=0 is not valid"),
+        ({"n_init": "many"}, X, "n_init='many' is not valid"),
+        ({"kernel": "chi2"}, with_entry(-0.5), "Negative values in data: the smallest"),
+        ({"kernel": "intersection"}, with_entry(-0.5), "entries are 0 or more"),
+        ({"kernel": "gauss"}, X, "Unknown kernel 'gauss'; expected one of rbf, poly"),
+        ({"gamma": "wide"}, X, "gamma='wide' is not known"),
+        ({"kernel_params": {"tau": 1}}, X, "does not take these kernel_params"),
+        ({"init": "best"}, X, "init='best' is not valid; expected one of k-means"),
+        ({"init": np.zeros(59, int)}, X, r"init has shape \(59,\); expected one label"),
+        ({"init": np.zeros(60)}, X, "init has dtype float64; labels must be integers"),
+        ({"init": np.full(60, 8)}, X, "init has labels from 8 to 8; expected 0 to"),
+        ({"kernel": "precomputed"}, X, r"shape \(60, 3\); expected a square matrix"),
+        (
+            {"kernel": "precomputed"},
+            np.random.default_rng(0).random((60, 60)),
+            "not symmetric",
+        ),
+        ({"kernel": lambda A, B: A @ B.T * np.nan}, X, "kernel returned NaN or inf"),
+        ({"kernel": lambda A, B: A @ B[1:].T}, X, r"returned an array of shape \("),
+        ({"kernel": "poly", "degree": 9}, np.float32(1e5 * X), "overflow in float32"),
+        (
+            {"kernel": "poly", "degree": 99},
+            1e5 * X,
+            "Scale the columns|scale the columns",
+        ),
+        ({"n_jobs": 0}, X, "n_jobs=0 has no meaning"),
+    ],
+)
+def test_message(Estimator, params, data, message):
+    with pytest.raises(ValueError, match=message):
+        Estimator(**{"n_clusters": 8, "gamma": 1.0, **params}).fit(data)
+
+
+@pytest.mark.parametrize("Estimator", [ApproxKernelKMeans, TwoStepKernelKMeans])
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_landmarks": 61}, "n_landmarks=61 is more than the n_samples=60"),
+        ({"n_landmarks": 5}, "n_landmarks=5 is less than n_clusters=8"),
+        ({"n_landmarks": "few"}, "n_landmarks='few' is not valid"),
+        (
+            {"landmarks": "best"},
+            "Unknown landmark strategy 'best'; expected one of uni",
+        ),
+        ({"landmarks": [0, 1, 2]}, "3 landmarks are fewer than n_clusters=8"),
+        (
+            {"landmarks": np.arange(55, 65)},
+            "row indices from 55 to 64; X has rows 0 to 59",
+        ),
+        ({"landmarks": np.zeros(9, int)}, "names some rows twice"),
+        ({"landmarks": np.zeros(9)}, r"expected integer row indices \(m,\) or points"),
+        ({"landmarks": np.ones((9, 4))}, "landmarks has 4 columns, X has 3"),
+        ({"landmarks": np.full((9, 3), np.nan)}, "contains NaN"),
+        (
+            {"kernel": "precomputed", "landmarks": np.arange(9)},
+            "for an n x m strip give the m row indices",
+        ),
+    ],
+)
+def test_landmarks_message(Estimator, params, message):
+    with pytest.raises(ValueError, match=message):
+        Estimator(8, **params).fit(X)
+
+
+def test_landmark_points_of_a_precomputed_kernel():
+    with pytest.raises(ValueError, match="landmarks are named by row index"):
+        ApproxKernelKMeans(2, kernel="precomputed", landmarks=X[:5]).fit(X @ X.T)
+
+
+def test_indefinite_option():
+    with pytest.raises(
+        ValueError, match="indefinite='keep' is not valid; expected one"
+    ):
+        ApproxKernelKMeans(2, indefinite="keep").fit(X)
+
+
+@every
+def test_weights(Estimator):
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        Estimator(2).fit(X, sample_weight=np.zeros(60))
+    with pytest.raises(ValueError, match="Negative values in data"):
+        Estimator(2).fit(X, sample_weight=-np.ones(60))
+    few = np.zeros(60)
+    few[:3] = 1
+    with pytest.raises(ValueError, match="Only 3 of n_samples=60 rows have a positive"):
+        Estimator(4).fit(X, sample_weight=few)
+    assert len(set(Estimator(3, random_state=0).fit(X, sample_weight=few).labels_)) == 3
+
+
+@every
+def test_new_rows(Estimator):
+    model = Estimator(2, random_state=0).fit(X)
+    for method in (model.predict, model.transform, model.score):
+        with pytest.raises(ValueError, match="X has 2 features, but"):
+            method(X[:, :2])
+        with pytest.raises(ValueError, match="contains NaN"):
+            method(with_entry(np.nan))
+    histogram = Estimator(2, kernel="chi2", random_state=0).fit(X)
+    with pytest.raises(ValueError, match="Negative values in data"):
+        histogram.predict(with_entry(-1))
+
+
+@every
+def test_overflow_away_from_the_landmarks(Estimator):
+    """Landmarks are fine, other rows are not: still one clear error."""
+    data = np.float32(X.copy())
+    data[-1] = 1e9
+    params = {"landmarks": np.arange(50)} if Estimator is not KernelKMeans else {}
+    with pytest.raises(ValueError, match="overflow in float32"):
+        Estimator(2, kernel="poly", degree=5, gamma=1.0, **params).fit(data)
+
+
+@every
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("init", ["k-means++", "random"])
+def test_fewer_distinct_rows_than_clusters(Estimator, dtype, init):
+    data = np.repeat(np.array([[0.0, 1.0], [2.0, 1.0], [5.0, 5.0]], dtype=dtype), 20, 0)
+    model = Estimator(8, init=init, random_state=0)
+    with pytest.warns(
+        ConvergenceWarning, match=r"distinct clusters \(3\) found smaller"
+    ):
+        model.fit(data)
+    assert model.inertia_ == pytest.approx(0, abs=1e-4)
+    assert np.isfinite(model.dual_coef_).all()
+    assert np.isfinite(model.transform(data)).all()
+    np.testing.assert_array_equal(model.predict(data), model.labels_)
+    assert len({tuple(row) for row in np.c_[model.labels_, data]}) == 3
+
+
+@every
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "cosine"])
+def test_constant_columns_and_equal_rows(Estimator, kernel):
+    data = np.ones((40, 3))
+    data[:20, 0] = 2
+    model = Estimator(2, kernel=kernel, random_state=0).fit(data)
+    assert (np.bincount(model.labels_) == 20).all()
+    with pytest.warns(ConvergenceWarning):
+        model = Estimator(2, kernel=kernel, random_state=0).fit(np.ones((9, 2)))
+    assert np.isfinite(model.transform(np.ones((9, 2)))).all()
+
+
+@every
+def test_all_zero_rows(Estimator):
+    with pytest.warns(ConvergenceWarning):
+        model = Estimator(2, kernel="linear", random_state=0).fit(np.zeros((9, 2)))
+    np.testing.assert_array_equal(model.labels_, np.zeros(9))
+    assert model.inertia_ == 0
+
+
+@every
+def test_one_cluster_and_as_many_clusters_as_rows(Estimator):
+    one = Estimator(1, random_state=0).fit(X)
+    np.testing.assert_array_equal(one.labels_, np.zeros(60))
+    all_ = Estimator(60, random_state=0).fit(X)
+    assert len(set(all_.labels_)) == 60
+    assert all_.inertia_ == pytest.approx(0, abs=1e-6)
+
+
+@every
+def test_one_column_and_lists(Estimator):
+    model = Estimator(2, random_state=0).fit([[0], [1], [10], [11]])
+    assert model.labels_[0] == model.labels_[1] != model.labels_[2] == model.labels_[3]
+    assert model.predict([[9]])[0] == model.labels_[2]
+
+
+@every
+def test_sparse_without_entries_in_some_rows(Estimator):
+    S = sparse.csr_array(np.where(X > 0.7, X, 0))
+    model = Estimator(3, random_state=0).fit(S)
+    np.testing.assert_array_equal(model.predict(S), model.labels_)

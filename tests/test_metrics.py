@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+from sklearn.metrics import normalized_mutual_info_score
+
+from akkm import metrics
+from akkm.kernels import RBF
+
+
+def test_clustering_error_is_the_sum_of_squared_distances_to_the_means(digits, rng):
+    X, labels = digits[0], rng.integers(5, size=1797)
+    means = np.array([X[labels == k].mean(axis=0) for k in range(5)])
+    expected = ((X - means[labels]) ** 2).sum()
+    assert metrics.clustering_error(X, labels, "linear") == pytest.approx(expected)
+
+
+def test_clustering_error_of_any_kernel_and_weights(digits, rng):
+    X = digits[0][:300]
+    names = np.array(["a", "b", "c"])[rng.integers(3, size=300)]
+    w = rng.random(300)
+    K = RBF(gamma=0.1)(X)
+    expected = (w * K.diagonal()).sum()
+    for name in "abc":
+        u = w * (names == name)
+        expected -= u @ K @ u / u.sum()
+    error = metrics.clustering_error(X, names, gamma=0.1, sample_weight=w)
+    assert error == pytest.approx(expected)
+    assert metrics.clustering_error(
+        K, names, "precomputed", sample_weight=w
+    ) == pytest.approx(expected)
+
+
+def test_clustering_error_by_hand():
+    """0 and 2 about 1, 10 alone, and a cluster without weight."""
+    X = np.array([[0.0], [2.0], [10.0], [7.0]])
+    labels, w = [4, 4, 9, 1], [1, 1, 1, 0]
+    assert metrics.clustering_error(X, labels, "linear", sample_weight=w) == 2.0
+
+
+def test_error_reduction():
+    assert metrics.error_reduction(10.0, 4.0) == pytest.approx(0.6)
+    with pytest.raises(ValueError, match="must be a positive clustering error"):
+        metrics.error_reduction(0.0, 0.0)
+
+
+def test_nmi_is_the_papers():
+    """Equation 7 with the geometric mean, by hand for four points."""
+    a, b = [0, 0, 1, 1], [0, 1, 1, 1]
+    n = np.array([[1, 1], [0, 2]])
+    information = sum(
+        n[i, j] / 4 * np.log(4 * n[i, j] / (n[i].sum() * n[:, j].sum()))
+        for i in range(2)
+        for j in range(2)
+        if n[i, j]
+    )
+    entropies = [
+        -(p * np.log(p)).sum() for p in (np.array([0.5, 0.5]), np.array([0.25, 0.75]))
+    ]
+    assert metrics.nmi(a, b) == pytest.approx(information / np.sqrt(np.prod(entropies)))
+    assert metrics.nmi(a, b) != pytest.approx(normalized_mutual_info_score(a, b))
+
+
+def test_adjusted_rand_index():
+    assert metrics.adjusted_rand_index([0, 0, 1, 1], [1, 1, 0, 0]) == 1.0
+    assert metrics.adjusted_rand_index([0, 0, 1, 1], [0, 1, 0, 1]) < 0
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        metrics.clustering_error(np.zeros((3, 1)), [0, 1])

@@ -1,0 +1,82 @@
+"""The house rules: imports point one way, public lists are complete."""
+
+import ast
+import pathlib
+
+import akkm
+
+SOURCE = pathlib.Path(akkm.__file__).parent
+
+# Every room may use those before it.
+ROOMS = [
+    ["engines", "gram", "landmarks", "bounds"],
+    ["kernels"],
+    ["sources"],
+    ["products"],
+    ["nearest"],
+    ["lloyd", "model", "metrics"],
+    ["seeding", "exact"],
+    ["approximate"],
+    ["estimators"],
+    ["demo"],
+]
+
+
+def floor_of(room):
+    return next(i for i, rooms in enumerate(ROOMS) if room in rooms)
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            if node.module == "akkm":
+                yield from (name.name for name in node.names)
+            elif node.module.startswith("akkm."):
+                yield node.module.split(".")[1]
+        elif isinstance(node, ast.Import):
+            for name in node.names:
+                if name.name.startswith("akkm."):
+                    yield name.name.split(".")[1]
+
+
+def test_imports_point_one_way():
+    seen = 0
+    for path in SOURCE.rglob("*.py"):
+        room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        if room == "__init__":
+            continue
+        for used in imports(path):
+            if used != room and not (room == "demo" and used[0].isupper()):
+                assert floor_of(used) < floor_of(room), f"{path.name} imports {used}"
+                seen += 1
+    assert seen > 30
+
+
+def test_modules_can_be_read_at_one_sitting():
+    for path in SOURCE.rglob("*.py"):
+        assert len(path.read_text().splitlines()) <= 400, path
+
+
+def test_public_lists_are_complete():
+    for module in (akkm, akkm.kernels, akkm.metrics):
+        public = {
+            name
+            for name, value in vars(module).items()
+            if not name.startswith("_")
+            and getattr(value, "__module__", "").startswith(module.__name__)
+        }
+        assert public <= set(module.__all__), module.__name__
+        for name in module.__all__:
+            value = getattr(module, name)
+            assert isinstance(value, str | tuple) or value.__doc__, name
+
+
+def test_estimators_have_runnable_examples():
+    for name in ("ApproxKernelKMeans", "KernelKMeans", "TwoStepKernelKMeans"):
+        assert ">>> " in getattr(akkm, name).__doc__
+
+
+def test_version_is_the_packages():
+    from importlib.metadata import version
+
+    assert version("akkm") == akkm.__version__
