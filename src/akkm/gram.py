@@ -65,7 +65,6 @@ def factor(K: Array, *, dtype: Any = np.float64, indefinite: str = "clip") -> Gr
     >>> gram = factor(np.array([[2.0, 2.0], [2.0, 2.0]]))  # the same landmark twice
     >>> gram.rank, gram.negative_mass
     (1, 0.0)
-
     """
     values, vectors = linalg.eigh(K, driver="evd", check_finite=False)
     negative = float(-values[values < 0].sum() / np.abs(values).sum().clip(1e-300))

@@ -29,7 +29,6 @@ def count(n_landmarks: int | str, n: int, n_clusters: int) -> int:
     1000
     >>> count("auto", n=100, n_clusters=8)
     100
-
     """
     if n_landmarks == "auto":
         return min(n, max(FEWEST, 4 * n_clusters, min(MOST, round(n**0.5))))

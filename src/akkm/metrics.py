@@ -30,7 +30,6 @@ def error_reduction(initial: float, final: float) -> float:
     >>> from akkm.metrics import error_reduction
     >>> error_reduction(200.0, 150.0)
     0.25
-
     """
     if not initial > 0:
         raise ValueError(f"initial={initial} must be a positive clustering error.")
@@ -45,7 +44,6 @@ def nmi(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     >>> from akkm.metrics import nmi
     >>> round(nmi([0, 0, 1, 1], [0, 0, 1, 2]), 4)
     0.8165
-
     """
     return float(
         normalized_mutual_info_score(
@@ -62,7 +60,6 @@ def adjusted_rand_index(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
     >>> from akkm.metrics import adjusted_rand_index
     >>> adjusted_rand_index([0, 0, 1, 1], [1, 1, 0, 0])
     1.0
-
     """
     return float(adjusted_rand_score(labels_true, labels_pred))
 
@@ -104,7 +101,6 @@ def clustering_error(
     >>> X = np.array([[0.0], [2.0], [10.0]])
     >>> clustering_error(X, [0, 0, 1], "linear")  # 1² + 1²
     2.0
-
     """
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     labels = np.asarray(labels)

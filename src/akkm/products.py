@@ -28,7 +28,6 @@ class KernelProduct:
     >>> Z = np.array([[1.0, 0.0], [0.0, 1.0]])
     >>> KernelProduct(Linear(), Z, np.ones((2, 1)), np.float64)(np.array([[2.0, 3.0]]))
     array([[5.]])
-
     """
 
     def __init__(self, kernel: Kernel, Z: Rows, S: Array, dtype: Any) -> None:

@@ -33,7 +33,6 @@ def chunks(n: int) -> list[slice]:
     >>> from akkm.sources import chunks
     >>> chunks(10_000)
     [slice(0, 4096, None), slice(4096, 8192, None), slice(8192, 10000, None)]
-
     """
     size = max(_CHUNK_ROWS, -(-n // _MOST_CHUNKS))
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]

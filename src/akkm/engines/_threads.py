@@ -29,7 +29,6 @@ class Threads:
     >>> with Threads(2) as engine:
     ...     list(engine.map(lambda x: x * x, [1, 2, 3]))
     [1, 4, 9]
-
     """
 
     def __init__(self, n_jobs: int | None = None) -> None:

@@ -101,7 +101,6 @@ class ApproxKernelKMeans(KernelClusterer):
     True
     >>> model.predict([[0.0, 0.3], [0.0, 1.0]]).tolist() in ([0, 1], [1, 0])
     True
-
     """
 
     def __init__(
@@ -157,7 +156,6 @@ class ApproxKernelKMeans(KernelClusterer):
         Returns
         -------
         self
-
         """
         _checks.require_one_of("indefinite", self.indefinite, gram.INDEFINITE)
         if self.n_landmarks != "auto":

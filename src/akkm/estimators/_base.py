@@ -69,7 +69,6 @@ class KernelClusterer(
         Returns
         -------
         labels : int32 array of shape (n,)
-
         """
         X = self._new_rows(X)
         with Threads(self.n_jobs) as engine:
@@ -88,7 +87,6 @@ class KernelClusterer(
         distances : array of shape (n, n_clusters)
             In the precision of X. For a kernel that is not positive definite they are
             those of the space that was clustered (see `indefinite`).
-
         """
         X = self._new_rows(X)
         distances = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
@@ -116,7 +114,6 @@ class KernelClusterer(
         -------
         score : float
             On the training rows, `-inertia_`.
-
         """
         X = self._new_rows(X)
         with Threads(self.n_jobs) as engine:

@@ -159,7 +159,6 @@ class KernelKMeans(_ExactClusterer):
     1.0
     >>> model.transform([[0.5]]).round(6).tolist() in ([[0.0, 10.0]], [[10.0, 0.0]])
     True
-
     """
 
     def __init__(
@@ -206,7 +205,6 @@ class KernelKMeans(_ExactClusterer):
         Returns
         -------
         self
-
         """
         X, weights, kernel, rng = self._start(X, sample_weight)
         init = self._checked_init(X.shape[0])
@@ -279,7 +277,6 @@ class TwoStepKernelKMeans(_ExactClusterer):
     >>> model = TwoStepKernelKMeans(2, gamma=5.0, n_landmarks=200, random_state=0)
     >>> model.fit(X).dual_coef_.shape
     (2, 200)
-
     """
 
     def __init__(
@@ -330,7 +327,6 @@ class TwoStepKernelKMeans(_ExactClusterer):
         Returns
         -------
         self
-
         """
         if self.n_landmarks != "auto":
             _checks.require_count("n_landmarks", self.n_landmarks)

@@ -37,7 +37,6 @@ class Kernel(ABC):
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0]])
     >>> (RBF(gamma=1.0) + 2 * Linear())(X).round(3).tolist()
     [[1.0, 0.368], [0.368, 3.0]]
-
     """
 
     @property

@@ -30,7 +30,6 @@ class RBF(Kernel):
     >>> from akkm.kernels import RBF
     >>> RBF(sigma=0.5).rate
     2.0
-
     """
 
     gamma: float | None = None

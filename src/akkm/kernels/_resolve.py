@@ -74,7 +74,6 @@ def resolve(
     RBF(gamma=1.0, sigma=None)
     >>> resolve("rbf", np.zeros((1, 1)), params={"sigma": 0.35})
     RBF(gamma=None, sigma=0.35)
-
     """
     if isinstance(kernel, Kernel):
         return kernel
