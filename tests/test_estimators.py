@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from akkm import ApproxKernelKMeans, KernelKMeans, TwoStepKernelKMeans
-from akkm.kernels import RBF, Linear
+from akkm.kernels import RBF, Linear, Precomputed
 from akkm.metrics import clustering_error
 from oracles import algorithm2, exact_kernel_k_means
 
@@ -97,7 +97,11 @@ def test_new_rows_get_the_same_labels_as_training_rows(Estimator, digits):
 
 @every
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_same_seed_same_everything_whatever_the_threads(Estimator, dtype, digits):
+def test_same_seed_same_everything_whatever_the_threads(
+    Estimator, dtype, digits, monkeypatch
+):
+    monkeypatch.setattr("akkm.sources._CHUNK_ROWS", 200)  # nine chunks to share
+    monkeypatch.setattr("akkm.model._ROWS", 200)
     X = digits[0].astype(dtype)
     one, two, again = (
         Estimator(10, random_state=3, n_jobs=j).fit(X) for j in (1, 2, 2)
@@ -142,7 +146,7 @@ def test_any_layout_in_memory(Estimator, digits):
     expected = Estimator(5, random_state=0).fit(X).labels_
     wide = np.zeros((2 * len(X), 128))
     wide[::2, ::2] = X
-    for same in (np.asfortranarray(X), wide[::2, ::2], X[::-1][::-1]):
+    for same in (np.asfortranarray(X), wide[::2, ::2], X[::-1].copy()[::-1]):
         labels = Estimator(5, random_state=0).fit(same).labels_
         np.testing.assert_array_equal(labels, expected)
 
@@ -381,6 +385,10 @@ class TestPrecomputed:
         assert given.inertia_ == pytest.approx(by_rows.inertia_)
         np.testing.assert_array_equal(given.predict(K[:50]), given.labels_[:50])
         assert given.score(K) == pytest.approx(by_rows.score(X), rel=1e-6)
+        np.testing.assert_array_equal(
+            given.fit(K).labels_,
+            Estimator(10, kernel=Precomputed(), random_state=0).fit(K).labels_,
+        )
         if Estimator is not ApproxKernelKMeans:
             # k(x, x) = 1 throughout, so distances of new rows are known.
             np.testing.assert_allclose(
@@ -394,6 +402,10 @@ class TestPrecomputed:
         np.testing.assert_array_equal(model.predict(K[:9]), model.labels_[:9])
         with pytest.raises(ValueError, match="unless its diagonal is constant"):
             model.transform(K[:9])
+        approximate = ApproxKernelKMeans(5, kernel="precomputed", random_state=0).fit(K)
+        assert np.isfinite(approximate.transform(K[:9])).all()  # within the span
+        with pytest.raises(ValueError, match="unless its diagonal is constant"):
+            approximate.score(K)
         with pytest.raises(ValueError, match="unless its diagonal is constant"):
             model.score(K[:9])
 
@@ -411,6 +423,7 @@ class TestPrecomputed:
         np.testing.assert_array_equal(given.labels_, by_rows.labels_)
         np.testing.assert_allclose(given.dual_coef_, by_rows.dual_coef_, atol=1e-6)
         np.testing.assert_array_equal(given.predict(strip[:50]), given.labels_[:50])
+        np.testing.assert_array_equal(given.landmarks_, rows)
 
     def test_error_of_a_strip_is_that_within_the_span(self, digits, rng):
         X, rows = digits[0][:300], np.arange(300)
@@ -461,26 +474,30 @@ class TestProgress:
             def teardown(self, estimator, context):
                 pass
 
-        start = np.random.default_rng(0).integers(5, size=len(X))
-        model = Estimator(5, init=start, random_state=0).set_callbacks(Stop())
-        with pytest.warns(ConvergenceWarning, match="Stopped"):
-            model.fit(X)
-        assert model.n_iter_ == 2
+        # Asked for: no warning; and no second start after a stop.
+        model = Estimator(5, init="random", n_init=4, random_state=0)
+        model.set_callbacks(Stop()).fit(X)
+        assert len(scores) == model.n_iter_ == 2
         assert scores[1] > scores[0]
         np.testing.assert_array_equal(model.predict(X), model.labels_)
 
     def test_scoring_monitor(self, digits):
-        monitor = ScoringMonitor(scoring=lambda est, X, y=None: est.score(X))
+        monitor = ScoringMonitor(scoring=None)
         model = ApproxKernelKMeans(5, init="random", random_state=0)
         model.set_callbacks(monitor).fit(digits[0])
+        log = monitor.get_logs().data
+        scores = [row["score"] for row in log if "iteration" in row["task_name"]]
+        assert len(scores) == model.n_iter_
+        assert scores[-1] == pytest.approx(-model.inertia_)
 
 
 @every
 def test_stopped_early_is_said_and_consistent(Estimator, digits):
     X = digits[0]
     start = np.random.default_rng(0).integers(10, size=len(X))
-    with pytest.warns(ConvergenceWarning, match="Stopped at max_iter=2"):
+    with pytest.warns(ConvergenceWarning, match="Stopped at max_iter=2") as caught:
         model = Estimator(10, init=start, max_iter=2).fit(X)
+    assert caught[0].filename == __file__
     assert model.n_iter_ == 2
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     assert model.score(X) == pytest.approx(-model.inertia_)

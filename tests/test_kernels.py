@@ -184,6 +184,28 @@ class TestGamma:
         with pytest.raises(ValueError, match="gamma='wide' is not known"):
             resolve("rbf", self.X, gamma="wide")
 
+    def test_median_of_two_rows(self):
+        X = np.array([[0.0], [10.0]])
+        for seed in range(5):
+            rng = np.random.default_rng(seed)
+            assert resolve("rbf", X, gamma="median", rng=rng).gamma == 1 / 200
+
+    def test_scale_of_a_constant_that_is_not_exact(self):
+        assert resolve("rbf", np.full((7, 3), 0.1)).gamma == 1.0
+
+
+def test_whole_numbers_and_lists_are_rows_too():
+    K = Polynomial(gamma=0.5, coef0=0.5, degree=2)(np.array([[1, 2], [3, 4]]))
+    np.testing.assert_allclose(K, [[9.0, 36.0], [36.0, 169.0]])
+    np.testing.assert_allclose(RBF(gamma=1.0)([[0], [1]])[0, 1], np.exp(-1))
+
+
+def test_widths_must_be_positive():
+    for kernel in (kernels.Laplacian, kernels.Chi2, RBF):
+        with pytest.raises(ValueError, match="needs a positive width"):
+            kernel(gamma=-1.0)
+    assert not Linear(gamma=-1.0).psd
+
 
 def test_unknown_names_and_parameters():
     with pytest.raises(ValueError, match="Unknown kernel 'gauss'; expected one of rbf"):

@@ -14,11 +14,11 @@ from akkm import gram, landmarks
 from akkm.engines import Threads
 from akkm.gram import Gram
 from akkm.kernels import Kernel
-from akkm.lloyd import Solution, Step, lloyd
+from akkm.lloyd import Centers, Solution, Step, lloyd
 from akkm.model import Model, shared_diagonal
 from akkm.nearest import Probes, View, require_finite
 from akkm.seeding import warm_start
-from akkm.sources import Rows, Strip, chunks, float32_will_do
+from akkm.sources import Rows, Strip, chunks, float32_will_do, squared_lengths
 
 Array = NDArray[Any]
 
@@ -33,6 +33,11 @@ class Landmarks:
     points: Rows  # (m, d), or column numbers of a precomputed kernel
     rows: Rows  # (m, d), as rows of data
     indices: Array | None  # (m,) which rows they are, if they are
+
+    @property
+    def named(self) -> Rows:
+        """As users know them: points, or the row indices of a precomputed kernel."""
+        return self.indices if self.points.ndim == 1 else self.points
 
 
 def choose(
@@ -65,8 +70,9 @@ class Factored:
     gram: Gram
     probes: Probes
 
-    def model(self, view: View) -> Model:
+    def model(self, centers: Centers) -> Model:
         """Centers in the landmarks' span, ready for new rows."""
+        view = View.of(centers.alpha, centers.norms, self.strip.dtype, self.probes)
         kernel = self.strip.kernel
         return Model(
             kernel,
@@ -80,15 +86,11 @@ class Factored:
     def trace(self, weights: Array | None, engine: Threads) -> float:
         """sum_i w_i k(x_i, x_i); within the span where k(x, x) is not known."""
         X = self.strip.X
-        diag = self.strip.kernel.diag(X).astype(np.float64)
+        diag = squared_lengths(self.strip.kernel, X)
         if np.isnan(diag).any():  # a precomputed strip: its rows are kernel rows
             parts = engine.map(lambda c: self.gram.squared_norms(X[c]), chunks(len(X)))
             diag = np.concatenate(list(parts))
         return float(diag.sum() if weights is None else weights @ diag)
-
-    def view(self, alpha: Array, norms: Array) -> View:
-        """Centers as sweeps and predictions need them."""
-        return View.of(alpha, norms, self.strip.dtype, self.probes)
 
 
 def factor(
@@ -115,7 +117,7 @@ def factor(
             UserWarning,
             stacklevel=4,
         )
-    return Factored(strip, factored, Probes.of(strip, chosen.rows, factored))
+    return Factored(strip, factored, Probes.of(strip, chosen.rows, factored, K))
 
 
 def solve(
@@ -152,7 +154,9 @@ def solve(
         starts = [{"labels": labels} for labels in draws]
     else:
         starts = [{"labels": init}]
-    if strip.bytes <= cache_bytes:
+    # From a warm start most kernel rows are needed once.
+    once = "centers" in starts[0] and strip.kernel.cheap
+    if strip.bytes <= cache_bytes and not once:
         strip.hold(engine)
     best: Solution | None = None
     for start in starts:
@@ -169,5 +173,7 @@ def solve(
         )
         if best is None or solution.error(0.0) < best.error(0.0):
             best = solution
+        if solution.stopped:
+            break
     assert best is not None
     return best

@@ -40,12 +40,12 @@ class Located(Protocol):
 
 @dataclass
 class State:
-    """One entry per row: the only thing of that size."""
+    """One entry per row: besides rows and weights, all that a fit keeps of size n."""
 
     labels: Array  # (n,) int32, -1 before the first sweep
     upper: Array  # (n,) float64, at least the distance to its own center, back then
-    gap: Array  # (n,) float64, d²(next center) - d²(own center), back then
-    reach: Array  # (n,) float32, length of the row's image; NaN until computed
+    gap: Array  # (n,) float64, at most d²(next center) - d²(own center), back then
+    reach: Array  # (n,) float64, length of the row's image; NaN until computed
     stamp: Array  # (n,) int8, when "then" was
 
     @staticmethod
@@ -56,7 +56,7 @@ class State:
             labels.astype(np.int32),
             np.full(n, np.inf),
             np.full(n, -np.inf),
-            np.full(n, np.nan, dtype=np.float32),
+            np.full(n, np.nan),
             np.zeros(n, dtype=np.int8),
         )
 
@@ -76,11 +76,14 @@ class Moves:
         self.most = 2 * self.apart.max(axis=1)
         self.n_clusters = n_clusters
 
-    def doubtful(self, state: State, chunk: slice, slack: float) -> Array:
-        """Rows of the chunk, counted from its start, whose label is not proved."""
+    def doubtful(self, state: State, chunk: slice, tie: float) -> Array:
+        """Rows of the chunk, counted from its start, whose label is not proved.
+
+        Gaps below `tie` times a row's length prove nothing.
+        """
         upper, gap = state.upper[chunk], state.gap[chunk]
         own = self._own(state, chunk)
-        need = slack * state.reach[chunk]
+        need = tie * state.reach[chunk]
         # Written so that a row without bounds (NaN) is in doubt.
         quick = gap + self.least[own] - upper * self.most[own] > need
         open_ = np.flatnonzero(~quick)
@@ -101,7 +104,7 @@ class Moves:
         )
 
     def _loss(self, own: Array, upper: Array) -> Array:
-        """At least the change of the gap: (b,)."""
+        """The gap grows by at least this, which is mostly negative: (b,)."""
         loss = np.full(len(own), np.inf)
         for k in range(self.n_clusters):
             change = self.known[own, k] - 2 * upper * self.apart[own, k]
@@ -120,7 +123,9 @@ def _move(then: Located, now: Located) -> tuple[Array, Array, Array]:
     step = now.beta - then.beta
     dots = step @ step.T
     squared = dots.diagonal()
-    apart = np.sqrt((squared[:, None] + squared - 2 * dots).clip(0))
+    both = squared[:, None] + squared
+    # Steps that are nearly equal cancel; what rounding may have taken is added.
+    apart = np.sqrt((both - 2 * dots).clip(0) + 8 * np.finfo(np.float64).eps * both)
     known = now.norms - then.norms - 2 * (then.beta @ step.T)
     known -= known.diagonal()[:, None].copy()
     # Not a rival of itself.

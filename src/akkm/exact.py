@@ -19,7 +19,7 @@ from akkm.engines import Threads
 from akkm.kernels import Kernel
 from akkm.nearest import View, decide, require_finite
 from akkm.products import KernelProduct
-from akkm.sources import Rows, Strip, float32_will_do
+from akkm.sources import Rows, Strip, float32_will_do, squared_lengths
 
 Array = NDArray[Any]
 
@@ -50,6 +50,7 @@ class ExactSolution:
     error: float  # sum of squared distances to the centers
     n_iter: int
     converged: bool
+    stopped: bool  # by whoever watched
 
 
 def kernel_k_means(
@@ -67,8 +68,7 @@ def kernel_k_means(
     """Iterate from labels (n,) until none changes. Assumes clean arrays."""
     n = X.shape[0]
     w = np.ones(n) if weights is None else weights
-    diag = kernel.diag(X).astype(np.float64)
-    reach = np.sqrt(np.abs(diag))
+    diag = squared_lengths(kernel, X)
     labels = labels.astype(np.int32)
     columns = np.arange(n)
     moved = _members(labels, w, n_clusters)
@@ -92,6 +92,7 @@ def kernel_k_means(
         alpha = np.ascontiguousarray(U.T)
 
         view = View.of(alpha, norms, dtype)
+        reach = np.sqrt(np.maximum(np.abs(diag), np.abs(norms).max()))
         again = None if dtype == np.float64 else _Again(X, kernel, U, norms)
         found = decide(scores, view.slack * reach, view.tie * reach, again)
         new = found.labels
@@ -103,15 +104,15 @@ def kernel_k_means(
         if stop or iteration == max_iter:
             labels = new
             break
-        noise = view.blur * reach**2 + view.slack * reach
-        seeded = _reseed(new, w, diag + found.score, n_clusters, noise)
+        squared = diag + found.score
+        seeded = _reseed(new, w, squared, n_clusters, view.noise(reach))
         if changed == 0 and not seeded:
             break
         columns = np.flatnonzero(new != labels)
         moved = _members(new[columns], w[columns], n_clusters)
         moved -= _members(labels[columns], w[columns], n_clusters)
         labels = new
-    return ExactSolution(labels, alpha, norms, error, iteration, changed == 0)
+    return ExactSolution(labels, alpha, norms, error, iteration, changed == 0, stop)
 
 
 def _members(labels: Array, weights: Array, n_clusters: int) -> Array:

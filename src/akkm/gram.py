@@ -28,7 +28,6 @@ class Gram:
 
     whitener: Array  # W, (m, r) float64, columns by falling |eigenvalue|
     signs: Array  # (r,) +1, or -1 for negative eigenvalues kept by "pinv"
-    largest: float  # absolute eigenvalue of K
     negative_mass: float  # share of the eigenvalues' absolute sum that is negative
 
     @property
@@ -76,6 +75,4 @@ def factor(K: Array, *, dtype: Any = np.float64, indefinite: str = "clip") -> Gr
     whitener = vectors[:, order] / np.sqrt(np.abs(values[order]))
     signs = np.sign(values[order]) if indefinite == "pinv" else np.ones(order.size)
     rounding = len(K) * np.finfo(np.float64).eps
-    return Gram(
-        whitener, signs, float(largest), negative if negative > rounding else 0.0
-    )
+    return Gram(whitener, signs, negative if negative > rounding else 0.0)

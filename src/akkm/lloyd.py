@@ -20,12 +20,12 @@ from akkm.bounds import Moves, State, most_past
 from akkm.engines import Threads
 from akkm.gram import Gram
 from akkm.nearest import Probes, View, nearest, padded, require_finite
-from akkm.sources import Strip, chunks
+from akkm.sources import Strip, chunks, squared_lengths
 
 Array = NDArray[Any]
 
-# Rows at first considered for an empty cluster.
-_WORST_ROWS = 256
+# A cluster below this share of its largest size is summed anew.
+_SHRUNK = 1 / 16
 # A cluster with less than this share of all weight is empty, but for rounding.
 _NOTHING = 1e-12
 
@@ -62,18 +62,21 @@ class Stats:
         self.counts += other.counts
         return self
 
-    def move(self, phi: Array, old: Array, new: Array, weights: Array | None) -> None:
-        """Take rows phi (b, m) from clusters `old` (-1: none) to clusters `new`."""
+    def put(self, phi: Array, labels: Array, weights: Array | None) -> None:
+        """Add rows phi (b, m) to their clusters; `weights` may be negative."""
         b, n_clusters = len(phi), len(self.counts)
         member = np.zeros((padded(n_clusters), b), dtype=phi.dtype)
-        columns = np.arange(b)
-        weight = np.ones(b, dtype=phi.dtype) if weights is None else weights
-        member[new, columns] = weight
-        leaving = old >= 0
-        member[old[leaving], columns[leaving]] -= weight[leaving]
+        member[labels, np.arange(b)] = 1 if weights is None else weights
         with np.errstate(over="ignore", invalid="ignore"):
             self.sums += (member @ phi)[:n_clusters]
         self.counts += member.sum(axis=1, dtype=np.float64)[:n_clusters]
+
+    def move(self, phi: Array, old: Array, new: Array, weights: Array | None) -> None:
+        """Take rows phi (b, m) from clusters `old` to clusters `new`, in float64."""
+        precise = phi.astype(np.float64)
+        weight = np.ones(len(phi)) if weights is None else weights
+        self.put(precise, old, -weight)
+        self.put(precise, new, weight)
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ def sweep(
     """Assign the rows of a chunk to their nearest centers and tally what changed."""
     doubt = None  # without bounds: every row
     if moves is not None:
-        doubt = moves.doubtful(state, chunk, view.slack)
+        doubt = moves.doubtful(state, chunk, view.tie)
         if stamp == 0:
             moves.rebase(state, chunk)
     stats = Stats.zeros(len(view.norms), strip.m)
@@ -113,15 +116,14 @@ def sweep(
         state.gap[rows] = found.gap
         state.stamp[rows] = stamp
         old = state.labels[rows]
+        weight = None if weights is None else weights[rows]
         moved = np.flatnonzero(found.labels != old)
-        if moved.size:
-            stats.move(
-                phi if moved.size == len(phi) else phi[moved],
-                old[moved],
-                found.labels[moved],
-                None if weights is None else weights[rows][moved],
-            )
-            state.labels[rows] = found.labels
+        if old[0] < 0:  # none has a label yet
+            stats.put(phi, found.labels, weight)
+        elif moved.size:
+            weight = None if weight is None else weight[moved]
+            stats.move(phi[moved], old[moved], found.labels[moved], weight)
+        state.labels[rows] = found.labels
         changed += moved.size
         evaluated += len(phi)
     return Swept(stats, changed, evaluated)
@@ -130,10 +132,10 @@ def sweep(
 def lengths(strip: Strip, gram: Gram, rows: Any, phi: Array) -> Array:
     """Length of the rows' images: sqrt k(x, x); in the span if k is indefinite."""
     if strip.kernel.psd:
-        squared = strip.kernel.diag(strip.X[rows])
+        squared = squared_lengths(strip.kernel, strip.X[rows])
     else:
-        squared = gram.squared_norms(phi)
-    return np.sqrt(squared.clip(0)).astype(np.float32)
+        squared = gram.squared_norms(phi).astype(np.float64)
+    return np.sqrt(np.abs(squared))
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,7 @@ class Solution:
     n_iter: int
     n_evaluated: int  # kernel rows that were looked at, over all sweeps
     converged: bool
+    stopped: bool  # by whoever watched
 
     def error(self, trace: float) -> float:
         """Sum of squared distances to the centers; `trace` is sum_i w_i k(x_i, x_i)."""
@@ -196,6 +199,7 @@ def lloyd(
 
     past: list[Centers] = []
     limit = most_past(n_clusters, gram.rank)
+    largest = stats.counts.copy()
     total = 0
     for iteration in range(1, max_iter + 1):
         view = View.of(centers.alpha, centers.norms, strip.dtype, probes)
@@ -214,8 +218,9 @@ def lloyd(
         reseeded = _reseed(strip, weights, state, stats, view)
         if changed == 0 and not reseeded:
             break
+        largest = _refresh(strip, weights, state, stats, largest)
         centers = _means(stats, gram, centers)
-    return Solution(state.labels, centers, stats, iteration, total, changed == 0)
+    return Solution(state.labels, centers, stats, iteration, total, changed == 0, stop)
 
 
 def _tally(
@@ -224,11 +229,28 @@ def _tally(
     """The Stats of a chunk under the labels it has."""
     stats = Stats.zeros(n_clusters, strip.m)
     for rows, phi in strip.tiles(chunk):
-        none = np.full(len(phi), -1)
-        stats.move(
-            phi, none, state.labels[rows], None if weights is None else weights[rows]
-        )
+        stats.put(phi, state.labels[rows], None if weights is None else weights[rows])
     return stats
+
+
+def _refresh(
+    strip: Strip, weights: Array | None, state: State, stats: Stats, largest: Array
+) -> Array:
+    """Sum clusters anew that shrank to a small part of their largest size.
+
+    What rounding left in a large sum would weigh in a small one. Returns the largest
+    sizes (C,) since.
+    """
+    largest = np.maximum(largest, stats.counts)
+    for k in np.flatnonzero((stats.counts > 0) & (stats.counts < _SHRUNK * largest)):
+        rows = np.flatnonzero(state.labels == k)
+        stats.sums[k] = stats.counts[k] = 0
+        for _, phi in strip.tiles(slice(0, strip.n), rows):
+            some, rows = rows[: len(phi)], rows[len(phi) :]
+            weight = None if weights is None else weights[some]
+            stats.put(phi.astype(np.float64), np.full(len(phi), k), weight)
+        largest[k] = stats.counts[k]
+    return largest
 
 
 def _means(stats: Stats, gram: Gram, previous: Centers | None) -> Centers:
@@ -264,36 +286,34 @@ def _reseed(
         return False
     stats.sums[empty] = 0
     stats.counts[empty] = 0
-    upper = state.upper if weights is None else np.where(weights > 0, state.upper, -1)
-    size = min(_WORST_ROWS, strip.n)
-    while True:
-        # Bounds say where to look; distances of these rows decide, if all others'
-        # bounds are below the largest of them.
-        rows = np.argpartition(-upper, size - 1)[:size]
-        rows.sort()
-        scores = view.scores(strip.precise(strip.X[rows]))
-        own = scores[state.labels[rows], np.arange(size)]
-        reach = state.reach[rows].astype(np.float64)
-        squared = reach**2 + own
-        weight = np.ones(size) if weights is None else weights[rows]
-        rest_of_cluster = stats.counts[state.labels[rows]] - weight
-        squared[(weight <= 0) | (rest_of_cluster <= nothing)] = -np.inf
-        worst = squared.argmax()
-        rest = np.delete(upper, rows)
-        if size == strip.n or squared[worst].clip(0) ** 0.5 >= rest.max():
+    # Bounds say in which order to look; distances of the rows decide. Once they are
+    # above all other bounds there is no need to look further.
+    row, worst = -1, 0.0
+    able = state.upper**2 > 2 * view.noise(state.reach)
+    if weights is not None:
+        able &= weights > 0
+    candidates = np.flatnonzero(able)
+    order = candidates[np.argsort(-state.upper[candidates], kind="stable")]
+    for start in range(0, len(order), strip.tile_rows):
+        rows = order[start : start + strip.tile_rows]
+        if state.upper[rows[0]] ** 2 <= worst:
             break
-        size = min(2 * size, strip.n)
-    row, doubt = (
-        rows[[worst]],
-        view.blur * reach[worst] ** 2 + view.slack * reach[worst],
-    )
-    if not squared[worst] > doubt:
+        own, reach = state.labels[rows], state.reach[rows]
+        scores = view.scores(strip.precise(strip.X[rows]))
+        squared = reach**2 + scores[own, np.arange(len(rows))]
+        rest = stats.counts[own] - (1 if weights is None else weights[rows])
+        squared[(squared <= view.noise(reach)) | (rest <= nothing)] = -np.inf
+        best = squared.argmax()
+        if squared[best] > worst:
+            row, worst = rows[best], squared[best]
+    if row < 0:
         return False
+    rows = np.array([row])
     stats.move(
-        strip.kernel_rows(strip.X[row], strip.dtype),
-        state.labels[row],
+        strip.kernel_rows(strip.X[rows], strip.dtype),
+        state.labels[rows],
         empty[:1],
-        None if weights is None else weights[row],
+        None if weights is None else weights[rows],
     )
     state.labels[row], state.gap[row] = empty[0], -np.inf
     return True

@@ -10,8 +10,9 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.utils import check_array, check_consistent_length
 
 from akkm.engines import Threads
-from akkm.kernels import resolve
+from akkm.kernels import Precomputed, resolve
 from akkm.products import KernelProduct
+from akkm.sources import squared_lengths
 
 __all__ = ["adjusted_rand_index", "clustering_error", "error_reduction", "nmi"]
 
@@ -80,7 +81,7 @@ def clustering_error(
 
     The sum of squared distances of the rows to the means of their clusters in the RKHS,
     tr(K) - tr(Ũ K Ũᵀ) (the paper's eq. 2). It takes the kernel of every pair of rows
-    with the same label, in tiles: O(n) memory.
+    with the same label, in tiles and in float64: O(n) memory.
 
     Parameters
     ----------
@@ -114,7 +115,9 @@ def clustering_error(
         kernel, X, gamma=gamma, degree=degree, coef0=coef0, params=kernel_params
     )
     kernel.check(X)
-    total = float(w @ kernel.diag(X).astype(np.float64))
+    if isinstance(kernel, Precomputed):
+        kernel.check_matrix(X)
+    total = float(w @ squared_lengths(kernel, X))
     with Threads(n_jobs) as engine:
         for label in np.unique(labels):
             rows = np.flatnonzero(labels == label)
@@ -130,6 +133,6 @@ def _inside(
     """sum_ij w_i w_j k(x_i, x_j) over the rows of one cluster."""
     Z = kernel.select(X, rows)
     similarity = np.zeros((len(rows), 1))
-    product = KernelProduct(kernel, Z, w[:, None], X.dtype)
+    product = KernelProduct(kernel, Z, w[:, None], np.float64)
     product.add_to(similarity, X[rows], engine)
     return float(w @ similarity[:, 0])

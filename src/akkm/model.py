@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 
 from akkm.engines import Threads
 from akkm.gram import Gram
-from akkm.kernels import Kernel, Precomputed
+from akkm.kernels import Kernel, Precomputed, PrecomputedStrip
 from akkm.nearest import View, decide, require_finite
 from akkm.products import KernelProduct
-from akkm.sources import Rows, chunks
+from akkm.sources import Rows, squared_lengths
 
 Array = NDArray[Any]
+
+# Rows that are compared at a time.
+_ROWS = 8192
 
 
 @dataclass(frozen=True)
@@ -44,24 +47,27 @@ class Model:
 
     def compare(self, X: Rows, engine: Threads) -> Iterator[Compared]:
         """Chunks of rows X against the centers, in order."""
-        S = self.view.alpha
+        S = self.view.columns
         if self.gram is not None:
             S = np.hstack([S, self.gram.whitener])
         product = KernelProduct(self.kernel, self.points, S, self.dtype)
 
         @cache  # made only if a row needs it
         def precise() -> KernelProduct:
-            return KernelProduct(self.kernel, self.points, self.view.alpha, np.float64)
+            return KernelProduct(
+                self.kernel, self.points, self.view.columns, np.float64
+            )
 
         if isinstance(self.kernel, Precomputed):
             diag = np.full(X.shape[0], self.constant)
         else:
-            diag = self.kernel.diag(X).astype(np.float64)
+            diag = squared_lengths(self.kernel, X)
 
         def task(chunk: slice) -> Compared:
             return self._compare(X[chunk], diag[chunk], product, precise)
 
-        return engine.map(task, chunks(X.shape[0]))
+        starts = range(0, X.shape[0], _ROWS)
+        return engine.map(task, [slice(s, s + _ROWS) for s in starts])
 
     def _compare(
         self,
@@ -80,9 +86,8 @@ class Model:
         squared = diag
         if self.gram is not None:
             squared = self.gram.squared_lengths(products[:, n_clusters:])
-        # Where nothing is known of it, a row is taken to be as long as the centers.
-        unknown = np.isnan(squared)
-        reach = np.sqrt(np.where(unknown, view.norms.max(), np.abs(squared)))
+        # For the purpose of rounding a row is at least as long as the centers.
+        reach = np.sqrt(np.fmax(np.abs(squared), np.abs(view.norms).max()))
 
         def again(rows: Array) -> Array:
             return view.norms[:, None] - 2 * precise()(X[rows]).T
@@ -95,10 +100,10 @@ class Model:
         )
         distances = squared[:, None] + scores.T
         # What rounding leaves of zero is zero.
-        noise = view.blur * squared + view.slack * reach
-        distances[distances < noise[:, None]] = 0
-        trace = np.where(np.isnan(diag), squared, diag)
-        return Compared(found.labels, distances, trace + found.score)
+        distances[distances < view.noise(reach)[:, None]] = 0
+        # A strip has no k(x, x): its error is that within the span.
+        own = squared if isinstance(self.kernel, PrecomputedStrip) else diag
+        return Compared(found.labels, distances, own + found.score)
 
 
 def shared_diagonal(kernel: Kernel, X: Rows) -> float:

@@ -37,14 +37,20 @@ class Probes:
     blur: float  # relative rounding of squared lengths in the landmarks' span
 
     @staticmethod
-    def of(strip: Strip, rows: Rows, gram: Gram) -> Probes:
-        """Compare the kernel rows of some of the landmarks, given as rows (m, d)."""
-        some = np.unique(np.linspace(0, rows.shape[0] - 1, _PROBES).astype(int))
-        exact = strip.precise(rows[some])
+    def of(strip: Strip, rows: Rows, gram: Gram, K: Array) -> Probes:
+        """Compare some rows of K (m, m) with what float32 makes of them.
+
+        `rows` (m, d) are the landmarks.
+        """
+        # From the shortest to the longest.
+        by_length = np.argsort(K.diagonal(), kind="stable")
+        some = by_length[np.unique(np.linspace(0, strip.m - 1, _PROBES).astype(int))]
+        exact = K[some]
         with np.errstate(over="ignore", invalid="ignore"):
             rounded = strip.kernel_rows(rows[some], np.float32)
-        if not np.isfinite(rounded).all():  # beyond float32: rounded in the last digit
-            rounded = exact * (1 + np.finfo(np.float32).eps)
+        if not np.isfinite(rounded).all():  # beyond float32: off in the last digit
+            digit = np.resize([1.0, -1.0], exact.shape) * np.finfo(np.float32).eps
+            rounded = exact * (1 + digit)
         lengths = np.sqrt(np.abs(gram.squared_norms(exact)))
         lengths = np.maximum(lengths, max(1e-3 * lengths.max(), 1e-30))
         error = np.linalg.norm((rounded - exact) @ gram.whitener, axis=1)
@@ -61,9 +67,9 @@ class Probes:
 class View:
     """The centers as a sweep or a prediction needs them."""
 
-    alpha: Array  # (m, C) float64
+    columns: Array  # (m, C) float64, the transpose of alpha
     norms: Array  # (C,) float64
-    coefficients: Array  # (m, C) alpha in the precision of the kernel rows, padded
+    coefficients: Array  # the same in the precision of the kernel rows, padded
     slack: float  # gaps below slack |x| may be rounding
     tie: float  # gaps below tie |x| are rounding even in float64
     blur: float  # relative uncertainty of |x|²
@@ -83,29 +89,33 @@ class View:
             rough = max(rough, probes.slack(alpha))
         rough *= _SAFETY
         tie = rough * _FINER
+        blur = 0.0 if probes is None else probes.blur
         columns = np.ascontiguousarray(alpha.T)
         coefficients = np.zeros((len(columns), padded(len(norms))), dtype=dtype)
         coefficients[:, : len(norms)] = columns
         return View(
-            alpha=columns,
+            columns=columns,
             norms=norms,
             coefficients=coefficients,
             slack=rough if dtype == np.float32 else tie,
             tie=tie,
-            blur=4e-7 + (0.0 if probes is None else probes.blur),
+            blur=4e-7 + blur if dtype == np.float32 else 1e-13 + blur * _FINER,
         )
+
+    def noise(self, reach: Array) -> Array:
+        """What rounding can make of a squared distance of zero: (b,)."""
+        return self.blur * reach**2 + self.slack * reach
 
     def upper(self, reach: Array, score: Array) -> Array:
         """At least the distance to a center, from rows' lengths and scores: (b,)."""
-        length = reach.astype(np.float64)
-        squared = length**2 * (1 + self.blur) + score + self.slack * length
+        squared = reach**2 + score + self.noise(reach)
         return np.sqrt(squared.clip(0))
 
     def scores(self, phi: Array) -> Array:
         """Squared distances less k(x, x): |c_k|² - 2 φ·α_k, (C, b) float64."""
         precise = phi.dtype != self.coefficients.dtype
         with np.errstate(over="ignore", invalid="ignore"):
-            products = phi @ (self.alpha if precise else self.coefficients)
+            products = phi @ (self.columns if precise else self.coefficients)
         scores = np.empty((len(self.norms), len(phi)))
         np.multiply(products.T[: len(self.norms)], -2.0, out=scores)
         scores += self.norms[:, None]
@@ -132,7 +142,7 @@ class Found:
 
     labels: Array  # (b,) int32
     score: Array  # (b,) its score
-    gap: Array  # (b,) how much higher the next best score is, 0 if undecided
+    gap: Array  # (b,) the next best score is higher by at least this; < 0: undecided
 
 
 def nearest(phi: Array, view: View, reach: Array, strip: Strip, rows: Any) -> Found:
@@ -170,7 +180,7 @@ def decide(
         labels[close] = (own <= limit).argmax(axis=0)
         best[close] = own[labels[close], np.arange(close.size)]
         gap[close] = 0
-    return Found(labels, best, gap)
+    return Found(labels, best, gap - slack)
 
 
 def _best_two(scores: Array) -> tuple[Array, Array, Array]:

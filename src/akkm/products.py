@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from akkm.engines import Threads
 from akkm.kernels import Kernel
+from akkm.kernels._base import Fill
 from akkm.sources import Rows, cast, chunks
 
 Array = NDArray[Any]
@@ -33,24 +35,33 @@ class KernelProduct:
     def __init__(self, kernel: Kernel, Z: Rows, S: Array, dtype: Any) -> None:
         self.dtype = np.dtype(dtype)
         self.width = S.shape[1]
-        blocks = [slice(s, s + _BLOCK) for s in range(0, Z.shape[0], _BLOCK)]
-        self._parts = [
-            (kernel.bind(cast(Z[b], self.dtype)), S[b].astype(self.dtype))
-            for b in blocks
-        ]
+        self._kernel, self._Z = kernel, Z
+        self._S = S.astype(self.dtype)
+        self._blocks = [slice(s, s + _BLOCK) for s in range(0, Z.shape[0], _BLOCK)]
+        # Bound points are often dense copies: kept, unless the points were sparse.
+        self._fills = (
+            None if sparse.issparse(Z) else list(map(self._bind, self._blocks))
+        )
+
+    def _bind(self, block: slice) -> Fill:
+        return self._kernel.bind(cast(self._Z[block], self.dtype))
 
     def __call__(self, X: Rows) -> Array:
         """(b, c) float64, for b rows X (b, d)."""
         total = np.zeros((X.shape[0], self.width))
         for start in range(0, X.shape[0], _TILE_ROWS):
             rows = slice(start, start + _TILE_ROWS)
-            tile = cast(X[rows], self.dtype)
-            for fill, S in self._parts:
-                phi = np.empty((tile.shape[0], len(S)), dtype=self.dtype)
-                fill(tile, phi)
-                with np.errstate(over="ignore", invalid="ignore"):
-                    total[rows] += phi @ S
+            self._add(total[rows], cast(X[rows], self.dtype))
         return total
+
+    def _add(self, total: Array, X: Rows) -> None:
+        for i, block in enumerate(self._blocks):
+            fill = self._bind(block) if self._fills is None else self._fills[i]
+            S = self._S[block]
+            phi = np.empty((X.shape[0], len(S)), dtype=self.dtype)
+            fill(X, phi)
+            with np.errstate(over="ignore", invalid="ignore"):
+                total += phi @ S
 
     def add_to(self, F: Array, X: Rows, engine: Threads) -> None:
         """F (n, c) += k(X, Z) @ S, chunk by chunk."""

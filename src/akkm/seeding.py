@@ -21,9 +21,11 @@ from akkm.sources import Strip, chunks
 Array = NDArray[Any]
 
 # Rows of the smallest sample, and by how much each next one is larger.
-_SAMPLE, _PER_CLUSTER, _GROWTH = 10_000, 50, 8
-# Leading coordinates in which the restarts are compared.
-_COORDINATES, _COORDINATES_PER_CLUSTER = 64, 2
+_SAMPLE, _PER_CLUSTER, _GROWTH = 10_000, 20, 8
+# Leading coordinates in which the restarts are compared: two per cluster, within these.
+_LEAST_COORDINATES, _MOST_COORDINATES = 64, 256
+# Kernel rows of the smallest sample are kept if they fit, whatever the cache.
+_HELD_BYTES = 256 * 2**20
 
 
 def warm_start(
@@ -42,8 +44,8 @@ def warm_start(
     On about 10,000 rows, the best of `n_init` runs of k-means++ and k-means in the
     leading coordinates of the landmarks' span; from its labels, Lloyd in the whole
     span; then on samples eight times as large each, as long as these are much smaller
-    than the data. Clusters are numbered from the nearest to the mean of all rows to
-    the farthest, so that row order does not matter.
+    than the data. Clusters are numbered, and rows drawn, in an order that does not
+    depend on that of the rows.
     """
     able = np.arange(strip.n) if weights is None else np.flatnonzero(weights > 0)
     sizes = _sample_sizes(len(able), n_clusters)
@@ -58,7 +60,8 @@ def warm_start(
         weight = None if weights is None else weights[rows]
         labels = None
         if centers is None:
-            part.hold(engine)
+            if part.bytes <= _HELD_BYTES:
+                part.hold(engine)
             labels = _best_labels(part, gram, engine, n_clusters, weight, seeds)
         centers = lloyd(
             part,
@@ -94,7 +97,7 @@ def _best_labels(
     seeds: Array,
 ) -> Array:
     """Labels (n,) of the best of several k-means runs in the leading coordinates."""
-    q = max(_COORDINATES, _COORDINATES_PER_CLUSTER * n_clusters)
+    q = int(np.clip(2 * n_clusters, _LEAST_COORDINATES, _MOST_COORDINATES))
     leading = gram.whitener[:, :q].astype(part.dtype)
     coordinates = np.empty((part.n, leading.shape[1]), dtype=part.dtype)
 
@@ -112,7 +115,7 @@ def _best_labels(
     # In an order of their own, equal rows side by side: then k-means++ draws the same
     # points whatever the order of the rows, and a weight of two like a row given twice.
     mean = np.average(coordinates, axis=0, weights=weights).astype(part.dtype)
-    order = np.argsort(coordinates @ mean, kind="stable")
+    order = np.argsort(_rank(coordinates, mean), kind="stable")
     run = partial(
         _restart,
         coordinates[order],
@@ -124,16 +127,21 @@ def _best_labels(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         best = min(engine.map(run, seeds), key=lambda fit: fit.inertia_)
-    by_closeness = np.argsort(-(best.cluster_centers_ @ mean), kind="stable")
+    numbered = np.argsort(-_rank(best.cluster_centers_, mean), kind="stable")
     number = np.empty(n_clusters, dtype=np.int32)
-    number[by_closeness] = np.arange(n_clusters)
+    number[numbered] = np.arange(n_clusters)
     labels = np.empty(part.n, dtype=np.int32)
     labels[order] = number[best.labels_]
     return labels
 
 
+def _rank(points: Array, mean: Array) -> Array:
+    """Something to sort points (b, q) by that turns with them: (b,)."""
+    return points @ mean + np.einsum("ij,ij->i", points, points)
+
+
 def _restart(X: Array, weights: Array | None, n_clusters: int, seed: int) -> KMeans:
     """One run of scikit-learn's k-means, on one thread, so that it is reproducible."""
-    with threadpool_limits(limits=1):
+    with threadpool_limits(limits=1, user_api="openmp"):
         fit = KMeans(n_clusters, n_init=1, tol=0, random_state=int(seed))
         return fit.fit(X, sample_weight=weights)

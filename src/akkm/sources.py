@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from akkm.engines import Threads
-from akkm.kernels import Kernel
+from akkm.kernels import Kernel, Precomputed, PrecomputedStrip
 from akkm.kernels._base import Fill
 
 Array = NDArray[Any]
@@ -21,7 +21,7 @@ _MOST_CHUNKS, _CHUNK_ROWS = 64, 4096
 # A tile of kernel rows stays near the processor.
 _TILE_BYTES = 4 * 2**20
 _TILE_ROWS = 1024
-# float32 kernel values may differ by this share of the largest from float64 ones.
+# float32 kernel values may differ from float64 ones by this share of squared distances.
 _ROUNDED = 1e-4
 
 
@@ -53,11 +53,13 @@ class Strip:
         self._held: Array | None = None
 
     def subset(self, indices: Array) -> Strip:
-        """The strip of some rows, against the same points."""
-        part = object.__new__(Strip)
-        part.__dict__.update(self.__dict__)
-        part.X, part.n, part._held = self.X[indices], len(indices), None
-        return part
+        """The strip of some rows, in order, against the same points."""
+        if len(indices) == self.n:
+            return Strip(self.X, self.kernel, self.Z, self.dtype)
+        if isinstance(self.kernel, Precomputed):
+            X = self.X[np.ix_(indices, self.Z)]
+            return Strip(X, PrecomputedStrip(), np.arange(self.m), self.dtype)
+        return Strip(self.X[indices], self.kernel, self.Z, self.dtype)
 
     def hold(self, engine: Threads) -> None:
         """Compute all kernel rows once and keep them: n m numbers."""
@@ -130,6 +132,17 @@ def cast(X: Rows, dtype: np.dtype[Any]) -> Rows:
     return X if X.dtype.kind in "iu" else X.astype(dtype, copy=False)
 
 
+def squared_lengths(kernel: Kernel, X: Rows) -> Array:
+    """k(x, x) of each row in float64: (n,)."""
+    if isinstance(kernel, Precomputed):
+        return kernel.diag(X).astype(np.float64)
+    float64 = np.dtype(np.float64)
+    return np.concatenate(
+        [kernel.diag(cast(X[c], float64)) for c in chunks(X.shape[0])]
+    )
+
+
 def float32_will_do(rounded: Array, exact: Array) -> bool:
-    """Whether float32 kernel values are close enough to the float64 ones."""
-    return bool(np.abs(rounded - exact).max() <= _ROUNDED * np.abs(exact).max())
+    """Whether float32 kernel values (m, m) tell points apart as float64 ones do."""
+    spread = 2 * (exact.diagonal().mean() - exact.mean())  # mean squared distance
+    return bool(np.abs(rounded - exact).max() <= _ROUNDED * np.abs(spread))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import TypeVar
 
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import OpenBLASController, threadpool_info, threadpool_limits
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -35,7 +36,7 @@ class Threads:
         self.n_threads = _count(n_jobs)
 
     def __enter__(self) -> Threads:
-        self._limits = threadpool_limits(limits=1, user_api="blas")
+        _one_blas_thread.acquire()
         self._pool = ThreadPoolExecutor(self.n_threads)
         return self
 
@@ -46,7 +47,7 @@ class Threads:
         trace: TracebackType | None,
     ) -> None:
         self._pool.shutdown(cancel_futures=True)
-        self._limits.restore_original_limits()
+        _one_blas_thread.release()
 
     def map(
         self, function: Callable[[Item], Result], items: Iterable[Item]
@@ -55,6 +56,42 @@ class Threads:
         if self.n_threads == 1:
             return map(function, items)
         return self._pool.map(function, items)
+
+
+class _OneBlasThread:
+    """Keeps BLAS to one thread from the first that asks for it to the last."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+
+    def acquire(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                _take_control()
+                self._limits = threadpool_limits(limits=1, user_api="blas")
+            self._users += 1
+
+    def release(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                _take_control()
+                self._limits.restore_original_limits()
+
+
+# The limit is the process's, whatever thread sets it; so is this.
+_one_blas_thread = _OneBlasThread()
+
+
+def _take_control() -> None:
+    """Let this thread set the limit, whichever did before.
+
+    Since 3.7 threadpoolctl listens to one thread only, the first that set it.
+    """
+    clear = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
 
 
 def _count(n_jobs: int | None) -> int:

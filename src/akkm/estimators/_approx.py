@@ -60,7 +60,8 @@ class ApproxKernelKMeans(KernelClusterer):
         leave them out, take them as positive, or invert them as they are (the paper's
         formula, with which iterations may go round in circles).
     cache_size : float, default=1024
-        Megabytes in which all n x m kernel values are kept if they fit, instead of
+        Megabytes in which all n x m kernel values are kept, if they fit and are worth
+        it (starts from labels, and kernels that are no matrix product), instead of
         being computed again.
     random_state : int, RandomState instance or None, default=None
         Same seed, same labels, whatever `n_jobs`.
@@ -158,23 +159,17 @@ class ApproxKernelKMeans(KernelClusterer):
         self
         """
         _checks.require_one_of("indefinite", self.indefinite, gram.INDEFINITE)
-        if self.n_landmarks != "auto":
-            _checks.require_count("n_landmarks", self.n_landmarks)
         X, weights, kernel, rng = self._start(X, sample_weight, self.landmarks)
         init = self._checked_init(X.shape[0])
         progress = Progress(self, X, y, self.verbose)
 
-        landmark = self.landmarks
-        if not isinstance(landmark, str):
-            landmark = _checks.landmark_array(landmark, X, kernel, self.n_clusters)
-        chosen = approximate.choose(
+        chosen = self._landmarks(
             X,
             kernel,
-            landmark=landmark,
+            weights,
+            rng,
+            landmarks=self.landmarks,
             n_landmarks=self.n_landmarks,
-            n_clusters=self.n_clusters,
-            weights=weights,
-            rng=rng,
         )
         with Threads(self.n_jobs) as engine:
             factored = approximate.factor(
@@ -187,8 +182,8 @@ class ApproxKernelKMeans(KernelClusterer):
             )
 
             def watch(step: Step) -> bool:
-                view = factored.view(step.centers.alpha, step.centers.norms)
-                return progress.step(step, lambda: {"_model": factored.model(view)})
+                at = step.centers
+                return progress.step(step, lambda: {"_model": factored.model(at)})
 
             solution = approximate.solve(
                 factored,
@@ -204,12 +199,12 @@ class ApproxKernelKMeans(KernelClusterer):
             )
             trace = factored.trace(weights, engine)
         centers = solution.centers
-        self._model = factored.model(factored.view(centers.alpha, centers.norms))
+        self._model = factored.model(centers)
         self.kernel_ = kernel
         self.labels_ = solution.labels
         self.inertia_ = solution.error(trace)
         self.n_iter_ = solution.n_iter
-        self.landmarks_ = chosen.points
+        self.landmarks_ = chosen.named
         self.landmark_indices_ = chosen.indices
         self.dual_coef_ = centers.alpha
         self.rank_ = span.rank
@@ -218,6 +213,6 @@ class ApproxKernelKMeans(KernelClusterer):
             f"clustering error {self.inertia_:.6g} after {self.n_iter_} iterations, "
             f"{solution.n_evaluated / strip.n:.2f} passes over the rows"
         )
-        self._warn(solution.labels, solution.converged)
+        self._warn(solution.labels, solution.converged or solution.stopped)
         progress.end()
         return self

@@ -22,9 +22,10 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from akkm.approximate import Landmarks, choose
 from akkm.engines import Threads
 from akkm.estimators import _checks
-from akkm.kernels import Kernel, resolve
+from akkm.kernels import Kernel, Precomputed, resolve
 from akkm.model import Model
 from akkm.sources import Rows
 
@@ -132,7 +133,7 @@ class KernelClusterer(
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        precomputed = self._is_precomputed()
         histograms = ("chi2", "additive_chi2", "intersection")
         tags.input_tags.sparse = not precomputed
         tags.input_tags.pairwise = precomputed
@@ -148,10 +149,14 @@ class KernelClusterer(
         self._model.kernel.check(X)
         return X
 
+    def _is_precomputed(self) -> bool:
+        if isinstance(self.kernel, str):
+            return self.kernel == "precomputed"
+        return isinstance(self.kernel, Precomputed)
+
     def _accepted(self) -> dict[str, Any]:
-        sparse = not (isinstance(self.kernel, str) and self.kernel == "precomputed")
         return {
-            "accept_sparse": "csr" if sparse else False,
+            "accept_sparse": False if self._is_precomputed() else "csr",
             "dtype": [np.float64, np.float32],
         }
 
@@ -173,7 +178,7 @@ class KernelClusterer(
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         rng = np.random.default_rng(seed)
         for_width = rng.spawn(1)[0]  # whether it is used or not
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+        if self._is_precomputed():
             kernel = _checks.precomputed(X, landmarks)
         else:
             kernel = resolve(
@@ -203,7 +208,32 @@ class KernelClusterer(
             return _RESTARTS if init == "k-means++" else 1
         return int(self.n_init)
 
-    def _warn(self, labels: Array, converged: bool) -> None:
+    def _landmarks(
+        self,
+        X: Rows,
+        kernel: Kernel,
+        weights: Array | None,
+        rng: np.random.Generator,
+        *,
+        landmarks: Any,
+        n_landmarks: Any,
+    ) -> Landmarks:
+        """The landmarks that were asked for."""
+        if n_landmarks != "auto":
+            _checks.require_count("n_landmarks", n_landmarks)
+        if not isinstance(landmarks, str):
+            landmarks = _checks.landmark_array(landmarks, X, kernel, self.n_clusters)
+        return choose(
+            X,
+            kernel,
+            landmark=landmarks,
+            n_landmarks=n_landmarks,
+            n_clusters=self.n_clusters,
+            weights=weights,
+            rng=rng,
+        )
+
+    def _warn(self, labels: Array, settled: bool) -> None:
         found = len(np.unique(labels))
         if found < self.n_clusters:
             warnings.warn(
@@ -211,14 +241,14 @@ class KernelClusterer(
                 f"n_clusters ({self.n_clusters}). Possibly due to duplicate points "
                 "in X.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,  # past fit and what scikit-learn wraps around it
             )
-        elif not converged:
+        elif not settled:
             warnings.warn(
-                f"Stopped at max_iter={self.max_iter} while labels still changed; "
+                f"Stopped at max_iter={self.max_iter} before labels stopped changing; "
                 "raise max_iter for a converged result.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
 

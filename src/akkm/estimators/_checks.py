@@ -15,8 +15,6 @@ from akkm.sources import Rows
 
 Array = NDArray[Any]
 
-_SYMMETRY_ROWS = 1024
-
 
 def require_count(name: str, value: Any, least: int = 1) -> None:
     """An integer of at least `least`."""
@@ -53,29 +51,17 @@ def precomputed(X: Rows, landmarks: Any) -> Kernel:
     if not isinstance(landmarks, str) and n != columns:
         given = np.asarray(landmarks)
         if given.ndim == 1 and len(given) == columns:
-            return PrecomputedStrip()
+            strip = PrecomputedStrip()
+            strip.check_matrix(X[landmark_array(given, X, strip, 1)])
+            return strip
         raise ValueError(
             f"The precomputed kernel has shape {X.shape} and landmarks has shape "
             f"{given.shape}; for an n x m strip give the m row indices that its "
             "columns stand for, in order."
         )
-    if n != columns:
-        raise ValueError(
-            f"The precomputed kernel has shape {X.shape}; expected a square matrix "
-            "(n, n), or a strip (n, m) with landmarks= the m row indices that its "
-            "columns stand for."
-        )
-    largest = max(abs(float(X.max())), abs(float(X.min())))
-    for start in range(0, n, _SYMMETRY_ROWS):
-        rows = slice(start, start + _SYMMETRY_ROWS)
-        uneven = float(np.abs(X[rows] - X[:, rows].T).max())
-        if uneven > 1e-4 * largest:
-            raise ValueError(
-                "The precomputed kernel matrix is not symmetric: entries (i, j) and "
-                f"(j, i) differ by up to {uneven:g}. If it is one up to rounding, pass "
-                "(K + K.T) / 2."
-            )
-    return Precomputed()
+    kernel = Precomputed()
+    kernel.check_matrix(X)
+    return kernel
 
 
 def landmark_array(landmarks: Any, X: Rows, kernel: Kernel, n_clusters: int) -> Rows:

@@ -70,7 +70,12 @@ class _ExactClusterer(KernelClusterer):
             ]
         else:
             starts = [self._warm_labels(X, kernel, engine, weights, rng)]
-        return min((run(labels) for labels in starts), key=lambda s: s.error)
+        solutions = []
+        for labels in starts:
+            solutions.append(run(labels))
+            if solutions[-1].stopped:
+                break
+        return min(solutions, key=lambda s: s.error)
 
     def _warm_labels(
         self,
@@ -228,7 +233,7 @@ class KernelKMeans(_ExactClusterer):
         self._keep(solution, model, kernel)
         self.labels_ = solution.labels
         self.inertia_ = solution.error
-        self._warn(solution.labels, solution.converged)
+        self._warn(solution.labels, solution.converged or solution.stopped)
         progress.end()
         return self
 
@@ -328,21 +333,15 @@ class TwoStepKernelKMeans(_ExactClusterer):
         -------
         self
         """
-        if self.n_landmarks != "auto":
-            _checks.require_count("n_landmarks", self.n_landmarks)
         X, weights, kernel, rng = self._start(X, sample_weight, self.landmarks)
         progress = Progress(self, X, y, self.verbose)
-        landmark = self.landmarks
-        if not isinstance(landmark, str):
-            landmark = _checks.landmark_array(landmark, X, kernel, self.n_clusters)
-        chosen = approximate.choose(
+        chosen = self._landmarks(
             X,
             kernel,
-            landmark=landmark,
+            weights,
+            rng,
+            landmarks=self.landmarks,
             n_landmarks=self.n_landmarks,
-            n_clusters=self.n_clusters,
-            weights=weights,
-            rng=rng,
         )
         m = chosen.points.shape[0]
         sample, sample_kernel, sample_weights = chosen.rows, kernel, None
@@ -352,6 +351,7 @@ class TwoStepKernelKMeans(_ExactClusterer):
         if chosen.indices is not None:
             init = init if isinstance(init, str) else init[chosen.indices]
             sample_weights = None if weights is None else weights[chosen.indices]
+            _checks.require_enough_rows(m, self.n_clusters, sample_weights)
         dtype = working_dtype(sample, sample_kernel, X.dtype)
         progress.say(f"{X.shape[0]:,} rows, {m:,} landmarks, {kernel}")
         with Threads(self.n_jobs) as engine:
@@ -373,12 +373,12 @@ class TwoStepKernelKMeans(_ExactClusterer):
             )
             parts = list(model.compare(X, engine))
         self._keep(solution, model, kernel)
-        self.landmarks_ = chosen.points
+        self.landmarks_ = chosen.named
         self.landmark_indices_ = chosen.indices
         self.labels_ = np.concatenate([part.labels for part in parts])
         errors = np.concatenate([part.squared_own for part in parts])
         self.inertia_ = float(errors.sum() if weights is None else weights @ errors)
-        self._warn(self.labels_, solution.converged)
+        self._warn(self.labels_, solution.converged or solution.stopped)
         progress.end()
         return self
 

@@ -34,14 +34,17 @@ class _ColumnSum(Kernel):
 
 
 @dataclass(frozen=True)
-class Laplacian(_ColumnSum):
-    """k(x, y) = exp(-gamma |x - y|₁)"""
+class _Exponential(_ColumnSum):
+    """exp(-gamma sum_j term(x_j, y_j)) with terms that are 0 for x_j = y_j."""
 
     gamma: float = 1.0
     psd: ClassVar[bool] = True
 
-    def _loop(self) -> Callable[[Array, Array, Array], None]:
-        return _loops()["manhattan"]
+    def __post_init__(self) -> None:
+        if not self.gamma > 0:
+            raise ValueError(
+                f"{type(self).__name__} needs a positive width; got gamma={self.gamma}."
+            )
 
     def _of_sum(self, t: Array) -> Array:
         t *= -t.dtype.type(self.gamma)
@@ -49,6 +52,14 @@ class Laplacian(_ColumnSum):
 
     def diag(self, X: Rows) -> Array:
         return np.ones(X.shape[0], dtype=X.dtype)
+
+
+@dataclass(frozen=True)
+class Laplacian(_Exponential):
+    """k(x, y) = exp(-gamma |x - y|₁)"""
+
+    def _loop(self) -> Callable[[Array, Array, Array], None]:
+        return _loops()["manhattan"]
 
 
 class _NonNegative(_ColumnSum):
@@ -80,21 +91,11 @@ class AdditiveChi2(_NonNegative):
 
 
 @dataclass(frozen=True)
-class Chi2(_NonNegative):
+class Chi2(_Exponential, _NonNegative):
     """k(x, y) = exp(-gamma sum_j (x_j - y_j)² / (x_j + y_j)), 0/0 = 0; x, y ≥ 0"""
-
-    gamma: float = 1.0
-    psd: ClassVar[bool] = True
 
     def _loop(self) -> Callable[[Array, Array, Array], None]:
         return _loops()["chi2"]
-
-    def _of_sum(self, t: Array) -> Array:
-        t *= -t.dtype.type(self.gamma)
-        return np.exp(t, out=t)
-
-    def diag(self, X: Rows) -> Array:
-        return np.ones(X.shape[0], dtype=X.dtype)
 
 
 @dataclass(frozen=True)

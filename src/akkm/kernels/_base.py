@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,10 @@ class Kernel(ABC):
     def psd(self) -> bool:
         """Whether every kernel matrix is positive semi-definite."""
 
+    # Whether a block costs little more than one matrix product, so that computing it
+    # again is as good as keeping it.
+    cheap: ClassVar[bool] = False
+
     @abstractmethod
     def diag(self, X: Rows) -> Array:
         """k(x, x) of each row of X: (n,)."""
@@ -61,9 +65,11 @@ class Kernel(ABC):
 
     def __call__(self, X: Rows, Y: Rows | None = None) -> Array:
         """The kernel matrix k(X, Y) of shape (n, m); k(X, X) without Y."""
-        Z = X if Y is None else Y
-        out = np.empty((X.shape[0], Z.shape[0]), dtype=np.result_type(X.dtype, Z.dtype))
-        self.bind(Z)(X, out)
+        X = _floating(X)
+        Z = X if Y is None else _floating(Y)
+        dtype = np.result_type(X.dtype, Z.dtype)
+        out = np.empty((X.shape[0], Z.shape[0]), dtype=dtype)
+        self.bind(Z.astype(dtype, copy=False))(X.astype(dtype, copy=False), out)
         return out
 
     def __add__(self, other: Kernel | float) -> Kernel:
@@ -143,6 +149,11 @@ class Product(_Pair):
 
     def _join(self, a: Array, b: Array, out: Array | None = None) -> Array:
         return np.multiply(a, b, out=out)
+
+
+def _floating(X: Rows) -> Rows:
+    X = X if sparse.issparse(X) else np.asarray(X)
+    return X if X.dtype.kind == "f" else X.astype(np.float64)
 
 
 def _as_kernel(value: Kernel | float) -> Kernel:

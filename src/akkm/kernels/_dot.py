@@ -24,6 +24,7 @@ class _DotKernel(Kernel):
     """k(x, y) = of_dot(gamma x·y), of_dot being the formula in place."""
 
     gamma: float = 1.0
+    cheap: ClassVar[bool] = True
 
     @abstractmethod
     def _of_dot(self, t: Array) -> Array:
@@ -48,7 +49,9 @@ class _DotKernel(Kernel):
 class Linear(_DotKernel):
     """k(x, y) = gamma x·y, gamma = 1"""
 
-    psd: ClassVar[bool] = True
+    @property
+    def psd(self) -> bool:
+        return self.gamma >= 0
 
     def _of_dot(self, t: Array) -> Array:
         return t
@@ -89,6 +92,7 @@ class Cosine(Kernel):
     """k(x, y) = x·y / (|x| |y|), and 0 where x or y is the zero vector"""
 
     psd: ClassVar[bool] = True
+    cheap: ClassVar[bool] = True
 
     def diag(self, X: Rows) -> Array:
         return (squared_norms(X) > 0).astype(X.dtype)

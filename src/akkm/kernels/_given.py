@@ -11,6 +11,7 @@ import numpy as np
 from akkm.kernels._base import Array, Fill, Kernel, Rows
 
 _DIAGONAL_BLOCK = 64
+_SYMMETRY_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,36 @@ class Precomputed(Kernel):
     """
 
     psd: ClassVar[bool] = False
+    cheap: ClassVar[bool] = True
+
+    def check_matrix(self, X: Array) -> None:
+        """Raise ValueError unless X is square and symmetric."""
+        n = len(X)
+        if X.shape != (n, n):
+            raise ValueError(
+                f"The precomputed kernel has shape {X.shape}; expected a square matrix "
+                "(n, n), or a strip (n, m) with landmarks= the m row indices that its "
+                "columns stand for."
+            )
+        largest = max(abs(float(X.max())), abs(float(X.min())))
+        for start in range(0, n, _SYMMETRY_ROWS):
+            rows = slice(start, start + _SYMMETRY_ROWS)
+            uneven = float(np.abs(X[rows] - X[:, rows].T).max())
+            if uneven > 1e-4 * largest:
+                raise ValueError(
+                    "The precomputed kernel matrix is not symmetric: entries (i, j) "
+                    f"and (j, i) differ by up to {uneven:g}. If it is one up to "
+                    "rounding, pass (K + K.T) / 2; the columns of a strip must be in "
+                    "the order of landmarks."
+                )
+
+    def __add__(self, other: Kernel | float) -> Kernel:
+        raise TypeError("Add precomputed kernel matrices, not their kernels.")
+
+    def __mul__(self, other: Kernel | float) -> Kernel:
+        raise TypeError("Multiply precomputed kernel matrices, not their kernels.")
+
+    __radd__, __rmul__ = __add__, __mul__
 
     def select(self, X: Rows, indices: Array) -> Rows:
         return np.asarray(indices)

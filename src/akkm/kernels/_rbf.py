@@ -35,6 +35,7 @@ class RBF(Kernel):
     gamma: float | None = None
     sigma: float | None = None
     psd: ClassVar[bool] = True
+    cheap: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.gamma is not None and self.sigma is not None:

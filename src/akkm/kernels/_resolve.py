@@ -118,15 +118,17 @@ def _choose_gamma(
         return 1.0 if name == "chi2" else 1.0 / d
     if rule == "scale":
         mean, variance = _moments(X, weights)
-        if variance <= 0:
+        if variance <= 1e-28 * mean**2:  # constant, but for rounding
             return 1.0
         if name == "laplacian":
             return float(1.0 / (d * np.sqrt(variance)))
         return float((mean if name == "chi2" else 1.0) / (d * variance))
     if rule == "median":
+        able = X.shape[0] if weights is None else int((weights > 0).sum())
         chance = None if weights is None else weights / weights.sum()
-        size = min(_MEDIAN_SAMPLE, X.shape[0])
-        sample = X[np.sort(rng.choice(X.shape[0], size, p=chance))]
+        size = min(_MEDIAN_SAMPLE, able)
+        drawn = rng.choice(X.shape[0], size, replace=False, p=chance)
+        sample = X[np.sort(drawn)]
         typical = _typical(name, sample)
         return 1.0 / typical if typical > 0 else 1.0
     raise ValueError(
