@@ -482,13 +482,14 @@ class TestProgress:
         np.testing.assert_array_equal(model.predict(X), model.labels_)
 
     def test_scoring_monitor(self, digits):
-        monitor = ScoringMonitor(scoring=None)
+        monitor = ScoringMonitor(scoring="adjusted_rand_score")
         model = ApproxKernelKMeans(5, init="random", random_state=0)
-        model.set_callbacks(monitor).fit(digits[0])
+        model.set_callbacks(monitor).fit(*digits)
         log = monitor.get_logs().data
-        scores = [row["score"] for row in log if "iteration" in row["task_name"]]
-        assert len(scores) == model.n_iter_
-        assert scores[-1] == pytest.approx(-model.inertia_)
+        steps = [row for row in log if "iteration" in row["task_name"]]
+        assert len(steps) == model.n_iter_
+        agreement = adjusted_rand_score(digits[1], model.labels_)
+        assert steps[-1]["adjusted_rand_score"] == pytest.approx(agreement)
 
 
 @every

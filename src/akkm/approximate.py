@@ -18,12 +18,14 @@ from akkm.lloyd import Centers, Solution, Step, lloyd
 from akkm.model import Model, shared_diagonal
 from akkm.nearest import Probes, View, require_finite
 from akkm.seeding import warm_start
-from akkm.sources import Rows, Strip, chunks, float32_will_do, squared_lengths
+from akkm.sources import Rows, Strip, chunks, float32_will_do
 
 Array = NDArray[Any]
 
 # A larger negative share of the eigenvalues is worth a warning.
 _NEGATIVE = 0.1
+# Kernel rows of rows with this many columns are worth keeping.
+_WIDE = 256
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class Factored:
     def trace(self, weights: Array | None, engine: Threads) -> float:
         """sum_i w_i k(x_i, x_i); within the span where k(x, x) is not known."""
         X = self.strip.X
-        diag = squared_lengths(self.strip.kernel, X)
+        diag = self.strip.kernel.diag(X)
         if np.isnan(diag).any():  # a precomputed strip: its rows are kernel rows
             parts = engine.map(lambda c: self.gram.squared_norms(X[c]), chunks(len(X)))
             diag = np.concatenate(list(parts))
@@ -154,8 +156,10 @@ def solve(
         starts = [{"labels": labels} for labels in draws]
     else:
         starts = [{"labels": init}]
-    # From a warm start most kernel rows are needed once.
-    once = "centers" in starts[0] and strip.kernel.cheap
+    # From a warm start most kernel rows are needed once, and narrow ones are computed
+    # faster than memory for them is had.
+    narrow = strip.kernel.cheap and strip.X.shape[1] < _WIDE
+    once = "centers" in starts[0] and narrow
     if strip.bytes <= cache_bytes and not once:
         strip.hold(engine)
     best: Solution | None = None

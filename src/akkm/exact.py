@@ -19,7 +19,7 @@ from akkm.engines import Threads
 from akkm.kernels import Kernel
 from akkm.nearest import View, decide, require_finite
 from akkm.products import KernelProduct
-from akkm.sources import Rows, Strip, float32_will_do, squared_lengths
+from akkm.sources import Rows, Strip, float32_will_do
 
 Array = NDArray[Any]
 
@@ -68,7 +68,7 @@ def kernel_k_means(
     """Iterate from labels (n,) until none changes. Assumes clean arrays."""
     n = X.shape[0]
     w = np.ones(n) if weights is None else weights
-    diag = squared_lengths(kernel, X)
+    diag = kernel.diag(X)
     labels = labels.astype(np.int32)
     columns = np.arange(n)
     moved = _members(labels, w, n_clusters)

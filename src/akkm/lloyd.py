@@ -20,7 +20,7 @@ from akkm.bounds import Moves, State, most_past
 from akkm.engines import Threads
 from akkm.gram import Gram
 from akkm.nearest import Probes, View, nearest, padded, require_finite
-from akkm.sources import Strip, chunks, squared_lengths
+from akkm.sources import Strip, chunks
 
 Array = NDArray[Any]
 
@@ -132,7 +132,7 @@ def sweep(
 def lengths(strip: Strip, gram: Gram, rows: Any, phi: Array) -> Array:
     """Length of the rows' images: sqrt k(x, x); in the span if k is indefinite."""
     if strip.kernel.psd:
-        squared = squared_lengths(strip.kernel, strip.X[rows])
+        squared = strip.kernel.diag(strip.take(rows))
     else:
         squared = gram.squared_norms(phi).astype(np.float64)
     return np.sqrt(np.abs(squared))
@@ -299,7 +299,7 @@ def _reseed(
         if state.upper[rows[0]] ** 2 <= worst:
             break
         own, reach = state.labels[rows], state.reach[rows]
-        scores = view.scores(strip.precise(strip.X[rows]))
+        scores = view.scores(strip.precise(strip.take(rows)))
         squared = reach**2 + scores[own, np.arange(len(rows))]
         rest = stats.counts[own] - (1 if weights is None else weights[rows])
         squared[(squared <= view.noise(reach)) | (rest <= nothing)] = -np.inf
@@ -310,7 +310,7 @@ def _reseed(
         return False
     rows = np.array([row])
     stats.move(
-        strip.kernel_rows(strip.X[rows], strip.dtype),
+        strip.kernel_rows(strip.take(rows), strip.dtype),
         state.labels[rows],
         empty[:1],
         None if weights is None else weights[rows],

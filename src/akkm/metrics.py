@@ -12,7 +12,6 @@ from sklearn.utils import check_array, check_consistent_length
 from akkm.engines import Threads
 from akkm.kernels import Precomputed, resolve
 from akkm.products import KernelProduct
-from akkm.sources import squared_lengths
 
 __all__ = ["adjusted_rand_index", "clustering_error", "error_reduction", "nmi"]
 
@@ -117,7 +116,7 @@ def clustering_error(
     kernel.check(X)
     if isinstance(kernel, Precomputed):
         kernel.check_matrix(X)
-    total = float(w @ squared_lengths(kernel, X))
+    total = float(w @ kernel.diag(X))
     with Threads(n_jobs) as engine:
         for label in np.unique(labels):
             rows = np.flatnonzero(labels == label)

@@ -15,7 +15,7 @@ from akkm.gram import Gram
 from akkm.kernels import Kernel, Precomputed, PrecomputedStrip
 from akkm.nearest import View, decide, require_finite
 from akkm.products import KernelProduct
-from akkm.sources import Rows, squared_lengths
+from akkm.sources import Rows
 
 Array = NDArray[Any]
 
@@ -61,7 +61,7 @@ class Model:
         if isinstance(self.kernel, Precomputed):
             diag = np.full(X.shape[0], self.constant)
         else:
-            diag = squared_lengths(self.kernel, X)
+            diag = self.kernel.diag(X)
 
         def task(chunk: slice) -> Compared:
             return self._compare(X[chunk], diag[chunk], product, precise)

@@ -152,7 +152,7 @@ def nearest(phi: Array, view: View, reach: Array, strip: Strip, rows: Any) -> Fo
     """
 
     def again(close: Array) -> Array:
-        return view.scores(strip.precise(strip.X[rows][close]))
+        return view.scores(strip.precise(strip.take(rows)[close]))
 
     scores = view.scores(phi)
     precise = phi.dtype == np.float64

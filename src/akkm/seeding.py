@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from akkm.engines import Threads
 from akkm.gram import Gram
@@ -99,12 +99,13 @@ def _best_labels(
     """Labels (n,) of the best of several k-means runs in the leading coordinates."""
     q = int(np.clip(2 * n_clusters, _LEAST_COORDINATES, _MOST_COORDINATES))
     leading = gram.whitener[:, :q].astype(part.dtype)
-    coordinates = np.empty((part.n, leading.shape[1]), dtype=part.dtype)
+    # In float64, which scikit-learn's k-means++ is faster with.
+    coordinates = np.empty((part.n, leading.shape[1]))
 
     def project(chunk: slice) -> None:
         for rows, phi in part.tiles(chunk):
             with np.errstate(over="ignore", invalid="ignore"):
-                np.matmul(phi, leading, out=coordinates[rows])
+                coordinates[rows] = phi @ leading
             require_finite(coordinates[rows], part.dtype)
 
     for _ in engine.map(project, chunks(part.n)):
@@ -114,13 +115,14 @@ def _best_labels(
 
     # In an order of their own, equal rows side by side: then k-means++ draws the same
     # points whatever the order of the rows, and a weight of two like a row given twice.
-    mean = np.average(coordinates, axis=0, weights=weights).astype(part.dtype)
+    mean = np.average(coordinates, axis=0, weights=weights)
     order = np.argsort(_rank(coordinates, mean), kind="stable")
     run = partial(
         _restart,
         coordinates[order],
         None if weights is None else weights[order],
         n_clusters,
+        ThreadpoolController(),  # to look for the libraries once takes long enough
     )
     # Fewer distinct rows than clusters are reported once, at the end of the fit.
     # Filters belong to the process: they are set here and not in the threads.
@@ -140,8 +142,14 @@ def _rank(points: Array, mean: Array) -> Array:
     return points @ mean + np.einsum("ij,ij->i", points, points)
 
 
-def _restart(X: Array, weights: Array | None, n_clusters: int, seed: int) -> KMeans:
+def _restart(
+    X: Array,
+    weights: Array | None,
+    n_clusters: int,
+    libraries: ThreadpoolController,
+    seed: int,
+) -> KMeans:
     """One run of scikit-learn's k-means, on one thread, so that it is reproducible."""
-    with threadpool_limits(limits=1, user_api="openmp"):
+    with libraries.limit(limits=1, user_api="openmp"):
         fit = KMeans(n_clusters, n_init=1, tol=0, random_state=int(seed))
         return fit.fit(X, sample_weight=weights)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from akkm.engines import Threads
-from akkm.kernels import Kernel, Precomputed, PrecomputedStrip
+from akkm.kernels import Kernel
 from akkm.kernels._base import Fill
 
 Array = NDArray[Any]
@@ -50,16 +51,18 @@ class Strip:
         self.n, self.m = X.shape[0], Z.shape[0]
         self._fills: dict[np.dtype[Any], Fill] = {}
         self._fill = self._fill_in(self.dtype)
+        self._indices: Array | None = None  # which rows of X, if not all
         self._held: Array | None = None
 
     def subset(self, indices: Array) -> Strip:
         """The strip of some rows, in order, against the same points."""
-        if len(indices) == self.n:
-            return Strip(self.X, self.kernel, self.Z, self.dtype)
-        if isinstance(self.kernel, Precomputed):
-            X = self.X[np.ix_(indices, self.Z)]
-            return Strip(X, PrecomputedStrip(), np.arange(self.m), self.dtype)
-        return Strip(self.X[indices], self.kernel, self.Z, self.dtype)
+        part = copy(self)
+        part.n, part._indices, part._held = len(indices), indices, None
+        return part
+
+    def take(self, rows: Any) -> Rows:
+        """Some rows of data, by a slice or an index array."""
+        return self.X[rows if self._indices is None else self._indices[rows]]
 
     def hold(self, engine: Threads) -> None:
         """Compute all kernel rows once and keep them: n m numbers."""
@@ -68,7 +71,7 @@ class Strip:
         def compute(chunk: slice) -> None:
             for start in range(chunk.start, chunk.stop, self.tile_rows):
                 rows = slice(start, min(start + self.tile_rows, chunk.stop))
-                self._fill(cast(self.X[rows], self.dtype), held[rows])
+                self._fill(cast(self.take(rows), self.dtype), held[rows])
 
         for _ in engine.map(compute, chunks(self.n)):
             pass
@@ -107,7 +110,7 @@ class Strip:
                 yield rows, self._held[rows]
             else:
                 out = buffer[: stop - t]
-                self._fill(cast(self.X[rows], self.dtype), out)
+                self._fill(cast(self.take(rows), self.dtype), out)
                 yield rows, out
 
     def precise(self, X: Rows) -> Array:
@@ -130,16 +133,6 @@ def cast(X: Rows, dtype: np.dtype[Any]) -> Rows:
     """X in that precision."""
     # Indices, which name the columns of a precomputed kernel, stay integers.
     return X if X.dtype.kind in "iu" else X.astype(dtype, copy=False)
-
-
-def squared_lengths(kernel: Kernel, X: Rows) -> Array:
-    """k(x, x) of each row in float64: (n,)."""
-    if isinstance(kernel, Precomputed):
-        return kernel.diag(X).astype(np.float64)
-    float64 = np.dtype(np.float64)
-    return np.concatenate(
-        [kernel.diag(cast(X[c], float64)) for c in chunks(X.shape[0])]
-    )
 
 
 def float32_will_do(rounded: Array, exact: Array) -> bool:

@@ -51,7 +51,7 @@ class _Exponential(_ColumnSum):
         return np.exp(t, out=t)
 
     def diag(self, X: Rows) -> Array:
-        return np.ones(X.shape[0], dtype=X.dtype)
+        return np.ones(X.shape[0])
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class AdditiveChi2(_NonNegative):
         return np.negative(t, out=t)
 
     def diag(self, X: Rows) -> Array:
-        return np.zeros(X.shape[0], dtype=X.dtype)
+        return np.zeros(X.shape[0])
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Intersection(_NonNegative):
         return _loops()["intersection"]
 
     def diag(self, X: Rows) -> Array:
-        return np.asarray(X.sum(axis=1)).ravel().astype(X.dtype)
+        return np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
 
 
 @cache

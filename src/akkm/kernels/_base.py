@@ -50,7 +50,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def diag(self, X: Rows) -> Array:
-        """k(x, x) of each row of X: (n,)."""
+        """k(x, x) of each row of X, in float64: (n,)."""
 
     @abstractmethod
     def bind(self, Z: Rows) -> Fill:
@@ -93,7 +93,7 @@ class Constant(Kernel):
         return self.value >= 0
 
     def diag(self, X: Rows) -> Array:
-        return np.full(X.shape[0], self.value, dtype=X.dtype)
+        return np.full(X.shape[0], self.value)
 
     def bind(self, Z: Rows) -> Fill:
         def fill(X: Rows, out: Array) -> None:
@@ -160,11 +160,12 @@ def _as_kernel(value: Kernel | float) -> Kernel:
     return value if isinstance(value, Kernel) else Constant(float(value))
 
 
-def squared_norms(X: Rows) -> Array:
-    """|x|² of each row: (n,)."""
+def squared_norms(X: Rows, dtype: Any = None) -> Array:
+    """|x|² of each row, in that precision or that of X: (n,)."""
     if sparse.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1)).ravel().astype(X.dtype)
-    return np.einsum("ij,ij->i", X, X)
+        total = X.multiply(X).sum(axis=1, dtype=np.float64)
+        return np.asarray(total).ravel().astype(dtype or X.dtype)
+    return np.einsum("ij,ij->i", X, X, dtype=dtype or X.dtype)
 
 
 def right_factor(Z: Rows, scale: float = 1.0) -> Rows:

@@ -31,7 +31,7 @@ class _DotKernel(Kernel):
         """The kernel from t = gamma x·y; may overwrite t."""
 
     def diag(self, X: Rows) -> Array:
-        return self._of_dot(squared_norms(X) * X.dtype.type(self.gamma))
+        return self._of_dot(squared_norms(X, np.float64) * self.gamma)
 
     def bind(self, Z: Rows) -> Fill:
         right = right_factor(Z, self.gamma)
@@ -95,7 +95,7 @@ class Cosine(Kernel):
     cheap: ClassVar[bool] = True
 
     def diag(self, X: Rows) -> Array:
-        return (squared_norms(X) > 0).astype(X.dtype)
+        return (squared_norms(X) > 0).astype(np.float64)
 
     def bind(self, Z: Rows) -> Fill:
         right = right_factor(Z)

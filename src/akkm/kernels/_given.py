@@ -30,7 +30,7 @@ class Function(Kernel):
 
     def diag(self, X: Rows) -> Array:
         starts = range(0, X.shape[0], _DIAGONAL_BLOCK)
-        blocks = [X[s : s + _DIAGONAL_BLOCK] for s in starts]
+        blocks = (X[s : s + _DIAGONAL_BLOCK].astype(np.float64) for s in starts)
         return np.concatenate([self._block(B, B).diagonal() for B in blocks])
 
     def _block(self, X: Rows, Y: Rows) -> Array:
@@ -97,7 +97,7 @@ class Precomputed(Kernel):
         return fill
 
     def diag(self, X: Rows) -> Array:
-        return np.ascontiguousarray(X.diagonal())
+        return X.diagonal().astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -108,4 +108,4 @@ class PrecomputedStrip(Precomputed):
         return np.arange(X.shape[1])
 
     def diag(self, X: Rows) -> Array:
-        return np.full(X.shape[0], np.nan, dtype=X.dtype)
+        return np.full(X.shape[0], np.nan)

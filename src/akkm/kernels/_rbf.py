@@ -57,7 +57,7 @@ class RBF(Kernel):
         return 1.0 if self.gamma is None else self.gamma
 
     def diag(self, X: Rows) -> Array:
-        return np.ones(X.shape[0], dtype=X.dtype)
+        return np.ones(X.shape[0])
 
     def bind(self, Z: Rows) -> Fill:
         return self._bind_sparse(Z) if sparse.issparse(Z) else self._bind_dense(Z)

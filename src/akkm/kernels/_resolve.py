@@ -158,14 +158,15 @@ def _moments(X: Rows, weights: Array | None) -> tuple[float, float]:
     entries = w.sum() * X.shape[1]
     if sparse.issparse(X):
         mean = float(w @ np.asarray(X.sum(axis=1)).ravel()) / entries
-        square = float(w @ squared_norms(X.astype(np.float64))) / entries
+        square = float(w @ squared_norms(X, np.float64)) / entries
         return mean, square - mean**2
-    blocks = [slice(s, s + _MOMENT_ROWS) for s in range(0, X.shape[0], _MOMENT_ROWS)]
-    mean = (
-        sum(float(w[b] @ X[b].sum(axis=1, dtype=np.float64)) for b in blocks) / entries
-    )
-    square = 0.0
-    for b in blocks:
-        shifted = X[b] - mean
-        square += float(w[b] @ np.einsum("ij,ij->i", shifted, shifted))
-    return mean, square / entries
+    # In one pass, about a value that is near the mean.
+    pivot = X[:_MOMENT_ROWS].mean(dtype=np.float64)
+    first = second = 0.0
+    for start in range(0, X.shape[0], _MOMENT_ROWS):
+        rows = slice(start, start + _MOMENT_ROWS)
+        shifted = X[rows] - X.dtype.type(pivot)
+        first += float(w[rows] @ shifted.sum(axis=1, dtype=np.float64))
+        second += float(w[rows] @ squared_norms(shifted, np.float64))
+    shift = first / entries
+    return float(X.dtype.type(pivot)) + shift, second / entries - shift**2
