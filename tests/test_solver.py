@@ -342,10 +342,19 @@ class TestEmptyClusters:
         np.testing.assert_array_equal(ours.labels, [0, 0, 0, 1, 1])
 
 
-def test_strip_of_chosen_rows(rng):
+def test_strip_of_chosen_rows(rng, monkeypatch):
+    monkeypatch.setattr("akkm.sources._TILE_ROWS", 32)
     X = rng.random((100, 3))
     strip = Strip(X, RBF(gamma=1.0), X[:7], float)
-    chosen = np.array([3, 4, 40])
-    for rows, phi in strip.tiles(slice(10, 90), chosen):
-        np.testing.assert_array_equal(rows, 10 + chosen)
-        np.testing.assert_allclose(phi, RBF(gamma=1.0)(X[rows], X[:7]))
+    K = RBF(gamma=1.0)(X, X[:7])
+    chosen = np.r_[3:50, 60, 99]
+    odd = np.arange(1, 100, 2)
+    for part, expected in ((strip, K), (strip.subset(odd), K[odd])):
+        for rows in (slice(5, 49), chosen[chosen < len(expected)]):
+            tiles = [(r, phi.copy()) for r, phi in part.tiles(rows)]
+            assert len(tiles) == 2
+            np.testing.assert_allclose(
+                np.concatenate([phi for _, phi in tiles]), expected[rows]
+            )
+            for r, phi in tiles:
+                np.testing.assert_allclose(phi, expected[r])

@@ -24,8 +24,6 @@ Array = NDArray[Any]
 
 # A larger negative share of the eigenvalues is worth a warning.
 _NEGATIVE = 0.1
-# Kernel rows of rows with this many columns are worth keeping.
-_WIDE = 256
 
 
 @dataclass(frozen=True)
@@ -156,10 +154,8 @@ def solve(
         starts = [{"labels": labels} for labels in draws]
     else:
         starts = [{"labels": init}]
-    # From a warm start most kernel rows are needed once, and narrow ones are computed
-    # faster than memory for them is had.
-    narrow = strip.kernel.cheap and strip.X.shape[1] < _WIDE
-    once = "centers" in starts[0] and narrow
+    # From a warm start most kernel rows are needed once.
+    once = "centers" in starts[0] and strip.kernel.cheap
     if strip.bytes <= cache_bytes and not once:
         strip.hold(engine)
     best: Solution | None = None

@@ -20,7 +20,7 @@ from akkm.bounds import Moves, State, most_past
 from akkm.engines import Threads
 from akkm.gram import Gram
 from akkm.nearest import Probes, View, nearest, padded, require_finite
-from akkm.sources import Strip, chunks
+from akkm.sources import Strip, chunks, pieces
 
 Array = NDArray[Any]
 
@@ -88,25 +88,29 @@ class Swept:
     evaluated: int
 
 
+def doubtful(
+    state: State, view: View, moves: Moves, rebase: bool, chunk: slice
+) -> Array:
+    """The rows of a chunk whose labels are not proved, as an index array."""
+    rows = chunk.start + moves.doubtful(state, chunk, view.tie)
+    if rebase:
+        moves.rebase(state, chunk)
+    return rows
+
+
 def sweep(
     strip: Strip,
     gram: Gram,
     weights: Array | None,
     state: State,
     view: View,
-    moves: Moves | None,
     stamp: int,
-    chunk: slice,
+    work: Any,
 ) -> Swept:
-    """Assign the rows of a chunk to their nearest centers and tally what changed."""
-    doubt = None  # without bounds: every row
-    if moves is not None:
-        doubt = moves.doubtful(state, chunk, view.tie)
-        if stamp == 0:
-            moves.rebase(state, chunk)
+    """Assign rows, a slice or some, to their nearest centers and tally what changed."""
     stats = Stats.zeros(len(view.norms), strip.m)
     changed = evaluated = 0
-    for rows, phi in strip.tiles(chunk, doubt):
+    for rows, phi in strip.tiles(work):
         reach = state.reach[rows]
         if np.isnan(reach).any():
             reach = lengths(strip, gram, rows, phi)
@@ -205,9 +209,15 @@ def lloyd(
         view = View.of(centers.alpha, centers.norms, strip.dtype, probes)
         moves = Moves(past, centers) if past and prune and gram.metric else None
         past = [*past, centers] if len(past) < limit else [centers]
-        task = partial(sweep, strip, gram, weights, state, view, moves, len(past) - 1)
+        stamp = len(past) - 1
+        work: list[Any] = chunks(n)
+        if moves is not None:
+            find = partial(doubtful, state, view, moves, stamp == 0)
+            rows = np.concatenate(list(engine.map(find, work)))
+            work = [rows[piece] for piece in pieces(len(rows))]
         changed = evaluated = 0
-        for part in engine.map(task, chunks(n)):
+        task = partial(sweep, strip, gram, weights, state, view, stamp)
+        for part in engine.map(task, work):
             stats += part.stats
             changed += part.changed
             evaluated += part.evaluated
@@ -243,11 +253,9 @@ def _refresh(
     """
     largest = np.maximum(largest, stats.counts)
     for k in np.flatnonzero((stats.counts > 0) & (stats.counts < _SHRUNK * largest)):
-        rows = np.flatnonzero(state.labels == k)
         stats.sums[k] = stats.counts[k] = 0
-        for _, phi in strip.tiles(slice(0, strip.n), rows):
-            some, rows = rows[: len(phi)], rows[len(phi) :]
-            weight = None if weights is None else weights[some]
+        for rows, phi in strip.tiles(np.flatnonzero(state.labels == k)):
+            weight = None if weights is None else weights[rows]
             stats.put(phi.astype(np.float64), np.full(len(phi), k), weight)
         largest[k] = stats.counts[k]
     return largest

@@ -18,7 +18,7 @@ Rows = Any  # dense (n, d) array or CSR matrix
 
 # Chunks depend on n alone, never on the number of threads: at most so many, of at
 # least so many rows.
-_MOST_CHUNKS, _CHUNK_ROWS = 64, 4096
+_MOST_CHUNKS, _CHUNK_ROWS, _PIECE_ROWS = 64, 4096, 256
 # A tile of kernel rows stays near the processor.
 _TILE_BYTES = 4 * 2**20
 _TILE_ROWS = 1024
@@ -37,6 +37,19 @@ def chunks(n: int) -> list[slice]:
     """
     size = max(_CHUNK_ROWS, -(-n // _MOST_CHUNKS))
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def pieces(count: int) -> list[slice]:
+    """Cut a list of rows that are looked at again: fewer cuts, as there are fewer rows.
+
+    Examples
+    --------
+    >>> from akkm.sources import pieces
+    >>> pieces(600)
+    [slice(0, 256, None), slice(256, 512, None), slice(512, 600, None)]
+    """
+    size = max(_PIECE_ROWS, -(-count // _MOST_CHUNKS))
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
 
 class Strip:
@@ -88,30 +101,28 @@ class Strip:
         fit = _TILE_BYTES // (self.m * self.dtype.itemsize)
         return int(np.clip(fit // 32 * 32, 32, _TILE_ROWS))
 
-    def tiles(
-        self, chunk: slice, chosen: Array | None = None
-    ) -> Iterator[tuple[Any, Array]]:
-        """Pairs (rows, their kernel rows) for a chunk, or some rows of it.
+    def tiles(self, rows: Any) -> Iterator[tuple[Any, Array]]:
+        """Pairs (some of the rows, their kernel rows), a tile at a time.
 
-        `rows` is a slice or an index array into the n rows; `chosen` counts from the
-        start of the chunk. The kernel rows are overwritten by the next tile.
+        `rows` is a slice or an index array. The kernel rows are overwritten by the
+        next tile.
         """
         step = self.tile_rows
-        count = chunk.stop - chunk.start if chosen is None else len(chosen)
+        if isinstance(rows, slice):
+            starts = range(rows.start, rows.stop, step)
+            parts: list[Any] = [slice(s, min(s + step, rows.stop)) for s in starts]
+            count = rows.stop - rows.start
+        else:
+            count = len(rows)
+            parts = [rows[s : s + step] for s in range(0, count, step)]
         buffer = np.empty((min(step, count), self.m), dtype=self.dtype)
-        for t in range(0, count, step):
-            stop = min(t + step, count)
-            rows = (
-                slice(chunk.start + t, chunk.start + stop)
-                if chosen is None or len(chosen) == chunk.stop - chunk.start
-                else chunk.start + chosen[t:stop]
-            )
+        for part in parts:
             if self._held is not None:
-                yield rows, self._held[rows]
+                yield part, self._held[part]
             else:
-                out = buffer[: stop - t]
-                self._fill(cast(self.take(rows), self.dtype), out)
-                yield rows, out
+                X = cast(self.take(part), self.dtype)
+                self._fill(X, buffer[: X.shape[0]])
+                yield part, buffer[: X.shape[0]]
 
     def precise(self, X: Rows) -> Array:
         """Kernel rows of any rows X (b, d), in float64: (b, m)."""
