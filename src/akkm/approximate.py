@@ -24,6 +24,8 @@ Array = NDArray[Any]
 
 # A larger negative share of the eigenvalues is worth a warning.
 _NEGATIVE = 0.1
+# All kernel rows of rows with this many columns are kept, if they fit.
+_WIDE = 256
 
 
 @dataclass(frozen=True)
@@ -154,9 +156,9 @@ def solve(
         starts = [{"labels": labels} for labels in draws]
     else:
         starts = [{"labels": init}]
-    # From a warm start most kernel rows are needed once.
-    once = "centers" in starts[0] and strip.kernel.cheap
-    if strip.bytes <= cache_bytes and not once:
+    # Narrow rows are compared faster than memory for the result is had.
+    narrow = strip.kernel.cheap and strip.X.shape[1] < _WIDE
+    if strip.bytes <= cache_bytes and not narrow:
         strip.hold(engine)
     best: Solution | None = None
     for start in starts:
@@ -168,6 +170,7 @@ def solve(
             n_clusters=n_clusters,
             weights=weights,
             max_iter=max_iter,
+            cache_bytes=cache_bytes,
             watch=watch,
             **start,
         )

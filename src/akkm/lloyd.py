@@ -181,15 +181,18 @@ def lloyd(
     n_clusters: int,
     weights: Array | None = None,
     max_iter: int = 300,
+    cache_bytes: float = 0,
     watch: Callable[[Step], bool] | None = None,
     prune: bool = True,
 ) -> Solution:
     """Iterate from centers, or from labels, until no label changes.
 
     Assumes clean arrays: validation happens at the door. `watch` is told of each
-    iteration and stops the run by returning true. Without `prune` every row is looked
-    at in every iteration; the labels are the same.
+    iteration and stops the run by returning true. Kernel rows that are looked at again
+    are kept in `cache_bytes`. Without `prune` every row is looked at in every
+    iteration; the labels are the same.
     """
+    strip.keep(cache_bytes)
     n = strip.n
     state = State.start(np.full(n, -1) if labels is None else labels)
     stats = Stats.zeros(n_clusters, strip.m)
@@ -214,6 +217,7 @@ def lloyd(
         if moves is not None:
             find = partial(doubtful, state, view, moves, stamp == 0)
             rows = np.concatenate(list(engine.map(find, work)))
+            strip.reserve(rows)
             work = [rows[piece] for piece in pieces(len(rows))]
         changed = evaluated = 0
         task = partial(sweep, strip, gram, weights, state, view, stamp)

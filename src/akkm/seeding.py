@@ -72,6 +72,7 @@ def warm_start(
             labels=labels,
             n_clusters=n_clusters,
             weights=weight,
+            cache_bytes=_HELD_BYTES,
         ).centers
     assert centers is not None
     return centers

@@ -52,10 +52,47 @@ def pieces(count: int) -> list[slice]:
     return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
 
+class Kept:
+    """Some kernel rows, each in a slot of its own.
+
+    Slots are given out before threads fetch, so that what is kept, and with it every
+    last digit, does not depend on the threads.
+    """
+
+    def __init__(self, n: int, room: int, m: int, dtype: Any) -> None:
+        self._slots = np.full(n, -1, dtype=np.int32)  # of each row, -1: none
+        self._full = np.zeros(room, dtype=bool)  # the slots that are filled
+        self._rows = np.empty((room, m), dtype=dtype)  # takes memory as it is filled
+        self._used = 0
+
+    def reserve(self, rows: Array) -> None:
+        """Give slots to rows that have none."""
+        new = rows[self._slots[rows] < 0][: len(self._full) - self._used]
+        self._slots[new] = np.arange(self._used, self._used + len(new))
+        self._used += len(new)
+
+    def fetch(self, rows: Array, compute: Fill, out: Array) -> Array:
+        """Kernel rows of some rows: kept ones, and computed ones, which are kept."""
+        slots = self._slots[rows]
+        there = (slots >= 0) & self._full[slots]
+        missing = np.flatnonzero(~there)
+        if missing.size < len(rows):
+            np.take(self._rows, slots.clip(0), axis=0, out=out, mode="clip")
+        if missing.size:
+            fresh = out if missing.size == len(rows) else np.empty_like(out[missing])
+            compute(rows[missing], fresh)
+            out[missing] = fresh
+            slots = slots[missing]
+            self._rows[slots[slots >= 0]] = fresh[slots >= 0]
+            self._full[slots[slots >= 0]] = True
+        return out
+
+
 class Strip:
     """The n x m strip of the kernel matrix: rows X against the points Z.
 
-    It is never all in memory, unless `hold` is called.
+    It is never all in memory, unless `hold` is called. Kernel rows of rows that are
+    looked at again and again can be kept: `keep` says how many, `reserve` which.
     """
 
     def __init__(self, X: Rows, kernel: Kernel, Z: Rows, dtype: Any) -> None:
@@ -66,11 +103,13 @@ class Strip:
         self._fill = self._fill_in(self.dtype)
         self._indices: Array | None = None  # which rows of X, if not all
         self._held: Array | None = None
+        self._kept: Kept | None = None
 
     def subset(self, indices: Array) -> Strip:
         """The strip of some rows, in order, against the same points."""
         part = copy(self)
-        part.n, part._indices, part._held = len(indices), indices, None
+        part.n, part._indices = len(indices), indices
+        part._held = part._kept = None
         return part
 
     def take(self, rows: Any) -> Rows:
@@ -84,7 +123,7 @@ class Strip:
         def compute(chunk: slice) -> None:
             for start in range(chunk.start, chunk.stop, self.tile_rows):
                 rows = slice(start, min(start + self.tile_rows, chunk.stop))
-                self._fill(cast(self.take(rows), self.dtype), held[rows])
+                self._compute(rows, held[rows])
 
         for _ in engine.map(compute, chunks(self.n)):
             pass
@@ -119,10 +158,26 @@ class Strip:
         for part in parts:
             if self._held is not None:
                 yield part, self._held[part]
+            elif self._kept is not None and not isinstance(part, slice):
+                yield part, self._kept.fetch(part, self._compute, buffer[: len(part)])
             else:
-                X = cast(self.take(part), self.dtype)
-                self._fill(X, buffer[: X.shape[0]])
-                yield part, buffer[: X.shape[0]]
+                size = part.stop - part.start if isinstance(part, slice) else len(part)
+                self._compute(part, buffer[:size])
+                yield part, buffer[:size]
+
+    def _compute(self, rows: Any, out: Array) -> None:
+        self._fill(cast(self.take(rows), self.dtype), out)
+
+    def keep(self, bytes_: float) -> None:
+        """Keep kernel rows that are reserved, within so many bytes."""
+        rows = min(self.n, int(bytes_ // (self.m * self.dtype.itemsize)))
+        if rows and self._held is None:
+            self._kept = Kept(self.n, rows, self.m, self.dtype)
+
+    def reserve(self, rows: Array) -> None:
+        """Rows to keep from now on, as far as there is room."""
+        if self._kept is not None:
+            self._kept.reserve(rows)
 
     def precise(self, X: Rows) -> Array:
         """Kernel rows of any rows X (b, d), in float64: (b, m)."""

@@ -60,9 +60,8 @@ class ApproxKernelKMeans(KernelClusterer):
         leave them out, take them as positive, or invert them as they are (the paper's
         formula, with which iterations may go round in circles).
     cache_size : float, default=1024
-        Megabytes in which all n x m kernel values are kept, if they fit and are worth
-        it (starts from labels, and kernels that are no matrix product), instead of
-        being computed again.
+        Megabytes in which kernel values are kept of the rows that are looked at more
+        than once, instead of being computed again.
     random_state : int, RandomState instance or None, default=None
         Same seed, same labels, whatever `n_jobs`.
     n_jobs : int, optional

@@ -45,7 +45,7 @@ class Kernel(ABC):
         """Whether every kernel matrix is positive semi-definite."""
 
     # Whether a block costs little more than one matrix product, so that computing it
-    # again is as good as keeping it.
+    # once more is as good as keeping it.
     cheap: ClassVar[bool] = False
 
     @abstractmethod
