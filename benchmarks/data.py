@@ -95,9 +95,9 @@ def _kdd_rows(label: Array) -> Array:
 
 
 def _mixture(n: int) -> Array:
-    """20 Gaussians in 20 dimensions."""
+    """20 Gaussians in 100 dimensions."""
     rng = np.random.default_rng(0)
-    means = rng.standard_normal((20, 20), dtype=np.float32)
+    means = 2 * rng.standard_normal((20, 100), dtype=np.float32)
     X = means[rng.integers(20, size=n)]
     X += rng.standard_normal(X.shape, dtype=np.float32)
     return X

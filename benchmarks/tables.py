@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from statistics import mean, median
 
+import numpy as np
+
 from benchmarks.contestants import fits, memory_needed
 from benchmarks.errors import EXACT_ROWS
 from benchmarks.results import Record, Results
@@ -121,9 +123,23 @@ def _growth(results: Results, section: Section, vary: str) -> str:
             )
     others = {k: v for k, v in _LETTERS.items() if k != vary}
     fixed = ", ".join(f"{v} = {getattr(first, k):,}" for k, v in others.items())
-    caption = f"{fixed}; Gaussian mixture, 20 components in 20 dimensions"
+    caption = f"{fixed}; Gaussian mixture, 20 components in 100 dimensions"
     span = f"\nµs per row, largest / smallest: {max(costs) / min(costs):.2f}.\n"
+    if vary == "n" and len(costs) > 2:
+        span += _line([task.n for task in section.tasks], costs)
     return _table(caption, first.seeds, head, rows) + span
+
+
+def _line(sizes: list[int], costs: list[float]) -> str:
+    """The best seconds = a + b n, by relative deviations."""
+    seconds = np.array(costs) * sizes[: len(costs)] / 1e6
+    design = np.c_[np.ones(len(costs)), sizes[: len(costs)]] / seconds[:, None]
+    (a, b), *_ = np.linalg.lstsq(design, np.ones(len(costs)))
+    off = design @ (a, b)
+    return (
+        f"A line fits: {a:.2f} s + {1e6 * b:.2f} µs per row, measured times being "
+        f"{1 / off.max():.2f} to {1 / off.min():.2f} of it.\n"
+    )
 
 
 def _absence(results: Results, task: Task, contestant: str) -> str:
