@@ -126,6 +126,8 @@ class TestBounds:
         doubtful = moves.doubtful(state, everything, 1e-12)
         sure = np.setdiff1d(np.arange(60), doubtful)
         np.testing.assert_array_equal(state.labels[sure], truth[sure].argmin(axis=1))
+        own = np.sqrt(truth[np.arange(60), state.labels])
+        assert (moves.present(state) >= own - 1e-9).all()
         # Rebased bounds are true statements about the present centers.
         moves.rebase(state, everything)
         own = truth[np.arange(60), state.labels]

@@ -91,6 +91,14 @@ class Moves:
         loss = self._loss(own, upper[open_])
         return open_[~(gap[open_] + loss > need[open_])]
 
+    def present(self, state: State) -> Array:
+        """At least the distance of each row to its own center now: (n,).
+
+        Rows that were looked at now have the stamp after those of the past.
+        """
+        shift = np.append(self.shift, np.zeros(self.n_clusters))
+        return state.upper + shift[self._own(state, slice(None))]
+
     def rebase(self, state: State, chunk: slice) -> None:
         """Make the bounds of a chunk speak of the present centers, as stamp 0."""
         own = self._own(state, chunk)

@@ -229,7 +229,8 @@ def lloyd(
         stop = watch is not None and watch(Step(iteration, changed, evaluated, centers))
         if stop or iteration == max_iter:
             break
-        reseeded = _reseed(strip, weights, state, stats, view)
+        stale = moves if stamp else None
+        reseeded = _reseed(strip, weights, state, stale, stats, view)
         if changed == 0 and not reseeded:
             break
         largest = _refresh(strip, weights, state, stats, largest)
@@ -284,13 +285,15 @@ def _reseed(
     strip: Strip,
     weights: Array | None,
     state: State,
+    stale: Moves | None,
     stats: Stats,
     view: View,
 ) -> bool:
     """Give an empty cluster, if there is one, the row that fits its own center worst.
 
-    One a step: the next one is chosen when the centers know of this one. Returns
-    whether a row was moved; none is when every row lies on its center.
+    One a step: the next one is chosen when the centers know of this one. `stale` is
+    given if bounds are about past centers. Returns whether a row was moved; none is
+    when every row lies on its center.
     """
     nothing = _NOTHING * stats.counts.sum()
     empty = np.flatnonzero(stats.counts <= nothing)
@@ -301,14 +304,15 @@ def _reseed(
     # Bounds say in which order to look; distances of the rows decide. Once they are
     # above all other bounds there is no need to look further.
     row, worst = -1, 0.0
-    able = state.upper**2 > 2 * view.noise(state.reach)
+    upper = state.upper if stale is None else stale.present(state)
+    able = upper**2 > 2 * view.noise(state.reach)
     if weights is not None:
         able &= weights > 0
     candidates = np.flatnonzero(able)
-    order = candidates[np.argsort(-state.upper[candidates], kind="stable")]
+    order = candidates[np.argsort(-upper[candidates], kind="stable")]
     for start in range(0, len(order), strip.tile_rows):
         rows = order[start : start + strip.tile_rows]
-        if state.upper[rows[0]] ** 2 <= worst:
+        if upper[rows[0]] ** 2 <= worst:
             break
         own, reach = state.labels[rows], state.reach[rows]
         scores = view.scores(strip.precise(strip.take(rows)))
