@@ -138,6 +138,12 @@ SECTIONS = (
         note="tslearn starts from random labels.",
     ),
     Section(
+        "exact",
+        "Exact kernel k-means, all of MNIST",
+        (_mnist(70_000, 1000, contestants=(EXACT_ONCE,), seeds=1),),
+        note="Columns for landmarks do not apply, but for the error.",
+    ),
+    Section(
         "growth",
         "Growth with the number of rows",
         tuple(_mixture(100_000 * 2**i, seeds=3) for i in range(6)),

@@ -360,3 +360,27 @@ def test_strip_of_chosen_rows(rng, monkeypatch):
             )
             for r, phi in tiles:
                 np.testing.assert_allclose(phi, expected[r])
+
+
+def test_kept_rows(rng):
+    X = rng.random((50, 3))
+    K = RBF(gamma=1.0)(X, X[:7])
+    strip = Strip(X, RBF(gamma=1.0), X[:7], float)
+    strip.keep(10 * 7 * 8)  # room for ten rows
+    computed = []
+    compute = strip._compute
+    strip._compute = lambda rows, out: (computed.extend(rows), compute(rows, out))
+
+    def fetch(rows):
+        computed.clear()
+        strip.reserve(rows)
+        for part, phi in strip.tiles(rows):
+            np.testing.assert_allclose(phi, K[part])
+        return list(computed)
+
+    assert fetch(np.arange(20)) == list(range(20))  # a crowd: nothing is kept
+    assert fetch(np.arange(6)) == list(range(6))
+    assert fetch(np.arange(4, 9)) == [6, 7, 8]
+    assert fetch(np.array([8, 3, 30])) == [30]
+    assert fetch(np.array([30, 31])) == [31]  # no room left
+    assert fetch(np.array([31, 30])) == [31]

@@ -66,8 +66,13 @@ class Kept:
         self._used = 0
 
     def reserve(self, rows: Array) -> None:
-        """Give slots to rows that have none."""
-        new = rows[self._slots[rows] < 0][: len(self._full) - self._used]
+        """Give slots to rows that have none, if there is room for all of them.
+
+        A crowd that does not fit is a passing one; the few that stay in doubt will.
+        """
+        new = rows[self._slots[rows] < 0]
+        if len(new) > len(self._full) - self._used:
+            return
         self._slots[new] = np.arange(self._used, self._used + len(new))
         self._used += len(new)
 
@@ -175,7 +180,7 @@ class Strip:
             self._kept = Kept(self.n, rows, self.m, self.dtype)
 
     def reserve(self, rows: Array) -> None:
-        """Rows to keep from now on, as far as there is room."""
+        """Rows to keep from now on, if there is room."""
         if self._kept is not None:
             self._kept.reserve(rows)
 
