@@ -18,9 +18,8 @@ def count(n_landmarks: int | str, n: int, n_clusters: int) -> int:
     """The number of landmarks m for n rows (of positive weight).
 
     `"auto"` is the square root of n, at least 256 and at most 2,048, but never fewer
-    than four per cluster and never more than n: with m near sqrt(n) the clustering
-    error is within a few per cent of that of m = n on the paper's data, and below 256
-    the m x m work costs nothing beside the rest.
+    than four per cluster and never more than n: below 256 the m x m work is nothing
+    beside the rest, and above 2,048 it begins to outweigh it.
 
     Examples
     --------

@@ -35,8 +35,7 @@ def chunks(n: int) -> list[slice]:
     >>> chunks(10_000)
     [slice(0, 4096, None), slice(4096, 8192, None), slice(8192, 10000, None)]
     """
-    size = max(_CHUNK_ROWS, -(-n // _MOST_CHUNKS))
-    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+    return _cut(n, _CHUNK_ROWS)
 
 
 def pieces(count: int) -> list[slice]:
@@ -48,7 +47,11 @@ def pieces(count: int) -> list[slice]:
     >>> pieces(600)
     [slice(0, 256, None), slice(256, 512, None), slice(512, 600, None)]
     """
-    size = max(_PIECE_ROWS, -(-count // _MOST_CHUNKS))
+    return _cut(count, _PIECE_ROWS)
+
+
+def _cut(count: int, least: int) -> list[slice]:
+    size = max(least, -(-count // _MOST_CHUNKS))
     return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
 
