@@ -9,14 +9,16 @@ SOURCE = pathlib.Path(akkm.__file__).parent
 
 # Every room may use those before it.
 ROOMS = [
-    ["engines", "gram", "landmarks", "bounds"],
+    ["engines", "gram", "bounds"],
     ["kernels"],
     ["sources"],
     ["products"],
+    ["landmarks"],
     ["nearest"],
-    ["lloyd", "model", "metrics"],
-    ["seeding", "exact"],
+    ["lloyd", "model", "metrics", "consensus", "leaders"],
+    ["seeding", "exact", "theory"],
     ["approximate"],
+    ["spectral"],
     ["estimators"],
     ["demo"],
 ]
@@ -58,7 +60,8 @@ def test_modules_can_be_read_at_one_sitting():
 
 
 def test_public_lists_are_complete():
-    for module in (akkm, akkm.kernels, akkm.metrics):
+    modules = (akkm.consensus, akkm.kernels, akkm.landmarks, akkm.metrics, akkm.theory)
+    for module in (akkm, *modules):
         public = {
             name
             for name, value in vars(module).items()
@@ -72,7 +75,9 @@ def test_public_lists_are_complete():
 
 
 def test_estimators_have_runnable_examples():
-    for name in ("ApproxKernelKMeans", "KernelKMeans", "TwoStepKernelKMeans"):
+    names = [name for name in akkm.__all__ if name[0].isupper()]
+    assert len(names) == 6
+    for name in names:
         assert ">>> " in getattr(akkm, name).__doc__
 
 

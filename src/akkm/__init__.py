@@ -1,15 +1,28 @@
 """akkm: kernel clustering of data sets too large for kernel methods."""
 
-from akkm import kernels, metrics
-from akkm.estimators import ApproxKernelKMeans, KernelKMeans, TwoStepKernelKMeans
+from akkm import consensus, kernels, landmarks, metrics, theory
+from akkm.estimators import (
+    ApproxKernelKMeans,
+    EnsembleKernelKMeans,
+    KernelKMeans,
+    LeadersKernelKMeans,
+    NystroemSpectralClustering,
+    TwoStepKernelKMeans,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ApproxKernelKMeans",
+    "EnsembleKernelKMeans",
     "KernelKMeans",
+    "LeadersKernelKMeans",
+    "NystroemSpectralClustering",
     "TwoStepKernelKMeans",
     "__version__",
+    "consensus",
     "kernels",
+    "landmarks",
     "metrics",
+    "theory",
 ]

@@ -45,6 +45,7 @@ class Landmarks:
 def choose(
     X: Rows,
     kernel: Kernel,
+    engine: Threads,
     *,
     landmark: str | Rows,
     n_landmarks: int | str,
@@ -54,11 +55,12 @@ def choose(
 ) -> Landmarks:
     """Landmarks by a strategy's name, as row indices, or as points."""
     if isinstance(landmark, str):
-        pick = landmarks.strategy(landmark)
+        pick = landmarks.named(landmark)
         able = X.shape[0] if weights is None else int((weights > 0).sum())
         m = landmarks.count(n_landmarks, able, n_clusters)
         # A stream of its own: what follows does not depend on how much it drew.
-        landmark = pick(X.shape[0], m, weights, rng.spawn(1)[0])
+        pool = landmarks.Pool(X, kernel, weights, engine)
+        landmark = pick(pool, m, rng.spawn(1)[0])
     if landmark.ndim == 1:
         return Landmarks(kernel.select(X, landmark), X[landmark], landmark)
     return Landmarks(landmark, landmark, None)

@@ -38,6 +38,7 @@ class ExactStep:
     evaluated: int  # columns of K that were computed for this iteration
     alpha: Array  # (C, n) coefficients of the centers
     norms: Array  # (C,) their squared lengths
+    labels: Array  # (n,) int32, the nearest of these centers
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def kernel_k_means(
         new = found.labels
         changed = int((new != labels).sum())
         stop = watch is not None and watch(
-            ExactStep(iteration, changed, len(columns), alpha, norms)
+            ExactStep(iteration, changed, len(columns), alpha, norms, new)
         )
         error = float(w @ (diag + found.score))
         if stop or iteration == max_iter:

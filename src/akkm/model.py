@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -45,8 +45,26 @@ class Model:
     # k(x, x), where a precomputed kernel does not give it but all rows share it
     constant: float = np.nan
 
-    def compare(self, X: Rows, engine: Threads) -> Iterator[Compared]:
-        """Chunks of rows X against the centers, in order."""
+    def only(self, clusters: Array) -> Model:
+        """The same with some of the centers, numbered by their place in `clusters`."""
+        view = self.view
+        few = View.of(view.columns.T[clusters], view.norms[clusters], self.dtype)
+        few = replace(few, slack=view.slack, tie=view.tie, blur=view.blur)
+        return replace(self, view=few)
+
+    def diag(self, X: Rows) -> Array:
+        """k(x, x) of new rows (n,); NaN where a precomputed kernel does not tell."""
+        if isinstance(self.kernel, Precomputed):
+            return np.full(X.shape[0], self.constant)
+        return self.kernel.diag(X)
+
+    def compare(
+        self, X: Rows, engine: Threads, diag: Array | None = None
+    ) -> Iterator[Compared]:
+        """Chunks of rows X against the centers, in order.
+
+        `diag` (n,) is k(x, x), if it is known better than for new rows.
+        """
         S = self.view.columns
         if self.gram is not None:
             S = np.hstack([S, self.gram.whitener])
@@ -58,13 +76,10 @@ class Model:
                 self.kernel, self.points, self.view.columns, np.float64
             )
 
-        if isinstance(self.kernel, Precomputed):
-            diag = np.full(X.shape[0], self.constant)
-        else:
-            diag = self.kernel.diag(X)
+        lengths = self.diag(X) if diag is None else diag
 
         def task(chunk: slice) -> Compared:
-            return self._compare(X[chunk], diag[chunk], product, precise)
+            return self._compare(X[chunk], lengths[chunk], product, precise)
 
         starts = range(0, X.shape[0], _ROWS)
         return engine.map(task, [slice(s, s + _ROWS) for s in starts])
@@ -113,3 +128,11 @@ def shared_diagonal(kernel: Kernel, X: Rows) -> float:
     diag = kernel.diag(X)
     even = np.ptp(diag) <= 1e-6 * np.abs(diag).max()
     return float(diag[0]) if even else np.nan
+
+
+def means_model(
+    kernel: Kernel, X: Rows, points: Rows, alpha: Array, norms: Array, dtype: Any
+) -> Model:
+    """Centers that are means of the points, which are (some of) the rows X."""
+    view = View.of(alpha, norms, dtype)
+    return Model(kernel, points, view, dtype, constant=shared_diagonal(kernel, X))

@@ -1,6 +1,17 @@
 """The scikit-learn face: estimators validate, call, and set attributes."""
 
 from akkm.estimators._approx import ApproxKernelKMeans
-from akkm.estimators._exact import KernelKMeans, TwoStepKernelKMeans
+from akkm.estimators._ensemble import EnsembleKernelKMeans
+from akkm.estimators._exact import KernelKMeans
+from akkm.estimators._leaders import LeadersKernelKMeans
+from akkm.estimators._spectral import NystroemSpectralClustering
+from akkm.estimators._two_step import TwoStepKernelKMeans
 
-__all__ = ["ApproxKernelKMeans", "KernelKMeans", "TwoStepKernelKMeans"]
+__all__ = [
+    "ApproxKernelKMeans",
+    "EnsembleKernelKMeans",
+    "KernelKMeans",
+    "LeadersKernelKMeans",
+    "NystroemSpectralClustering",
+    "TwoStepKernelKMeans",
+]

@@ -10,14 +10,14 @@ from sklearn.callback import with_callbacks
 from akkm import approximate, gram
 from akkm.engines import Threads
 from akkm.estimators import _checks
-from akkm.estimators._base import KernelClusterer
+from akkm.estimators._base import CenterClusterer
 from akkm.estimators._progress import Progress
 from akkm.lloyd import Step
 
 Array = NDArray[Any]
 
 
-class ApproxKernelKMeans(KernelClusterer):
+class ApproxKernelKMeans(CenterClusterer):
     """Approximate kernel k-means (aKKm): kernel k-means for millions of rows.
 
     Centers are kept in the span of m rows, the landmarks, so that n x m kernel values
@@ -45,8 +45,9 @@ class ApproxKernelKMeans(KernelClusterer):
     n_landmarks : int or "auto", default="auto"
         m. "auto" is the square root of n, at least 256 and 4 C, at most 2,048 and n.
     landmarks : str or array, default="uniform"
-        How to choose them: the name of a strategy ("uniform"), an integer array of row
-        indices (m,), or an array of points (m, d).
+        How to choose them: "uniform", "diagonal", "column-norm", "k-means",
+        "rpcholesky" or "leverage" (see `akkm.landmarks.choose`); an integer array of
+        row indices (m,), or an array of points (m, d).
     init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
         Start from the best clustering of a sample; from random labels of all rows (the
         paper's way); or from given labels 0 .. C-1.
@@ -162,15 +163,16 @@ class ApproxKernelKMeans(KernelClusterer):
         init = self._checked_init(X.shape[0])
         progress = Progress(self, X, y, self.verbose)
 
-        chosen = self._landmarks(
-            X,
-            kernel,
-            weights,
-            rng,
-            landmarks=self.landmarks,
-            n_landmarks=self.n_landmarks,
-        )
         with Threads(self.n_jobs) as engine:
+            chosen = self._landmarks(
+                X,
+                kernel,
+                engine,
+                weights,
+                rng,
+                landmarks=self.landmarks,
+                n_landmarks=self.n_landmarks,
+            )
             factored = approximate.factor(
                 X, kernel, chosen, dtype=X.dtype, indefinite=self.indefinite
             )
@@ -182,7 +184,9 @@ class ApproxKernelKMeans(KernelClusterer):
 
             def watch(step: Step) -> bool:
                 at = step.centers
-                return progress.step(step, lambda: {"_model": factored.model(at)})
+                return progress.step(
+                    step, lambda: {"_model": factored.model(at), "kernel_": kernel}
+                )
 
             solution = approximate.solve(
                 factored,

@@ -35,14 +35,8 @@ Array = NDArray[Any]
 _RESTARTS = 10
 
 
-class KernelClusterer(
-    CallbackSupportMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    ClusterMixin,
-    BaseEstimator,
-):
-    """Everything but `__init__` and `fit`."""
+class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
+    """What every estimator does before it clusters, and what it warns of after."""
 
     # Set by each estimator's __init__.
     n_clusters: int
@@ -56,80 +50,7 @@ class KernelClusterer(
     max_iter: int
     random_state: Any
     n_jobs: int | None
-
-    _model: Model
-
-    def predict(self, X: Any) -> Array:
-        """The nearest center of each row.
-
-        Parameters
-        ----------
-        X : array, data frame or CSR matrix of shape (n, d)
-            New rows; k(rows, training rows) for a precomputed kernel.
-
-        Returns
-        -------
-        labels : int32 array of shape (n,)
-        """
-        X = self._new_rows(X)
-        with Threads(self.n_jobs) as engine:
-            parts = [part.labels for part in self._model.compare(X, engine)]
-        return np.concatenate(parts)
-
-    def transform(self, X: Any) -> Array:
-        """Distances to the centers in the RKHS.
-
-        Parameters
-        ----------
-        X : array, data frame or CSR matrix of shape (n, d)
-
-        Returns
-        -------
-        distances : array of shape (n, n_clusters)
-            In the precision of X. For a kernel that is not positive definite they are
-            those of the space that was clustered (see `indefinite`).
-        """
-        X = self._new_rows(X)
-        distances = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
-        start = 0
-        with Threads(self.n_jobs) as engine:
-            for part in self._model.compare(X, engine):
-                stop = start + len(part.labels)
-                distances[start:stop] = np.sqrt(part.squared.clip(0))
-                start = stop
-        _require_lengths(distances)
-        return distances
-
-    def score(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Minus the clustering error of the rows under the fitted centers.
-
-        Parameters
-        ----------
-        X : array, data frame or CSR matrix of shape (n, d)
-        y : ignored
-        sample_weight : array of shape (n,), optional
-
-        Returns
-        -------
-        score : float
-            On the training rows, `-inertia_`.
-        """
-        X = self._new_rows(X)
-        with Threads(self.n_jobs) as engine:
-            errors = [part.squared_own for part in self._model.compare(X, engine)]
-        w = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        total = w @ np.concatenate(errors)
-        _require_lengths(total)
-        return float(-total)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self._model.view.norms)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
+    kernel_: Kernel
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -140,13 +61,12 @@ class KernelClusterer(
         tags.input_tags.positive_only = (
             isinstance(self.kernel, str) and self.kernel in histograms
         )
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def _new_rows(self, X: Any) -> Rows:
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **self._accepted())
-        self._model.kernel.check(X)
+        self.kernel_.check(X)
         return X
 
     def _is_precomputed(self) -> bool:
@@ -212,6 +132,7 @@ class KernelClusterer(
         self,
         X: Rows,
         kernel: Kernel,
+        engine: Threads,
         weights: Array | None,
         rng: np.random.Generator,
         *,
@@ -226,6 +147,7 @@ class KernelClusterer(
         return choose(
             X,
             kernel,
+            engine,
             landmark=landmarks,
             n_landmarks=n_landmarks,
             n_clusters=self.n_clusters,
@@ -252,7 +174,92 @@ class KernelClusterer(
             )
 
 
-def _require_lengths(values: Any) -> None:
+class CenterClusterer(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelClusterer
+):
+    """An estimator whose clusters have centers: predict, transform and score."""
+
+    _model: Model
+
+    def predict(self, X: Any) -> Array:
+        """The nearest center of each row.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR matrix of shape (n, d)
+            New rows; k(rows, training rows) for a precomputed kernel.
+
+        Returns
+        -------
+        labels : int32 array of shape (n,)
+        """
+        X = self._new_rows(X)
+        with Threads(self.n_jobs) as engine:
+            parts = [part.labels for part in self._model.compare(X, engine)]
+        return np.concatenate(parts)
+
+    def transform(self, X: Any) -> Array:
+        """Distances to the centers in the RKHS.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR matrix of shape (n, d)
+
+        Returns
+        -------
+        distances : array of shape (n, n_clusters)
+            In the precision of X. For a kernel that is not positive definite they are
+            those of the space that was clustered (see `indefinite`).
+        """
+        X = self._new_rows(X)
+        distances = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
+        start = 0
+        with Threads(self.n_jobs) as engine:
+            for part in self._model.compare(X, engine):
+                stop = start + len(part.labels)
+                distances[start:stop] = np.sqrt(part.squared.clip(0))
+                start = stop
+        require_lengths(distances)
+        return distances
+
+    def score(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Minus the clustering error of the rows under the fitted centers.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR matrix of shape (n, d)
+        y : ignored
+        sample_weight : array of shape (n,), optional
+
+        Returns
+        -------
+        score : float
+            On the training rows, `-inertia_`.
+        """
+        X = self._new_rows(X)
+        with Threads(self.n_jobs) as engine:
+            errors = [part.squared_own for part in self._model.compare(X, engine)]
+        w = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        total = w @ np.concatenate(errors)
+        require_lengths(total)
+        return float(-total)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self._model.view.norms)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def require_lengths(values: Any) -> None:
     if np.isnan(values).any():
         raise ValueError(
             "Distances need k(x, x) of the new rows, which a precomputed kernel matrix "

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 
@@ -58,6 +59,17 @@ class Progress:
                 reconstruction_attributes=fitted,
             )
         )
+
+    @contextmanager
+    def part(self, name: str, estimator: Any) -> Iterator[None]:
+        """Another estimator is fitted as a part of this fit, with its callbacks."""
+        self.say(name)
+        task = self._context.subcontext(task_name=name)
+        about = {"estimator": self._estimator, "X": self._X, "y": self._y}
+        task.call_on_fit_task_begin(**about)
+        with task.propagate_callback_context(estimator):
+            yield
+        task.call_on_fit_task_end(**about)
 
     def end(self) -> None:
         """The fit is done."""

@@ -1,0 +1,229 @@
+"""EnsembleKernelKMeans."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.callback import with_callbacks
+
+from akkm.consensus import PARTITIONERS, mcla
+from akkm.engines import Threads
+from akkm.estimators import _checks
+from akkm.estimators._approx import ApproxKernelKMeans
+from akkm.estimators._base import KernelClusterer
+from akkm.estimators._progress import Progress
+from akkm.kernels import Kernel
+
+Array = NDArray[Any]
+
+
+class EnsembleKernelKMeans(KernelClusterer):
+    """Ensemble of approximate kernel k-means runs, combined by meta-clustering.
+
+    Each member is an `ApproxKernelKMeans` with landmarks of its own; MCLA finds which
+    clusters of different members belong together and lets them vote (the paper's
+    Algorithm 3). With few landmarks an ensemble is more accurate, and varies less from
+    seed to seed, than a single run.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    n_members : int, default=10
+        The number of runs r.
+    consensus : {"mcla"}, default="mcla"
+        How runs are combined; see `akkm.consensus.mcla`.
+    partitioner : {"matching", "metis"}, default="matching"
+        How MCLA cuts its graph of clusters: by matching the members' clusters one to
+        one, or by METIS, as the paper does (needs `pip install 'akkm[metis]'`).
+    kernel, gamma, degree, coef0, kernel_params
+        As in `ApproxKernelKMeans`; a precomputed X is the square kernel matrix. All
+        members have the same kernel.
+    n_landmarks : int or "auto", default="auto"
+        Landmarks of each member, as in `ApproxKernelKMeans`.
+    landmarks : str, default="uniform"
+        The name of a strategy: see `akkm.landmarks.choose`.
+    init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
+    n_init, max_iter, indefinite, cache_size, n_jobs, verbose
+        As in `ApproxKernelKMeans`, for each member.
+    random_state : int, RandomState instance or None, default=None
+        Same seed, same labels, whatever `n_jobs`. Members have seeds of their own.
+
+    Attributes
+    ----------
+    labels_ : int32 array of shape (n,)
+        The consensus.
+    agreement_ : float array of shape (n,)
+        How sure it is: the share of members that agree with it, for each row.
+    anmi_ : float
+        Mean normalised mutual information of the consensus and each member (the paper's
+        eq. 8).
+    members_ : list of ApproxKernelKMeans
+        The fitted members.
+    n_iter_ : int
+        The most iterations that a member took.
+    kernel_ : akkm.kernels.Kernel
+        The kernel with its width.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from akkm import EnsembleKernelKMeans
+    >>> X, y = make_circles(1000, factor=0.3, noise=0.05, random_state=0)
+    >>> model = EnsembleKernelKMeans(2, gamma=5.0, n_landmarks=10, random_state=0)
+    >>> bool((model.fit(X).labels_ == y).mean() in (0.0, 1.0))
+    True
+    >>> len(model.members_), bool(model.agreement_.min() > 0.5)
+    (10, True)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_members: int = 10,
+        consensus: str = "mcla",
+        partitioner: str = "matching",
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        n_landmarks: int | str = "auto",
+        landmarks: str = "uniform",
+        init: Any = "k-means++",
+        n_init: int | str = "auto",
+        max_iter: int = 300,
+        indefinite: str = "clip",
+        cache_size: float = 1024,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_members = n_members
+        self.consensus = consensus
+        self.partitioner = partitioner
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.indefinite = indefinite
+        self.cache_size = cache_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> EnsembleKernelKMeans:
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR matrix of shape (n, d)
+        y : ignored
+        sample_weight : array of shape (n,), optional
+            A row of weight 2 counts like two rows; one of weight 0 only gets a label.
+
+        Returns
+        -------
+        self
+        """
+        _checks.require_count("n_members", self.n_members)
+        _checks.require_one_of("consensus", self.consensus, ("mcla",))
+        _checks.require_one_of("partitioner", self.partitioner, tuple(PARTITIONERS))
+        if not isinstance(self.landmarks, str):
+            raise ValueError(
+                f"landmarks is a {type(self.landmarks).__name__}; expected the name of "
+                "a strategy, as every member chooses landmarks of its own."
+            )
+        X, weights, kernel, rng = self._start(X, sample_weight)
+        progress = Progress(self, X, y, self.verbose)
+        seeds = rng.integers(2**31 - 1, size=self.n_members + 1).tolist()
+        members: list[ApproxKernelKMeans] = []
+        with _Warnings() as caught:
+            for seed in seeds[:-1]:
+                member = self._member(kernel, seed)
+                with progress.part(f"member {len(members) + 1}", member):
+                    members.append(member.fit(X, sample_weight=weights))
+        consensus = mcla(
+            [member.labels_ for member in members],
+            self.n_clusters,
+            partitioner=self.partitioner,
+            sample_weight=weights,
+            random_state=seeds[-1],
+            n_jobs=self.n_jobs,
+        )
+        progress.say(
+            f"{self.n_members} members agree on {consensus.agreement.mean():.1%} of "
+            f"their votes, mean NMI with the consensus {consensus.anmi:.3f}"
+        )
+        self.kernel_ = kernel
+        self.members_ = members
+        self.labels_ = consensus.labels
+        self.agreement_ = consensus.agreement
+        self.anmi_ = consensus.anmi
+        self.n_iter_ = max(member.n_iter_ for member in members)
+        self._meta = consensus.meta
+        caught.repeat(self.n_members)
+        progress.end()
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """The meta-cluster that most members vote for, for each row.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR matrix of shape (n, d)
+            New rows; k(rows, training rows) for a precomputed kernel.
+
+        Returns
+        -------
+        labels : int32 array of shape (n,)
+        """
+        X = self._new_rows(X)
+        labelings = []
+        with Threads(self.n_jobs) as engine:
+            for member, clusters in zip(self.members_, self._meta.values, strict=True):
+                # A cluster that was empty in the end has no vote.
+                model = member._model.only(clusters)
+                parts = [part.labels for part in model.compare(X, engine)]
+                labelings.append(clusters[np.concatenate(parts)])
+        return self._meta.vote(labelings, n_jobs=self.n_jobs).labels
+
+    def _member(self, kernel: Kernel, seed: int) -> ApproxKernelKMeans:
+        own = self.get_params(deep=False)
+        shared = {name: own[name] for name in ApproxKernelKMeans().get_params()}
+        return ApproxKernelKMeans(**{**shared, "kernel": kernel, "random_state": seed})
+
+
+class _Warnings(warnings.catch_warnings):
+    """What members warn of, told once."""
+
+    def __init__(self) -> None:
+        super().__init__(record=True)
+
+    def __enter__(self) -> _Warnings:  # type: ignore[override]
+        self._caught: list[warnings.WarningMessage] = super().__enter__() or []
+        warnings.simplefilter("always")
+        return self
+
+    def repeat(self, members: int) -> None:
+        """Warn of each kind once, saying how many members it is about."""
+        counts = Counter((w.category, str(w.message)) for w in self._caught)
+        for (category, text), count in counts.items():
+            about = f"{count} of {members} members: {text}"
+            warnings.warn(about, category, stacklevel=4)

@@ -1,0 +1,202 @@
+"""NystroemSpectralClustering."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.callback import with_callbacks
+
+from akkm import approximate
+from akkm.approximate import Landmarks
+from akkm.engines import Threads
+from akkm.estimators._base import CenterClusterer
+from akkm.estimators._progress import Progress
+from akkm.kernels import Linear
+from akkm.lloyd import Step
+from akkm.sources import Rows
+from akkm.spectral import Embedding, spectral_embedding
+
+
+class NystroemSpectralClustering(CenterClusterer):
+    """Spectral clustering of the Nyström kernel (nysSC), in O(n C + m²) memory.
+
+    k-means on the top C eigenvectors of the normalised kernel matrix
+    D^(-1/2) K D^(-1/2), rows scaled to length one, where K is approximated from m
+    landmarks (Fowlkes, Belongie, Chung, Malik 2004). One of the methods that the paper
+    compares approximate kernel k-means with; try it where clusters are connected rather
+    than compact. The kernel should be (mostly) positive.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    kernel, gamma, degree, coef0, kernel_params
+        As in `ApproxKernelKMeans`.
+    n_landmarks, landmarks
+        As in `ApproxKernelKMeans`.
+    init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
+        Of the k-means on the eigenvectors.
+    n_init, max_iter, random_state, n_jobs, verbose
+        As in `ApproxKernelKMeans`.
+
+    Attributes
+    ----------
+    labels_ : int32 array of shape (n,)
+    inertia_ : float
+        The k-means error in the embedding.
+    n_iter_ : int
+        Iterations of k-means.
+    embedding_ : array of shape (n, C)
+        The rows in the space of the eigenvectors, of length one. Rows without any
+        similarity to others are zero there.
+    eigenvalues_ : array of shape (C,)
+        Of the normalised kernel matrix, falling from about 1. A gap after the C-th
+        speaks for C clusters.
+    landmarks_ : array or CSR matrix of shape (m, d)
+    landmark_indices_ : int array of shape (m,) or None
+    kernel_ : akkm.kernels.Kernel
+        The kernel with its width.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from akkm import NystroemSpectralClustering
+    >>> X, y = make_moons(1000, noise=0.05, random_state=0)
+    >>> model = NystroemSpectralClustering(2, gamma=20.0, random_state=0).fit(X)
+    >>> bool((model.labels_ == y).mean() in (0.0, 1.0))
+    True
+    >>> model.predict(X[:3]).tolist() == model.labels_[:3].tolist()
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        n_landmarks: int | str = "auto",
+        landmarks: Any = "uniform",
+        init: Any = "k-means++",
+        n_init: int | str = "auto",
+        max_iter: int = 300,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> NystroemSpectralClustering:
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR matrix of shape (n, d)
+        y : ignored
+        sample_weight : array of shape (n,), optional
+            A row of weight 2 counts like two rows; one of weight 0 only gets a label.
+
+        Returns
+        -------
+        self
+        """
+        X, weights, kernel, rng = self._start(X, sample_weight, self.landmarks)
+        init = self._checked_init(X.shape[0])
+        progress = Progress(self, X, y, self.verbose)
+        with Threads(self.n_jobs) as engine:
+            chosen = self._landmarks(
+                X,
+                kernel,
+                engine,
+                weights,
+                rng,
+                landmarks=self.landmarks,
+                n_landmarks=self.n_landmarks,
+            )
+            factored = approximate.factor(
+                X, kernel, chosen, dtype=X.dtype, indefinite="clip"
+            )
+            embedding = spectral_embedding(
+                factored, engine, n_vectors=self.n_clusters, weights=weights
+            )
+            points = embedding(X, engine)
+            progress.say(
+                f"{X.shape[0]:,} rows, {factored.strip.m:,} landmarks of rank "
+                f"{factored.gram.rank:,}, {points.shape[1]} eigenvectors, {kernel}"
+            )
+            # k-means is approximate kernel k-means with a linear kernel and the axes
+            # as landmarks.
+            axes = np.eye(points.shape[1], dtype=points.dtype)
+            flat = approximate.factor(
+                points,
+                Linear(),
+                Landmarks(axes, axes, None),
+                dtype=points.dtype,
+                indefinite="clip",
+            )
+
+            def watch(step: Step) -> bool:
+                at = step.centers
+                return progress.step(
+                    step,
+                    lambda: {
+                        "_model": flat.model(at),
+                        "_embedding": embedding,
+                        "kernel_": kernel,
+                    },
+                )
+
+            solution = approximate.solve(
+                flat,
+                engine,
+                n_clusters=self.n_clusters,
+                init=init,
+                n_init=self._restarts(init),
+                max_iter=self.max_iter,
+                weights=weights,
+                cache_bytes=0,
+                rng=rng,
+                watch=watch,
+            )
+            trace = flat.trace(weights, engine)
+        self._model = flat.model(solution.centers)
+        self._embedding: Embedding = embedding
+        self.kernel_ = kernel
+        self.labels_ = solution.labels
+        self.inertia_ = solution.error(trace)
+        self.n_iter_ = solution.n_iter
+        self.embedding_ = points
+        self.eigenvalues_ = embedding.eigenvalues
+        self.landmarks_ = chosen.named
+        self.landmark_indices_ = chosen.indices
+        self._warn(solution.labels, solution.converged or solution.stopped)
+        progress.end()
+        return self
+
+    def _new_rows(self, X: Any) -> Rows:
+        """New rows in the space of the eigenvectors."""
+        X = super()._new_rows(X)
+        with Threads(self.n_jobs) as engine:
+            return self._embedding(X, engine)

@@ -1,0 +1,120 @@
+"""Landmarks by a strategy's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import _check_sample_weight
+
+from akkm.engines import Threads
+from akkm.kernels import Precomputed, resolve
+from akkm.landmarks._cholesky import rpcholesky
+from akkm.landmarks._pool import Pool, count
+from akkm.landmarks._representatives import k_means
+from akkm.landmarks._scores import column_norm, diagonal, leverage, uniform
+
+Array = NDArray[Any]
+Strategy = Callable[[Pool, int, np.random.Generator], Array]
+
+STRATEGIES: dict[str, Strategy] = {
+    "uniform": uniform,
+    "diagonal": diagonal,
+    "column-norm": column_norm,
+    "k-means": k_means,
+    "rpcholesky": rpcholesky,
+    "leverage": leverage,
+}
+
+
+def named(name: str) -> Strategy:
+    """The strategy of that name."""
+    if name not in STRATEGIES:
+        raise ValueError(
+            f"Unknown landmark strategy {name!r}; expected one of "
+            f"{', '.join(STRATEGIES)}, an array of row indices, or an array of points."
+        )
+    return STRATEGIES[name]
+
+
+def choose(
+    X: Any,
+    n_landmarks: int | str = "auto",
+    strategy: str = "uniform",
+    kernel: Any = "rbf",
+    *,
+    gamma: float | str | None = "scale",
+    degree: float = 3,
+    coef0: float = 1.0,
+    kernel_params: dict[str, Any] | None = None,
+    sample_weight: ArrayLike | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Array:
+    """Choose rows of X as landmarks.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+        The rows; the square kernel matrix for `kernel="precomputed"`.
+    n_landmarks : int or "auto", default="auto"
+        m, as in `akkm.ApproxKernelKMeans`.
+    strategy : str, default="uniform"
+        * `"uniform"`: all rows alike, in proportion to their weight;
+        * `"diagonal"`: in proportion to k(x, x);
+        * `"column-norm"`: to the squared norm of the row's column of the kernel matrix
+          (estimated from 10,000 rows of it, if there are more);
+        * `"k-means"`: rows nearest to the centers of m clusters of 10 m candidates;
+        * `"rpcholesky"`: one after the other, in proportion to the squared distance to
+          the span of those before (on a sample, if n m is large). The best for a given
+          m where a few kinds of rows are rare and far from all others;
+        * `"leverage"`: to approximate ridge leverage scores.
+    kernel, gamma, degree, coef0, kernel_params
+        As in `akkm.ApproxKernelKMeans`.
+    sample_weight : array of shape (n,), optional
+        Rows of weight 0 are never chosen.
+    random_state : int, RandomState instance or None, default=None
+    n_jobs : int, optional
+        Threads; all by default.
+
+    Returns
+    -------
+    indices : int array of shape (m,)
+        Distinct row numbers, in order; `landmarks=indices` hands them to an estimator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.landmarks import choose
+    >>> X = np.r_[np.zeros((998, 2)), [[3.0, 0.0]], [[0.0, 3.0]]]
+    >>> choose(X, 3, "rpcholesky", gamma=1.0, random_state=0)[-2:]
+    array([998, 999])
+    """
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    weights = None
+    if sample_weight is not None:
+        weights = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+    rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+    kernel = resolve(
+        kernel,
+        X,
+        gamma=gamma,
+        degree=degree,
+        coef0=coef0,
+        params=kernel_params,
+        sample_weight=weights,
+        rng=rng.spawn(1)[0],
+    )
+    kernel.check(X)
+    if isinstance(kernel, Precomputed):
+        kernel.check_matrix(X)
+    pick = named(strategy)
+    able = X.shape[0] if weights is None else int((weights > 0).sum())
+    with Threads(n_jobs) as engine:
+        pool = Pool(X, kernel, weights, engine)
+        return pick(pool, count(n_landmarks, able, 1), rng.spawn(1)[0])

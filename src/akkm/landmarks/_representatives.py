@@ -1,0 +1,65 @@
+"""Representatives by k-means."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from akkm import gram
+from akkm.landmarks._pool import Pool
+from akkm.sources import chunks
+
+Array = NDArray[Any]
+
+# Candidates per landmark, leading coordinates, iterations.
+_PER_LANDMARK, _COORDINATES, _ITERATIONS = 10, 256, 5
+
+
+def k_means(pool: Pool, m: int, rng: np.random.Generator) -> Array:
+    """The rows nearest to the centers of m clusters of 10 m candidates.
+
+    Clusters are found in the kernel's own space, in its leading coordinates, so that
+    this works for every kernel and for sparse rows.
+    """
+    rows = pool.some(_PER_LANDMARK * m, rng)
+    points = _coordinates(pool, rows, rng)
+    weights = pool.weights_of(rows)
+    seed = int(rng.integers(2**31))
+    fit = KMeans(m, init="random", n_init=1, max_iter=_ITERATIONS, random_state=seed)
+    # On one thread, so that it is reproducible. That it has not converged is meant.
+    with threadpool_limits(1, "openmp"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fit.fit(points, sample_weight=weights)
+    away = np.square(points - fit.cluster_centers_[fit.labels_]).sum(axis=1)
+    # The nearest of each cluster: clusters have no row in common, so all are distinct.
+    order = np.lexsort([away, fit.labels_])
+    _, first = np.unique(fit.labels_[order], return_index=True)
+    chosen = rows[order[first]]
+    if len(chosen) < m:  # fewer distinct rows than that
+        rest = np.setdiff1d(rows, chosen)
+        more = rng.choice(rest, m - len(chosen), replace=False)
+        chosen = np.concatenate([chosen, more])
+    return np.sort(chosen)
+
+
+def _coordinates(pool: Pool, rows: Array, rng: np.random.Generator) -> Array:
+    """Leading coordinates of some rows' images: (b, q)."""
+    basis = pool.some(_COORDINATES, rng)
+    strip = pool.against(rows, basis)
+    K = strip.precise(pool.X[basis])
+    whitener = gram.factor((K + K.T) / 2).whitener
+    points = np.empty((len(rows), whitener.shape[1]))
+
+    def project(chunk: slice) -> None:
+        for part, phi in strip.tiles(chunk):
+            points[part] = phi @ whitener
+
+    for _ in pool.engine.map(project, chunks(len(rows))):
+        pass
+    return points
