@@ -87,3 +87,57 @@ def lloyd_on_features(F, labels, n_clusters, max_iter=300):
             break
         labels = new
     return labels
+
+
+def nystroem_kernel(K_B, K_hat):
+    """K_B K̂⁺ K_Bᵀ, K̂ without its negative eigenvalues."""
+    return K_B @ clipped_inverse(K_hat) @ K_B.T
+
+
+def spectral_rows(K, n_clusters, weights=None):
+    """Rows of the top eigenvectors of D^(-1/2) K D^(-1/2), scaled to length one.
+
+    A row of weight w stands for w equal rows.
+    """
+    w = np.ones(len(K)) if weights is None else weights
+    degrees = K @ w
+    scale = np.sqrt(w / degrees)
+    values, vectors = np.linalg.eigh(scale[:, None] * K * scale)
+    top = vectors[:, np.argsort(-values)[:n_clusters]]
+    top = top / np.sqrt(w)[:, None]  # what each of the w equal rows has
+    return top / np.linalg.norm(top, axis=1, keepdims=True), np.sort(values)[::-1]
+
+
+def leaders(X, kernel, threshold, able=None):
+    """The leaders pass, one row after the other: leaders and whom each row follows."""
+    found, followed = [], []
+    for i in range(len(X)):
+        follows = -1
+        for j, leader in enumerate(found):
+            squared = (
+                kernel(X[[i]])[0, 0]
+                + kernel(X[[leader]])[0, 0]
+                - 2 * kernel(X[[i]], X[[leader]])[0, 0]
+            )
+            if squared <= threshold**2 + 1e-12:
+                follows = j
+                break
+        if follows < 0 and (able is None or able[i]):
+            follows = len(found)
+            found.append(i)
+        followed.append(follows)
+    return found, followed
+
+
+def greedy_pivots(K, candidates, count):
+    """Cholesky pivots among the candidates that take most from the trace of K."""
+    E = K.copy()
+    pivots = []
+    for _ in range(count):
+        gain = np.array(
+            [(E[i] ** 2).sum() / E[i, i] if E[i, i] > 1e-9 else 0 for i in candidates]
+        )
+        i = candidates[gain.argmax()]
+        pivots.append(i)
+        E = E - np.outer(E[i], E[i]) / E[i, i]
+    return pivots

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -26,6 +29,8 @@ _SAMPLE, _PER_CLUSTER, _GROWTH = 10_000, 20, 8
 _LEAST_COORDINATES, _MOST_COORDINATES = 64, 256
 # Kernel rows of the smallest sample are kept if they fit, whatever the cache.
 _HELD_BYTES = 256 * 2**20
+
+_filters = threading.Lock()
 
 
 def warm_start(
@@ -117,7 +122,8 @@ def _best_labels(
     # In an order of their own, equal rows side by side: then k-means++ draws the same
     # points whatever the order of the rows, and a weight of two like a row given twice.
     mean = np.average(coordinates, axis=0, weights=weights)
-    order = np.argsort(_rank(coordinates, mean), kind="stable")
+    rank = _rank(coordinates, mean)
+    order = np.argsort(rank, kind="stable")
     run = partial(
         _restart,
         coordinates[order],
@@ -125,10 +131,7 @@ def _best_labels(
         n_clusters,
         ThreadpoolController(),  # to look for the libraries once takes long enough
     )
-    # Fewer distinct rows than clusters are reported once, at the end of the fit.
-    # Filters belong to the process: they are set here and not in the threads.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with _quiet(rank, n_clusters):
         best = min(engine.map(run, seeds), key=lambda fit: fit.inertia_)
     numbered = np.argsort(-_rank(best.cluster_centers_, mean), kind="stable")
     number = np.empty(n_clusters, dtype=np.int32)
@@ -136,6 +139,21 @@ def _best_labels(
     labels = np.empty(part.n, dtype=np.int32)
     labels[order] = number[best.labels_]
     return labels
+
+
+@contextmanager
+def _quiet(rank: Array, n_clusters: int) -> Iterator[None]:
+    """Without k-means' warning of fewer distinct rows than clusters.
+
+    It is given once, at the end of the fit. Filters belong to the process: one thread
+    at a time changes them, and only if there are few distinct rows.
+    """
+    if len(np.unique(rank)) >= 2 * n_clusters:
+        yield
+        return
+    with _filters, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
 
 
 def _rank(points: Array, mean: Array) -> Array:

@@ -18,7 +18,7 @@ Rows = Any  # dense (n, d) array or CSR matrix
 
 # Chunks depend on n alone, never on the number of threads: at most so many, of at
 # least so many rows.
-_MOST_CHUNKS, _CHUNK_ROWS, _PIECE_ROWS = 64, 4096, 256
+_MOST_CHUNKS, _CHUNK_ROWS, _PIECE_ROWS = 64, 4096, 2048
 # A tile of kernel rows stays near the processor.
 _TILE_BYTES = 4 * 2**20
 _TILE_ROWS = 1024
@@ -44,8 +44,8 @@ def pieces(count: int) -> list[slice]:
     Examples
     --------
     >>> from akkm.sources import pieces
-    >>> pieces(600)
-    [slice(0, 256, None), slice(256, 512, None), slice(512, 600, None)]
+    >>> pieces(5_000)
+    [slice(0, 2048, None), slice(2048, 4096, None), slice(4096, 5000, None)]
     """
     return _cut(count, _PIECE_ROWS)
 

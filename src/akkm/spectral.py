@@ -75,7 +75,7 @@ def spectral_embedding(
     total = _total(strip, engine, w)
     degree = W @ (W.T @ total)  # d = Φ W Wᵀ Φᵀ 1
     least = _NOTHING[strip.dtype] * max(0.0, float(total @ degree / w.sum()))
-    M = _normalised(strip, engine, w, degree.astype(strip.dtype), least)
+    M, nowhere = _normalised(strip, engine, w, degree.astype(strip.dtype), least)
     values, vectors = linalg.eigh(W.T @ M @ W, driver="evd", check_finite=False)
     q = min(n_vectors, int((values > 1e-12).sum()))
     if not q:
@@ -85,6 +85,15 @@ def spectral_embedding(
             "as 'rbf'."
         )
     top = slice(len(values) - 1, len(values) - 1 - q if q < len(values) else None, -1)
+    if nowhere > _MANY * strip.n:
+        warnings.warn(
+            f"{nowhere:,} of {strip.n:,} rows have no similarity to the rest (a degree "
+            "that is zero or negative) and can't be placed. Spectral clustering needs "
+            "a kernel that is mostly positive and not too narrow: choose another "
+            "kernel, a smaller gamma or more landmarks.",
+            UserWarning,
+            stacklevel=4,
+        )
     vectors = W @ (vectors[:, top] / np.sqrt(values[top]))
     columns = np.column_stack([degree, vectors])
     return Embedding(strip.kernel, strip.Z, columns, strip.dtype, least, values[top])
@@ -106,8 +115,8 @@ def _total(strip: Strip, engine: Threads, weights: Array) -> Array:
 
 def _normalised(
     strip: Strip, engine: Threads, weights: Array, degree: Array, least: float
-) -> Array:
-    """Φᵀ D⁻¹ Φ (m, m) float64 over all rows whose degree is above the least."""
+) -> tuple[Array, int]:
+    """Φᵀ D⁻¹ Φ (m, m) float64 over rows above the least degree; how many are not."""
 
     def add(chunk: slice) -> tuple[Array, int]:
         total, nowhere = np.zeros((strip.m, strip.m)), 0
@@ -125,13 +134,4 @@ def _normalised(
     for part, count in engine.map(add, chunks(strip.n)):
         M += part
         nowhere += count
-    if nowhere > _MANY * strip.n:
-        warnings.warn(
-            f"{nowhere:,} of {strip.n:,} rows have no similarity to the rest (a degree "
-            "that is zero or negative) and can't be placed. Spectral clustering needs "
-            "a kernel that is mostly positive and not too narrow: choose another "
-            "kernel, a smaller gamma or more landmarks.",
-            UserWarning,
-            stacklevel=4,
-        )
-    return M
+    return M, nowhere

@@ -16,9 +16,11 @@ from akkm.estimators import _checks
 from akkm.estimators._approx import ApproxKernelKMeans
 from akkm.estimators._base import KernelClusterer
 from akkm.estimators._progress import Progress
-from akkm.kernels import Kernel
 
 Array = NDArray[Any]
+
+# Members that are fitted at the same time, each with its own state of the rows.
+_AT_ONCE = 8
 
 
 class EnsembleKernelKMeans(KernelClusterer):
@@ -47,8 +49,15 @@ class EnsembleKernelKMeans(KernelClusterer):
     landmarks : str, default="uniform"
         The name of a strategy: see `akkm.landmarks.choose`.
     init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
-    n_init, max_iter, indefinite, cache_size, n_jobs, verbose
+    n_init, max_iter, indefinite
         As in `ApproxKernelKMeans`, for each member.
+    cache_size : float, default=1024
+        Megabytes for kernel values in all, as in `ApproxKernelKMeans`.
+    n_jobs : int, optional
+        Threads. None: as many as BLAS and OpenMP use, -1: one per core. Members are
+        fitted several at a time.
+    verbose : int, default=0
+        1 tells of every member, 2 of every iteration of each.
     random_state : int, RandomState instance or None, default=None
         Same seed, same labels, whatever `n_jobs`. Members have seeds of their own.
 
@@ -154,11 +163,28 @@ class EnsembleKernelKMeans(KernelClusterer):
         progress = Progress(self, X, y, self.verbose)
         seeds = rng.integers(2**31 - 1, size=self.n_members + 1).tolist()
         members: list[ApproxKernelKMeans] = []
-        with _Warnings() as caught:
-            for seed in seeds[:-1]:
-                member = self._member(kernel, seed)
-                with progress.part(f"member {len(members) + 1}", member):
-                    members.append(member.fit(X, sample_weight=weights))
+        with _Warnings() as caught, Threads(self.n_jobs) as engine:
+            # Several members at a time: small ones gain little from more threads.
+            at_once = min(engine.n_threads, self.n_members, _AT_ONCE)
+            own = {
+                "kernel": kernel,
+                "n_jobs": max(1, engine.n_threads // at_once),
+                "cache_size": self.cache_size / at_once,
+                "verbose": max(0, self.verbose - 1),
+            }
+
+            def fit(seed: int) -> ApproxKernelKMeans:
+                member = self._member(random_state=seed, **own)
+                return member.fit(X, sample_weight=weights)
+
+            with Threads(at_once) as several:
+                for member in several.map(fit, seeds[:-1]):
+                    members.append(member)
+                    name = f"member {len(members)} of {self.n_members}"
+                    text = f"clustering error {member.inertia_:.6g}"
+                    text += f" after {member.n_iter_} iterations"
+                    if progress.part(name, text):
+                        break
         consensus = mcla(
             [member.labels_ for member in members],
             self.n_clusters,
@@ -168,8 +194,8 @@ class EnsembleKernelKMeans(KernelClusterer):
             n_jobs=self.n_jobs,
         )
         progress.say(
-            f"{self.n_members} members agree on {consensus.agreement.mean():.1%} of "
-            f"their votes, mean NMI with the consensus {consensus.anmi:.3f}"
+            f"{consensus.agreement.mean():.1%} of the members' votes agree with the "
+            f"consensus, mean NMI with it {consensus.anmi:.3f}"
         )
         self.kernel_ = kernel
         self.members_ = members
@@ -178,7 +204,7 @@ class EnsembleKernelKMeans(KernelClusterer):
         self.anmi_ = consensus.anmi
         self.n_iter_ = max(member.n_iter_ for member in members)
         self._meta = consensus.meta
-        caught.repeat(self.n_members)
+        caught.repeat(len(members))
         progress.end()
         return self
 
@@ -204,10 +230,10 @@ class EnsembleKernelKMeans(KernelClusterer):
                 labelings.append(clusters[np.concatenate(parts)])
         return self._meta.vote(labelings, n_jobs=self.n_jobs).labels
 
-    def _member(self, kernel: Kernel, seed: int) -> ApproxKernelKMeans:
-        own = self.get_params(deep=False)
-        shared = {name: own[name] for name in ApproxKernelKMeans().get_params()}
-        return ApproxKernelKMeans(**{**shared, "kernel": kernel, "random_state": seed})
+    def _member(self, **own: Any) -> ApproxKernelKMeans:
+        params = self.get_params(deep=False)
+        shared = {name: params[name] for name in ApproxKernelKMeans().get_params()}
+        return ApproxKernelKMeans(**{**shared, **own})
 
 
 class _Warnings(warnings.catch_warnings):
@@ -217,7 +243,9 @@ class _Warnings(warnings.catch_warnings):
         super().__init__(record=True)
 
     def __enter__(self) -> _Warnings:  # type: ignore[override]
-        self._caught: list[warnings.WarningMessage] = super().__enter__() or []
+        caught = super().__enter__()
+        assert caught is not None  # as it records
+        self._caught = caught
         warnings.simplefilter("always")
         return self
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Protocol
 
 
@@ -60,16 +59,13 @@ class Progress:
             )
         )
 
-    @contextmanager
-    def part(self, name: str, estimator: Any) -> Iterator[None]:
-        """Another estimator is fitted as a part of this fit, with its callbacks."""
-        self.say(name)
+    def part(self, name: str, text: str) -> bool:
+        """A part of the fit is done; true if a callback wants it to stop there."""
+        self.say(f"{name}: {text}")
         task = self._context.subcontext(task_name=name)
         about = {"estimator": self._estimator, "X": self._X, "y": self._y}
         task.call_on_fit_task_begin(**about)
-        with task.propagate_callback_context(estimator):
-            yield
-        task.call_on_fit_task_end(**about)
+        return bool(task.call_on_fit_task_end(**about))
 
     def end(self) -> None:
         """The fit is done."""

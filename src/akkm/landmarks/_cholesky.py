@@ -25,8 +25,9 @@ Array = NDArray[Any]
 # Candidates: at least so many and so many per landmark, while a factor has at most so
 # many entries; never fewer than so many per landmark.
 _CANDIDATES, _PER_LANDMARK, _ENTRIES, _LEAST_PER_LANDMARK = 10_000, 10, 2**26, 4
-# Proposals at a time, and how many of them are taken.
-_PROPOSED, _TAKEN = 1024, 64
+# Proposals at a time, and how many of them are taken at most: fewer if these leave
+# less than this share of the proposals' residuals, as others are likelier then.
+_PROPOSED, _TAKEN, _STALE = 1024, 64, 0.5
 # Columns of the sketch.
 _SKETCH = 50
 # Residuals below this share of k(x, x) are rounding.
@@ -95,6 +96,7 @@ def _take(H: Array, sketch: Array, floor: Array, most: int) -> tuple[Array, Arra
     triangle L (t, t) with L Lᵀ = H at these positions.
     """
     left = H.diagonal().copy()
+    enough = _STALE * left.sum()
     columns = np.empty((len(H), most))  # of the Cholesky factor of H
     taken: list[int] = []
     for j in range(most):
@@ -109,6 +111,8 @@ def _take(H: Array, sketch: Array, floor: Array, most: int) -> tuple[Array, Arra
         sketch -= np.outer(columns[:, j], sketch[i] / pivot)
         left -= columns[:, j] ** 2
         left[i] = 0
+        if left.sum() < enough:
+            break
     chosen = np.array(taken, dtype=np.intp)
     return chosen, np.tril(columns[chosen, : len(chosen)])
 

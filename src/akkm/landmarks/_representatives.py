@@ -29,6 +29,8 @@ def k_means(pool: Pool, m: int, rng: np.random.Generator) -> Array:
     """
     rows = pool.some(_PER_LANDMARK * m, rng)
     points = _coordinates(pool, rows, rng)
+    if not points.shape[1]:  # every row has the zero image
+        return np.sort(rng.choice(rows, m, replace=False))
     weights = pool.weights_of(rows)
     seed = int(rng.integers(2**31))
     fit = KMeans(m, init="random", n_init=1, max_iter=_ITERATIONS, random_state=seed)
@@ -38,6 +40,8 @@ def k_means(pool: Pool, m: int, rng: np.random.Generator) -> Array:
         fit.fit(points, sample_weight=weights)
     away = np.square(points - fit.cluster_centers_[fit.labels_]).sum(axis=1)
     # The nearest of each cluster: clusters have no row in common, so all are distinct.
+    # Two rows are equally near to their mean, whatever the rounding: take the first.
+    away = np.round(away / max(away.max(), 1e-300), 9)
     order = np.lexsort([away, fit.labels_])
     _, first = np.unique(fit.labels_[order], return_index=True)
     chosen = rows[order[first]]
