@@ -36,8 +36,15 @@ def akkm(name: str, task: Task, seed: int, X: Array, **options: Any) -> Result:
     return Result(model.labels_, model.n_iter_)
 
 
-def approximate(task: Task, seed: int, X: Array, **options: Any) -> Result:
-    return akkm("ApproxKernelKMeans", task, seed, X, n_landmarks=task.m, **options)
+def sampling(name: str, task: Task, seed: int, X: Array, **options: Any) -> Result:
+    return akkm(name, task, seed, X, n_landmarks=task.m, **options)
+
+
+def leaders(task: Task, seed: int, X: Array) -> Result:
+    return akkm("LeadersKernelKMeans", task, seed, X, n_leaders=task.m)
+
+
+approximate = partial(sampling, "ApproxKernelKMeans")
 
 
 def sklearn(name: str, task: Task, seed: int, X: Array, **options: Any) -> Result:
@@ -136,6 +143,10 @@ CONTESTANTS: dict[str, Callable[[Task, int, Array], Result]] = {
     tasks.AKKM: approximate,
     tasks.AKKM_ONCE: partial(approximate, n_init=1),
     tasks.EXACT_ONCE: partial(akkm, "KernelKMeans", n_init=1),
+    tasks.TWO_STEP: partial(sampling, "TwoStepKernelKMeans"),
+    tasks.SPECTRAL: partial(sampling, "NystroemSpectralClustering"),
+    tasks.LEADERS: leaders,
+    tasks.ENSEMBLE: partial(sampling, "EnsembleKernelKMeans"),
     tasks.KMEANS: sklearn_kmeans,
     tasks.MINIBATCH: partial(sklearn, "MiniBatchKMeans"),
     tasks.TSLEARN: tslearn,

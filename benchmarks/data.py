@@ -67,6 +67,15 @@ def _mnist(folder: Path, n: int) -> Array:
     return X[_some(len(X), n)] / np.float32(255)
 
 
+def mnist_classes(folder: Path) -> Array:
+    """The digits (70,000,), in the order of the rows."""
+    parts = []
+    for part in ("train", "t10k"):
+        path = folder / "mnist" / f"{part}-labels-idx1-ubyte.gz"
+        parts.append(np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8)[8:])
+    return np.concatenate(parts)
+
+
 def _kdd(folder: Path, n: int) -> Array:
     """50 columns: varying numbers, protocol and flag one-hot; `service` left out."""
     path = folder / "kddcup99" / "kddcup.data_10_percent.gz"

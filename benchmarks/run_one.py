@@ -74,7 +74,8 @@ def _memory(field: str) -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def _machine() -> str:
+def machine() -> str:
+    """Processor, cores and packages."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         cpu = next(x for x in lines if x.startswith("model name")).split(": ")[1]
@@ -94,5 +95,5 @@ if __name__ == "__main__":
     X = np.load(order["data"])
     record = run(Task(**order["task"]), order["contestant"], order["seed"], X)
     record["date"] = datetime.date.today().isoformat()
-    record["machine"] = _machine()
+    record["machine"] = machine()
     print(json.dumps(record))

@@ -10,7 +10,7 @@ SOURCE = pathlib.Path(akkm.__file__).parent
 # Every room may use those before it.
 ROOMS = [
     ["engines", "gram", "bounds"],
-    ["kernels"],
+    ["kernels", "gradient"],
     ["sources"],
     ["products"],
     ["landmarks"],

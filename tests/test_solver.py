@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from akkm import approximate
 from akkm.bounds import Moves, State, most_past
 from akkm.engines import Threads
-from akkm.gram import factor
+from akkm.gram import Centers, factor
 from akkm.kernels import RBF, Linear, Polynomial, Sigmoid
-from akkm.lloyd import Centers, lloyd
+from akkm.lloyd import lloyd
 from akkm.nearest import _best_two, decide
 from akkm.sources import Strip, chunks
 from oracles import algorithm2, clipped_inverse, exact_kernel_k_means, lloyd_on_features

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm import gram, landmarks
+from akkm import gradient, gram, landmarks
 from akkm.engines import Threads
-from akkm.gram import Gram
+from akkm.gram import Centers, Gram
 from akkm.kernels import Kernel
-from akkm.lloyd import Centers, Solution, Step, lloyd
+from akkm.lloyd import Solution, Step, lloyd
 from akkm.model import Model, shared_diagonal
 from akkm.nearest import Probes, View, require_finite
 from akkm.seeding import warm_start
@@ -98,9 +98,18 @@ class Factored:
 
 
 def factor(
-    X: Rows, kernel: Kernel, chosen: Landmarks, *, dtype: Any, indefinite: str
+    X: Rows,
+    kernel: Kernel,
+    chosen: Landmarks,
+    *,
+    dtype: Any,
+    indefinite: str = "clip",
+    solver: str = "eigh",
 ) -> Factored:
-    """K̂ in float64 and its eigenvectors; float64 kernel rows if float32 won't do."""
+    """K̂ in float64 and its eigenvectors; float64 kernel rows if float32 won't do.
+
+    With `solver="gradient"` K̂ is left as it is.
+    """
     strip = Strip(X, kernel, chosen.points, dtype)
     K = strip.precise(chosen.rows)
     require_finite(K, np.float64)
@@ -110,7 +119,10 @@ def factor(
         require_finite(rounded, np.float32)
         if not float32_will_do(rounded, K):
             strip = Strip(X, kernel, chosen.points, np.float64)
-    factored = gram.factor(K, dtype=strip.dtype, indefinite=indefinite)
+    if solver == "gradient":
+        factored: Gram = gradient.unfactored(K, dtype=strip.dtype)
+    else:
+        factored = gram.factor(K, dtype=strip.dtype, indefinite=indefinite)
     if factored.negative_mass > _NEGATIVE:
         warnings.warn(
             "The kernel is far from positive definite: "

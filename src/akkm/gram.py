@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,14 @@ Array = NDArray[Any]
 TOLERANCE = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-12}
 
 INDEFINITE = ("clip", "flip", "pinv")
+
+
+class Centers(NamedTuple):
+    """C cluster centers in the span of the landmarks."""
+
+    beta: Array  # (C, r) whitened coordinates
+    alpha: Array  # (C, m) coefficients of the landmarks, the paper's α
+    norms: Array  # (C,) squared lengths, α_kᵀ K̂ α_k
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,13 @@ class Gram:
     def metric(self) -> bool:
         """Whether distances are those of a Euclidean space, so that bounds hold."""
         return bool((self.signs > 0).all())
+
+    def solve(self, means: Array, start: Array | None = None) -> Centers:
+        """Centers whose kernel rows come nearest to `means` (C, m): α = means K̂⁻¹."""
+        beta = means @ self.whitener
+        signed = beta * self.signs
+        norms = (signed * beta).sum(axis=1)
+        return Centers(beta, signed @ self.whitener.T, norms)
 
     def squared_norms(self, kernel_rows: Array) -> Array:
         """Squared length of the points' images in the landmarks' span: (b,)."""

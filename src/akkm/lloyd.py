@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from akkm.bounds import Moves, State, most_past
 from akkm.engines import Threads
-from akkm.gram import Gram
+from akkm.gram import Centers, Gram
 from akkm.nearest import Probes, View, nearest, padded, require_finite
 from akkm.sources import Strip, chunks, pieces
 
@@ -28,21 +28,6 @@ Array = NDArray[Any]
 _SHRUNK = 1 / 16
 # A cluster with less than this share of all weight is empty, but for rounding.
 _NOTHING = 1e-12
-
-
-@dataclass(frozen=True)
-class Centers:
-    """C cluster centers in the span of the landmarks."""
-
-    beta: Array  # (C, r) whitened coordinates
-    alpha: Array  # (C, m) coefficients of the landmarks, the paper's α
-    norms: Array  # (C,) squared lengths, α_kᵀ K̂ α_k
-
-    @staticmethod
-    def at(beta: Array, gram: Gram) -> Centers:
-        """Centers at given coordinates."""
-        signed = beta * gram.signs
-        return Centers(beta, signed @ gram.whitener.T, (signed * beta).sum(axis=1))
 
 
 @dataclass
@@ -273,12 +258,12 @@ def _means(stats: Stats, gram: Gram, previous: Centers | None) -> Centers:
     lower number wins.
     """
     filled = stats.counts > 0
-    counts = np.where(filled, stats.counts, 1)
-    beta = (stats.sums / counts[:, None]) @ gram.whitener
-    beta[~filled] = (
-        beta[filled.argmax()] if previous is None else previous.beta[~filled]
-    )
-    return Centers.at(beta, gram)
+    means = stats.sums / np.where(filled, stats.counts, 1)[:, None]
+    centers = gram.solve(means, None if previous is None else previous.alpha)
+    for k in np.flatnonzero(~filled):
+        for new, old in zip(centers, previous or centers, strict=True):
+            new[k] = old[filled.argmax() if previous is None else k]
+    return centers
 
 
 def _reseed(

@@ -16,8 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
 
 from akkm.engines import Threads
-from akkm.gram import Gram
-from akkm.lloyd import Centers, lloyd
+from akkm.gram import Centers, Gram
+from akkm.lloyd import lloyd
 from akkm.nearest import Probes, require_finite
 from akkm.sources import Strip, chunks
 

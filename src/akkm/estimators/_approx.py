@@ -12,6 +12,7 @@ from akkm.engines import Threads
 from akkm.estimators import _checks
 from akkm.estimators._base import CenterClusterer
 from akkm.estimators._progress import Progress
+from akkm.gradient import Unfactored
 from akkm.lloyd import Step
 
 Array = NDArray[Any]
@@ -33,9 +34,9 @@ class ApproxKernelKMeans(CenterClusterer):
         or a function of two blocks of rows, (b, d) and (m, d), that returns (b, m).
         A precomputed X is the square kernel matrix (n, n), or the strip (n, m) with
         `landmarks` naming the rows that its columns stand for.
-    gamma : float, "scale", "median" or None, default="scale"
-        Width of the kernel: a number; 1 / (d Var X); from the median over pairs of
-        sampled rows; 1 / d. See `akkm.kernels.resolve`.
+    gamma : float, "scale", "median", "neighbors" or None, default="scale"
+        Width of the kernel: a number; 1 / (d Var X); from the median distance of
+        sampled rows; from that to near neighbours; 1 / d. See `akkm.kernels.resolve`.
     degree : float, default=3
         Of the polynomial kernel.
     coef0 : float, default=1
@@ -60,6 +61,11 @@ class ApproxKernelKMeans(CenterClusterer):
         What to do with negative eigenvalues of a kernel that is not positive definite:
         leave them out, take them as positive, or invert them as they are (the paper's
         formula, with which iterations may go round in circles).
+    solver : {"eigh", "gradient"}, default="eigh"
+        How centers follow from sums of kernel rows: through the eigenvectors of the
+        landmarks' kernel matrix; or by conjugate gradients without factoring it (the
+        paper's eq. 13), for positive definite kernels. The latter looks at all rows in
+        every iteration and is seldom faster; see docs/design.md.
     cache_size : float, default=1024
         Megabytes in which kernel values are kept of the rows that are looked at more
         than once, instead of being computed again.
@@ -119,6 +125,7 @@ class ApproxKernelKMeans(CenterClusterer):
         n_init: int | str = "auto",
         max_iter: int = 300,
         indefinite: str = "clip",
+        solver: str = "eigh",
         cache_size: float = 1024,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -136,6 +143,7 @@ class ApproxKernelKMeans(CenterClusterer):
         self.n_init = n_init
         self.max_iter = max_iter
         self.indefinite = indefinite
+        self.solver = solver
         self.cache_size = cache_size
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -159,7 +167,13 @@ class ApproxKernelKMeans(CenterClusterer):
         self
         """
         _checks.require_one_of("indefinite", self.indefinite, gram.INDEFINITE)
+        _checks.require_one_of("solver", self.solver, ("eigh", "gradient"))
         X, weights, kernel, rng = self._start(X, sample_weight, self.landmarks)
+        if self.solver == "gradient" and not kernel.psd:
+            raise ValueError(
+                f"solver='gradient' needs a kernel that is known to be positive "
+                f"definite, which {kernel} is not; use solver='eigh'."
+            )
         init = self._checked_init(X.shape[0])
         progress = Progress(self, X, y, self.verbose)
 
@@ -174,7 +188,12 @@ class ApproxKernelKMeans(CenterClusterer):
                 n_landmarks=self.n_landmarks,
             )
             factored = approximate.factor(
-                X, kernel, chosen, dtype=X.dtype, indefinite=self.indefinite
+                X,
+                kernel,
+                chosen,
+                dtype=X.dtype,
+                indefinite=self.indefinite,
+                solver=self.solver,
             )
             strip, span = factored.strip, factored.gram
             progress.say(
@@ -216,6 +235,8 @@ class ApproxKernelKMeans(CenterClusterer):
             f"clustering error {self.inertia_:.6g} after {self.n_iter_} iterations, "
             f"{solution.n_evaluated / strip.n:.2f} passes over the rows"
         )
+        if isinstance(span, Unfactored):
+            span.report()
         self._warn(solution.labels, solution.converged or solution.stopped)
         progress.end()
         return self

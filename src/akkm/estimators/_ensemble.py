@@ -49,7 +49,7 @@ class EnsembleKernelKMeans(KernelClusterer):
     landmarks : str, default="uniform"
         The name of a strategy: see `akkm.landmarks.choose`.
     init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
-    n_init, max_iter, indefinite
+    n_init, max_iter, indefinite, solver
         As in `ApproxKernelKMeans`, for each member.
     cache_size : float, default=1024
         Megabytes for kernel values in all, as in `ApproxKernelKMeans`.
@@ -109,6 +109,7 @@ class EnsembleKernelKMeans(KernelClusterer):
         n_init: int | str = "auto",
         max_iter: int = 300,
         indefinite: str = "clip",
+        solver: str = "eigh",
         cache_size: float = 1024,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -129,6 +130,7 @@ class EnsembleKernelKMeans(KernelClusterer):
         self.n_init = n_init
         self.max_iter = max_iter
         self.indefinite = indefinite
+        self.solver = solver
         self.cache_size = cache_size
         self.random_state = random_state
         self.n_jobs = n_jobs

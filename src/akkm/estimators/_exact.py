@@ -98,9 +98,7 @@ class ExactClusterer(CenterClusterer):
             weights=weights,
             rng=rng,
         )
-        factored = approximate.factor(
-            X, kernel, chosen, dtype=X.dtype, indefinite="clip"
-        )
+        factored = approximate.factor(X, kernel, chosen, dtype=X.dtype)
         return approximate.solve(
             factored,
             engine,

@@ -135,9 +135,7 @@ class NystroemSpectralClustering(CenterClusterer):
                 landmarks=self.landmarks,
                 n_landmarks=self.n_landmarks,
             )
-            factored = approximate.factor(
-                X, kernel, chosen, dtype=X.dtype, indefinite="clip"
-            )
+            factored = approximate.factor(X, kernel, chosen, dtype=X.dtype)
             embedding = spectral_embedding(
                 factored, engine, n_vectors=self.n_clusters, weights=weights
             )
@@ -154,7 +152,6 @@ class NystroemSpectralClustering(CenterClusterer):
                 Linear(),
                 Landmarks(axes, axes, None),
                 dtype=points.dtype,
-                indefinite="clip",
             )
 
             def watch(step: Step) -> bool:

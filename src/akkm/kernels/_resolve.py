@@ -15,9 +15,11 @@ from akkm.kernels._dot import Cosine, Linear, Polynomial, Sigmoid
 from akkm.kernels._given import Function, Precomputed
 from akkm.kernels._rbf import RBF
 
-# Rows looked at by gamma="median", and rows at a time when moments are summed.
-_MEDIAN_SAMPLE = 1000
-_MOMENT_ROWS = 8192
+# Rows looked at by gamma="median" and "neighbors", the rows among which the latter have
+# neighbours, and which of these counts.
+_MEDIAN_SAMPLE, _NEIGHBOR_SAMPLE, _NEIGHBOR = 1000, 10_000, 7
+# Rows at a time when moments are summed.
+_MOMENT_ROWS, _NEIGHBOR_ROWS = 8192, 250
 
 _CLASSES: dict[str, Callable[..., Kernel]] = {
     "rbf": RBF,
@@ -64,7 +66,10 @@ def resolve(
     * `None`: 1 / d (chi2: 1), as in `sklearn.metrics.pairwise`;
     * `"median"`: from the median over pairs of 1,000 sampled rows:
       1 / (2 median |x - y|²) for rbf, 1 / median distance for laplacian and chi2,
-      1 / median |x|² for polynomial and sigmoid.
+      1 / median |x|² for polynomial and sigmoid;
+    * `"neighbors"`: the same of the distance to the 7th nearest of 10,000 sampled rows,
+      for rbf, laplacian and chi2: a narrow kernel, for clusters that are connected
+      rather than compact (docs/kernel-width.md says when each rule fails).
 
     Examples
     --------
@@ -123,33 +128,69 @@ def _choose_gamma(
         if name == "laplacian":
             return float(1.0 / (d * np.sqrt(variance)))
         return float((mean if name == "chi2" else 1.0) / (d * variance))
-    if rule == "median":
-        able = X.shape[0] if weights is None else int((weights > 0).sum())
-        chance = None if weights is None else weights / weights.sum()
-        size = min(_MEDIAN_SAMPLE, able)
-        drawn = rng.choice(X.shape[0], size, replace=False, p=chance)
-        sample = X[np.sort(drawn)]
-        typical = _typical(name, sample)
+    if rule in ("median", "neighbors"):
+        sample, others = _samples(X, weights, rng)
+        if rule == "median":
+            typical = _typical(name, sample)
+        else:
+            typical = _near(name, sample, others)
         return 1.0 / typical if typical > 0 else 1.0
     raise ValueError(
-        f"gamma={rule!r} is not known; expected a positive number, 'scale', 'median' "
-        "or None."
+        f"gamma={rule!r} is not known; expected a positive number, 'scale', 'median', "
+        "'neighbors' or None."
     )
+
+
+def _samples(
+    X: Rows, weights: Array | None, rng: np.random.Generator
+) -> tuple[Rows, Rows]:
+    """A few rows, and more rows, of positive weight."""
+    able = X.shape[0] if weights is None else int((weights > 0).sum())
+    chance = None if weights is None else weights / weights.sum()
+    drawn = [
+        rng.choice(X.shape[0], min(size, able), replace=False, p=chance)
+        for size in (_MEDIAN_SAMPLE, _NEIGHBOR_SAMPLE)
+    ]
+    few, many = (X[np.sort(rows)] for rows in drawn)
+    return few, many
 
 
 def _typical(name: str, sample: Rows) -> float:
     """The median over pairs of rows of what gamma multiplies."""
     if name in ("poly", "polynomial", "sigmoid"):
         return float(np.median(squared_norms(sample)))
-    if name == "rbf":
-        distances = 2.0 * pairwise.euclidean_distances(sample, squared=True)
-    elif name == "laplacian":
-        distances = pairwise.manhattan_distances(sample)
-    else:
-        rows = sample.toarray() if sparse.issparse(sample) else sample
-        distances = -pairwise.additive_chi2_kernel(rows)
+    distances = _distances(name, sample, sample)
     pairs = distances[np.triu_indices_from(distances, k=1)]
     return float(np.median(pairs)) if pairs.size else 0.0
+
+
+def _near(name: str, sample: Rows, others: Rows) -> float:
+    """The median over rows of what gamma multiplies, for a near neighbour."""
+    if name in ("poly", "polynomial", "sigmoid"):
+        raise ValueError(
+            f"gamma='neighbors' is about distances, which the {name} kernel does not "
+            "depend on; use 'scale', 'median', None or a number."
+        )
+    near = []
+    for start in range(0, sample.shape[0], _NEIGHBOR_ROWS):
+        distances = _distances(name, sample[start : start + _NEIGHBOR_ROWS], others)
+        # Copies of a row, itself included, are no neighbours.
+        distances[distances <= 1e-12 * distances.max()] = np.inf
+        which = min(_NEIGHBOR, distances.shape[1]) - 1
+        near.append(np.partition(distances, which, axis=1)[:, which])
+    there = np.concatenate(near)
+    there = there[np.isfinite(there)]
+    return float(np.median(there)) if there.size else 0.0
+
+
+def _distances(name: str, X: Rows, Y: Rows) -> Array:
+    """What gamma multiplies, for all pairs of rows."""
+    if name == "rbf":
+        return 2.0 * pairwise.euclidean_distances(X, Y, squared=True)
+    if name == "laplacian":
+        return pairwise.manhattan_distances(X, Y)
+    X, Y = (A.toarray() if sparse.issparse(A) else A for A in (X, Y))
+    return -pairwise.additive_chi2_kernel(X, Y)
 
 
 def _moments(X: Rows, weights: Array | None) -> tuple[float, float]:
