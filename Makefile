@@ -8,7 +8,7 @@ BIN = .venv/bin
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "akkm needs Python 3.11 or newer, this is " + sys.version)'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[numba,plot,progress]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[metis,numba,plot,progress]" --group dev
 	touch $@
 
 .venv/bench: .venv/ready
@@ -28,6 +28,7 @@ check: .venv/ready  ## lint, format and types
 
 bench: .venv/bench  ## the figures that the README quotes; needs AKKM_DATA for real data
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.methods
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache

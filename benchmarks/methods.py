@@ -194,11 +194,15 @@ def _strategies(lines: Lines, data: str) -> str:
             found = lines.find(of="landmarks", data=data, strategy=strategy, m=m)
             if found:
                 cells.append(f"{mean(r['error'] for r in found):.3g}")
-                cells.append(f"{median(r['seconds'] for r in found):.2g}")
+                cells.append(_seconds(median(r["seconds"] for r in found)))
             else:
                 cells += ["–", "–"]
         text += f"| {m:,} | {' | '.join(cells)} |\n"
     return text + "\n" + _needed(lines, data)
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}" if value >= 0.01 else "0"
 
 
 def _needed(lines: Lines, data: str) -> str:

@@ -84,3 +84,25 @@ def test_needs_a_positive_definite_kernel(digits):
             ApproxKernelKMeans(3, kernel=kernel, solver="gradient").fit(digits[0])
     with pytest.raises(ValueError, match="solver='newton' is not valid"):
         ApproxKernelKMeans(3, solver="newton").fit(digits[0])
+
+
+def test_empty_clusters_are_no_failure(digits):
+    """All rows in one cluster: the other four have no mean to solve for."""
+    X, start = digits[0], np.zeros(1797, dtype=int)
+    model = ApproxKernelKMeans(
+        5, gamma=0.3, n_landmarks=60, init=start, solver="gradient", random_state=0
+    ).fit(X)
+    assert len(np.unique(model.labels_)) == 5
+    A = np.ones((2, 3))
+    solved, converged, _ = conjugate_gradients(np.eye(3), np.zeros((2, 3)), A)
+    assert converged
+    assert (solved == 0).all()
+    assert (A == 1).all()
+
+
+def test_the_scale_of_the_kernel_does_not_matter(digits):
+    X = digits[0]
+    params = {"n_landmarks": 60, "solver": "gradient", "random_state": 0}
+    one = ApproxKernelKMeans(5, kernel=RBF(gamma=0.3), **params).fit(X)
+    tiny = ApproxKernelKMeans(5, kernel=1e-20 * RBF(gamma=0.3), **params).fit(X)
+    np.testing.assert_array_equal(one.labels_, tiny.labels_)

@@ -180,6 +180,39 @@ class TestGamma:
         gamma = resolve("poly", X, gamma="median").gamma
         assert gamma * np.median((X**2).sum(axis=1)) == pytest.approx(1, rel=0.1)
 
+    @pytest.mark.parametrize("name", ["rbf", "laplacian", "chi2"])
+    def test_neighbors_is_about_the_seventh(self, name, rng):
+        X = rng.random((300, 3))
+        gamma = resolve(name, X, gamma="neighbors").gamma
+        formulas = {
+            "rbf": lambda D: 2 * (D**2).sum(axis=2),
+            "laplacian": lambda D: np.abs(D).sum(axis=2),
+            "chi2": lambda D: (D**2 / (X[:, None] + X)).sum(axis=2),
+        }
+        distances = np.sort(formulas[name](X[:, None] - X), axis=1)
+        # Column 0 is the row itself.
+        assert 1 / gamma == pytest.approx(np.median(distances[:, 7]), rel=1e-6)
+
+    def test_copies_are_no_neighbors(self, rng):
+        X = rng.random((100, 2))
+        once = resolve("rbf", X, gamma="neighbors").gamma
+        copied = resolve("rbf", np.tile(X, (9, 1)), gamma="neighbors").gamma
+        assert np.isfinite(copied)
+        assert copied > once  # the 7th copy of the first neighbour
+        assert resolve("rbf", np.ones((50, 2)), gamma="neighbors").gamma == 1.0
+        thin = resolve("rbf", sparse.csr_array(X), gamma="neighbors").gamma
+        assert thin == pytest.approx(once)
+
+    @pytest.mark.parametrize("rule", ["median", "neighbors"])
+    def test_distances_are_the_same_far_from_the_origin(self, rule, rng):
+        X = np.repeat(rng.normal(size=(300, 2)), 4, axis=0)
+        near, far = (resolve("rbf", A, gamma=rule).gamma for A in (X, 1e4 + X))
+        assert far == pytest.approx(near, rel=1e-4)
+
+    def test_neighbors_need_distances(self):
+        with pytest.raises(ValueError, match="gamma='neighbors' is about distances"):
+            resolve("poly", self.X, gamma="neighbors")
+
     def test_unknown_rule(self):
         with pytest.raises(ValueError, match="gamma='wide' is not known"):
             resolve("rbf", self.X, gamma="wide")

@@ -1,6 +1,8 @@
 """Nyström spectral clustering, leaders and the ensemble, against slow oracles."""
 
 import tracemalloc
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -199,6 +201,27 @@ class TestLeaders:
         ):
             LeadersKernelKMeans(3, threshold=1e3).fit(X)
 
+    def test_distances_of_kernels_that_are_not_positive_definite(self, digits):
+        """k(x, x) is zero throughout, distances are not."""
+        model = LeadersKernelKMeans(
+            10, kernel="additive_chi2", n_leaders=60, random_state=0
+        )
+        with pytest.warns(UserWarning, match="far from positive definite"):
+            model.fit(digits[0])
+        assert 50 <= len(model.leader_indices_) <= 72
+
+    def test_rows_that_are_all_equally_far_from_one_another(self):
+        few = LeadersKernelKMeans(3, kernel="precomputed", n_leaders=50, random_state=0)
+        assert len(few.fit(np.eye(600)).leader_indices_) == 600
+        with pytest.raises(ValueError, match="No threshold gives about 50 leaders"):
+            few.fit(np.eye(1500))
+
+    def test_fewer_distinct_rows_than_clusters_are_reported_as_elsewhere(self):
+        X = np.repeat(np.eye(5), 100, axis=0)
+        with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(5\) found"):
+            model = LeadersKernelKMeans(8, random_state=0).fit(X)
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+
     def test_sparse_rows(self, digits):
         X = sparse.csr_array(digits[0])
         model = LeadersKernelKMeans(10, n_leaders=100, random_state=0).fit(X)
@@ -257,10 +280,31 @@ class TestEnsemble:
     def test_a_member_with_an_empty_cluster_predicts_all_the_same(self, rng):
         """Five distinct points in six clusters."""
         X = np.repeat(10 * np.eye(5), 20, axis=0)
-        with pytest.warns(ConvergenceWarning, match="of 10 members: Number of dist"):
-            model = EnsembleKernelKMeans(6, gamma=0.1, random_state=0).fit(X)
-        new = model.predict(rng.normal(scale=10, size=(500, 5)))
-        assert set(new) <= set(model.labels_)
+        for n_members in (1, 2, 10):
+            model = EnsembleKernelKMeans(
+                6, n_members=n_members, gamma=0.1, random_state=0
+            )
+            with pytest.warns(ConvergenceWarning, match="Number of distinct") as caught:
+                model.fit(X)
+            assert len(caught) == 1
+            assert caught[0].filename == __file__
+            new = model.predict(rng.normal(scale=10, size=(500, 5)))
+            assert set(new) <= set(model.labels_)
+
+    def test_fits_in_several_threads_leave_warnings_alone(self):
+        """Filters belong to the process; members may meet in any order."""
+        X = np.repeat(10 * np.eye(3), 30, axis=0)
+        before = list(warnings.filters)
+        with pytest.warns(ConvergenceWarning), ThreadPoolExecutor(4) as pool:
+            list(
+                pool.map(
+                    lambda s: EnsembleKernelKMeans(
+                        5, n_members=4, landmarks="k-means", random_state=s
+                    ).fit(X),
+                    range(8),
+                )
+            )
+        assert warnings.filters == before
 
     def test_warnings_of_members_are_given_once(self, digits):
         model = EnsembleKernelKMeans(10, n_landmarks=30, init="random", max_iter=2)
@@ -311,7 +355,7 @@ class TestEnsemble:
                 {"consensus": "vote"},
                 "consensus='vote' is not valid; expected one of mc",
             ),
-            ({"partitioner": "x"}, "partitioner='x' is not valid; expected one of mat"),
+            ({"partitioner": "x"}, "Unknown partitioner 'x'; expected one of matching"),
             ({"landmarks": np.arange(9)}, "landmarks is a ndarray; expected the name"),
             ({"landmarks": "x"}, "Unknown landmark strategy 'x'"),
         ):

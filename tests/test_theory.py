@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from akkm import ApproxKernelKMeans, KernelKMeans, theory
 from akkm.kernels import RBF, Constant, Linear
@@ -538,3 +539,30 @@ def test_public_list_is_complete():
     }
     assert public == set(theory.__all__)
     assert all(getattr(theory, name).__doc__ for name in public)
+
+
+def test_a_row_that_is_like_no_other_does_not_spoil_an_estimate(monkeypatch):
+    """A landmark without similarity to the rows that peaks are sought on."""
+    monkeypatch.setattr("akkm.theory._spectrum._PEAK_ROWS", 50)
+    X = np.random.default_rng(0).normal(size=(4000, 2))
+    X[::50] += 1e3 * np.arange(1, 81)[:, None]
+    found = spectrum(X, gamma=0.5, random_state=0)
+    assert not found.exact
+    assert np.isfinite(found.row_peaks).all()
+    assert found.coherence(5) >= 1
+    assert suggest_n_landmarks(X, 5, gamma=0.5, random_state=0).n_landmarks >= 20
+
+
+def test_long_rows_among_the_drawn_do_not_exceed_the_trace():
+    rng = np.random.default_rng(0)
+    X = rng.standard_t(1.5, size=(4000, 3))
+    for seed in range(5):
+        found = spectrum(X, "poly", gamma=1.0, random_state=seed)
+        assert found.values.sum() <= found.trace * (1 + 1e-9)
+
+
+def test_nystroem_error_of_nothing(digits):
+    X = np.zeros((40, 2))
+    with pytest.warns(ConvergenceWarning):
+        model = ApproxKernelKMeans(2, kernel="linear", random_state=0).fit(X)
+    assert nystroem_error(model, X).relative_trace == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from akkm import gradient, gram, landmarks
 from akkm.engines import Threads
 from akkm.gram import Centers, Gram
+from akkm.inputs import symmetric
 from akkm.kernels import Kernel
 from akkm.lloyd import Solution, Step, lloyd
 from akkm.model import Model, shared_diagonal
@@ -22,8 +22,6 @@ from akkm.sources import Rows, Strip, chunks, float32_will_do
 
 Array = NDArray[Any]
 
-# A larger negative share of the eigenvalues is worth a warning.
-_NEGATIVE = 0.1
 # All kernel rows of rows with this many columns are kept, if they fit.
 _WIDE = 256
 
@@ -42,28 +40,28 @@ class Landmarks:
         return self.indices if self.points.ndim == 1 else self.points
 
 
-def choose(
+def take_landmarks(
     X: Rows,
     kernel: Kernel,
     engine: Threads,
     *,
-    landmark: str | Rows,
+    given: str | Rows,
     n_landmarks: int | str,
     n_clusters: int,
     weights: Array | None,
     rng: np.random.Generator,
 ) -> Landmarks:
     """Landmarks by a strategy's name, as row indices, or as points."""
-    if isinstance(landmark, str):
-        pick = landmarks.named(landmark)
+    if isinstance(given, str):
+        pick = landmarks.named(given)
         able = X.shape[0] if weights is None else int((weights > 0).sum())
         m = landmarks.count(n_landmarks, able, n_clusters)
         # A stream of its own: what follows does not depend on how much it drew.
         pool = landmarks.Pool(X, kernel, weights, engine)
-        landmark = pick(pool, m, rng.spawn(1)[0])
-    if landmark.ndim == 1:
-        return Landmarks(kernel.select(X, landmark), X[landmark], landmark)
-    return Landmarks(landmark, landmark, None)
+        given = pick(pool, m, rng.spawn(1)[0])
+    if given.ndim == 1:
+        return Landmarks(kernel.select(X, given), X[given], given)
+    return Landmarks(given, given, None)
 
 
 @dataclass(frozen=True)
@@ -111,9 +109,7 @@ def factor(
     With `solver="gradient"` K̂ is left as it is.
     """
     strip = Strip(X, kernel, chosen.points, dtype)
-    K = strip.precise(chosen.rows)
-    require_finite(K, np.float64)
-    K = (K + K.T) / 2
+    K = symmetric(strip.precise(chosen.rows))
     if strip.dtype == np.float32:
         rounded = strip.kernel_rows(chosen.rows, np.float32)
         require_finite(rounded, np.float32)
@@ -123,16 +119,6 @@ def factor(
         factored: Gram = gradient.unfactored(K, dtype=strip.dtype)
     else:
         factored = gram.factor(K, dtype=strip.dtype, indefinite=indefinite)
-    if factored.negative_mass > _NEGATIVE:
-        warnings.warn(
-            "The kernel is far from positive definite: "
-            f"{factored.negative_mass:.0%} of the eigenvalues' absolute sum on the "
-            "landmarks is negative. Distances to centers "
-            f"then mean little (indefinite={indefinite!r}); choose other kernel "
-            "parameters or another kernel.",
-            UserWarning,
-            stacklevel=4,
-        )
     return Factored(strip, factored, Probes.of(strip, chosen.rows, factored, K))
 
 

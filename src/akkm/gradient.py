@@ -8,14 +8,12 @@ centers can be compared without a product with K̂, so rows are not pruned.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.exceptions import ConvergenceWarning
 
 from akkm.gram import Centers, Gram, factor
 
@@ -38,7 +36,7 @@ class Unfactored(Gram):
     """
 
     K: Array  # (m, m) float64
-    failures: list[float]  # condition numbers of K̂ as seen by runs without success
+    failures: list[float | None]  # of each run: condition number of K̂, None: success
 
     @property
     def metric(self) -> bool:
@@ -56,22 +54,13 @@ class Unfactored(Gram):
         alpha, converged, condition = conjugate_gradients(
             self.K, means, start, steps=_STEPS
         )
-        if not converged:
-            self.failures.append(condition)
+        self.failures.append(None if converged else condition)
         norms = np.einsum("km,km->k", alpha @ self.K, alpha)
         return Centers(means @ self.whitener, alpha, norms)
 
-    def report(self) -> None:
-        """Warn if some of the centers are not what they should be."""
-        if self.failures:
-            warnings.warn(
-                f"solver='gradient' did not converge in {_STEPS} steps: the condition "
-                "number of the landmarks' kernel matrix is at least "
-                f"{max(self.failures):.1e}. Centers are approximate; use "
-                "solver='eigh', fewer landmarks or a narrower kernel.",
-                ConvergenceWarning,
-                stacklevel=4,  # past fit and what scikit-learn wraps around it
-            )
+    def failure(self) -> float | None:
+        """The condition number of K̂ if the last centers are not what they should be."""
+        return self.failures[-1]
 
 
 def unfactored(K: Array, *, dtype: Any = np.float64) -> Unfactored:
@@ -88,7 +77,7 @@ def unfactored(K: Array, *, dtype: Any = np.float64) -> Unfactored:
     coarse = factor(K[np.ix_(some, some)], dtype=dtype)
     whitener = np.zeros((len(K), coarse.rank))
     whitener[some] = coarse.whitener
-    return Unfactored(whitener, coarse.signs, coarse.negative_mass, K, [])
+    return Unfactored(whitener, coarse.signs, coarse.negative_mass, K, [None])
 
 
 def conjugate_gradients(
@@ -98,10 +87,12 @@ def conjugate_gradients(
 
     The condition number is estimated from below, out of the steps that were taken.
     """
+    small = tolerance**2 * (B * B).sum(axis=1)
+    A = np.where(small[:, None] > 0, A, 0)
     R = B - A @ K
     P = R.copy()
     squared = (R * R).sum(axis=1)
-    small = tolerance**2 * (B * B).sum(axis=1)
+    flat = np.finfo(np.float64).eps * np.abs(K.diagonal()).max()
     hardest = int(np.argmax(squared / np.where(small > 0, small, 1)))
     lengths: list[float] = []
     ratios: list[float] = []
@@ -112,7 +103,7 @@ def conjugate_gradients(
         Q = P @ K
         curvature = (P * Q).sum(axis=1)
         # Along a direction without curvature there is nothing left to gain.
-        going &= curvature > np.finfo(np.float64).eps * (P * P).sum(axis=1)
+        going &= curvature > flat * (P * P).sum(axis=1)
         if not going.any():
             break
         length = np.where(going, squared / np.where(going, curvature, 1), 0)

@@ -28,6 +28,10 @@ _ZERO = 1e-12
 _ABOUT = 1.1
 # ... or, on all rows with a threshold from a sample, not above this multiple of it.
 _AT_MOST = 1.2
+# So many times as many as wanted are too many for exact kernel k-means.
+_MANY = 20
+# A threshold to double from, if all rows have the length zero.
+_SMALLEST = 1e-9
 # Rows per wanted leader of the smallest sample, and how much larger the next one is.
 _PER_LEADER, _GROWTH = 10, 8
 _BISECTIONS = 40
@@ -47,10 +51,17 @@ class Heads:
 
         diag (b,) is k(x, x); where it is NaN (not known) the nearest is followed.
         """
-        found = self.first(X, diag, engine)
+        known = not np.isnan(diag).any()
+        found = self.first(X, diag, engine) if known else np.full(X.shape[0], -1)
         lost = np.flatnonzero(found < 0)
-        for part, scores in self._scores(X[lost]):
-            found[lost[part]] = scores.argmin(axis=1)
+
+        def nearest(piece: slice) -> None:
+            rows = lost[piece]
+            for part, scores in self._scores(X[rows]):
+                found[rows[part]] = scores.argmin(axis=1)
+
+        for _ in engine.map(nearest, pieces(len(lost))):
+            pass
         return found
 
     def first(self, X: Rows, diag: Array, engine: Threads) -> Array:
@@ -165,25 +176,32 @@ class Crowd:
                 new.append(i)
         return np.array(new, dtype=np.intp), own
 
-    def lead_about(self, wanted: int, rng: np.random.Generator) -> Leaders:
+    def lead_about(self, wanted: int, least: int, rng: np.random.Generator) -> Leaders:
         """One pass with the threshold that gives about `wanted` leaders.
 
         The threshold is found on a sample by bisection. If it gives too many leaders
-        on all rows, it is found anew on a larger sample, in the end on all rows.
+        on all rows, it is found anew on a larger sample, in the end on all rows. Where
+        there are fewer distinct rows than `least`, some lead that could follow.
         """
-        low, high = 0.0, 2 * float(np.sqrt(np.abs(self.diag).max()))
-        size = min(self.n, _PER_LEADER * wanted)
-        found = None
         if wanted >= self.able.sum():
             return self._all_lead()
-        while found is None:
+        low, size = 0.0, min(self.n, _PER_LEADER * wanted)
+        while True:
             whole = size == self.n
             rows = None if whole else np.sort(rng.choice(self.n, size, replace=False))
-            threshold = self._bisect(rows, low, high, wanted)
-            most = np.inf if whole else _AT_MOST * wanted
+            threshold = self._bisect(rows, low, wanted, least)
+            most = (_MANY if whole else _AT_MOST) * wanted
             found = self.lead(threshold, most=most)
+            if found is not None:
+                return self._with_more(found, least)
+            if whole:
+                raise ValueError(
+                    f"No threshold gives about {wanted} leaders: there are more than "
+                    f"{most:g} at {threshold:.6g} and fewer than {least} just above, "
+                    "as many rows are equally far from one another. Give a threshold, "
+                    "or another kernel."
+                )
             low, size = threshold, min(self.n, _GROWTH * size)
-        return found
 
     def _all_lead(self) -> Leaders:
         """Every row follows itself; one without weight follows another."""
@@ -194,17 +212,41 @@ class Crowd:
         followed[idle] = heads.follow(self.X[idle], self.diag[idle], self.engine)
         return Leaders(leaders, followed, heads)
 
-    def _bisect(
-        self, rows: Array | None, low: float, high: float, wanted: int
-    ) -> float:
-        """A threshold between `low` and `high` that gives about `wanted` leaders."""
+    def _with_more(self, found: Leaders, least: int) -> Leaders:
+        """At least `least` leaders: copies of others, that follow themselves."""
+        missing = least - len(found.indices)
+        if missing <= 0:
+            return found
+        leads = np.zeros(self.n, dtype=bool)
+        leads[found.indices] = True
+        more = np.flatnonzero(self.able & ~leads)[:missing]
+        leaders = np.concatenate([found.indices, more])
+        followed = found.followed.copy()
+        followed[more] = len(found.indices) + np.arange(len(more))
+        return Leaders(leaders, followed, self._heads(leaders, found.heads.threshold))
+
+    def _bisect(self, rows: Array | None, low: float, wanted: int, least: int) -> float:
+        """A threshold above `low` that gives about `wanted` leaders.
+
+        Where the number jumps past `wanted`, the smaller one, unless it is below
+        `least`.
+        """
+        high = max(2 * low, float(np.sqrt(np.abs(self.diag).max())), _SMALLEST)
+        while self._count(high, rows, wanted) > wanted:
+            low, high = high, 2 * high
         for _ in range(_BISECTIONS):
             middle = (low + high) / 2
-            found = self.lead(middle, rows=rows, most=_ABOUT * wanted)
-            if found is None:
+            count = self._count(middle, rows, wanted)
+            if count > _ABOUT * wanted:
                 low = middle
-            elif len(found.indices) < wanted / _ABOUT:
+            elif count < wanted / _ABOUT:
                 high = middle
             else:
                 return middle
-        return high
+        few = self._count(high, rows, wanted) < least
+        return low if few and self._count(low, rows, wanted) > least else high
+
+    def _count(self, threshold: float, rows: Array | None, wanted: int) -> float:
+        """Leaders at a threshold; infinity if there are many more than wanted."""
+        found = self.lead(threshold, rows=rows, most=_ABOUT * wanted)
+        return np.inf if found is None else len(found.indices)

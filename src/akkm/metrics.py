@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_consistent_length
 
 from akkm.engines import Threads
-from akkm.kernels import Precomputed, resolve
+from akkm.inputs import prepare
 from akkm.products import KernelProduct
 
 __all__ = ["adjusted_rand_index", "clustering_error", "error_reduction", "nmi"]
@@ -89,7 +89,8 @@ def clustering_error(
     labels : array of shape (n,)
         Any labels; each distinct value is a cluster.
     kernel, gamma, degree, coef0, kernel_params
-        As in `akkm.ApproxKernelKMeans`.
+        As in `akkm.ApproxKernelKMeans`. For the kernel of a fitted model pass its
+        `kernel_`: "median" and "neighbors" look at a sample of their own here.
     sample_weight : array of shape (n,), optional
     n_jobs : int, optional
         Threads; all by default.
@@ -102,7 +103,9 @@ def clustering_error(
     >>> clustering_error(X, [0, 0, 1], "linear")  # 1² + 1²
     2.0
     """
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    X, kernel = prepare(
+        X, kernel, gamma=gamma, degree=degree, coef0=coef0, params=kernel_params
+    )
     labels = np.asarray(labels)
     w = (
         np.ones(X.shape[0])
@@ -110,12 +113,6 @@ def clustering_error(
         else np.asarray(sample_weight, float)
     )
     check_consistent_length(X, labels, w)
-    kernel = resolve(
-        kernel, X, gamma=gamma, degree=degree, coef0=coef0, params=kernel_params
-    )
-    kernel.check(X)
-    if isinstance(kernel, Precomputed):
-        kernel.check_matrix(X)
     total = float(w @ kernel.diag(X))
     with Threads(n_jobs) as engine:
         for label in np.unique(labels):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -15,7 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
 
-from akkm.engines import Threads
+from akkm.engines import Threads, quiet
 from akkm.gram import Centers, Gram
 from akkm.lloyd import lloyd
 from akkm.nearest import Probes, require_finite
@@ -29,8 +26,6 @@ _SAMPLE, _PER_CLUSTER, _GROWTH = 10_000, 20, 8
 _LEAST_COORDINATES, _MOST_COORDINATES = 64, 256
 # Kernel rows of the smallest sample are kept if they fit, whatever the cache.
 _HELD_BYTES = 256 * 2**20
-
-_filters = threading.Lock()
 
 
 def warm_start(
@@ -131,7 +126,10 @@ def _best_labels(
         n_clusters,
         ThreadpoolController(),  # to look for the libraries once takes long enough
     )
-    with _quiet(rank, n_clusters):
+    # It warns of fewer distinct rows than clusters; this is told at the end of the fit.
+    distinct = len(np.unique(np.round(rank / max(np.abs(rank).max(), 1e-300), 9)))
+    few = distinct < 2 * n_clusters
+    with quiet(ConvergenceWarning) if few else nullcontext():
         best = min(engine.map(run, seeds), key=lambda fit: fit.inertia_)
     numbered = np.argsort(-_rank(best.cluster_centers_, mean), kind="stable")
     number = np.empty(n_clusters, dtype=np.int32)
@@ -139,21 +137,6 @@ def _best_labels(
     labels = np.empty(part.n, dtype=np.int32)
     labels[order] = number[best.labels_]
     return labels
-
-
-@contextmanager
-def _quiet(rank: Array, n_clusters: int) -> Iterator[None]:
-    """Without k-means' warning of fewer distinct rows than clusters.
-
-    It is given once, at the end of the fit. Filters belong to the process: one thread
-    at a time changes them, and only if there are few distinct rows.
-    """
-    if len(np.unique(rank)) >= 2 * n_clusters:
-        yield
-        return
-    with _filters, warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        yield
 
 
 def _rank(points: Array, mean: Array) -> Array:

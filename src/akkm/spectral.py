@@ -4,13 +4,12 @@ The kernel matrix is approximated by B Bᵀ, B = Φ W (n, r) being the rows' whi
 coordinates (`akkm.gram`). With degrees d = B Bᵀ 1, the eigenvectors of
 D^(-1/2) B Bᵀ D^(-1/2) are the left singular vectors of D^(-1/2) B, which follow from
 the r x r matrix Bᵀ D⁻¹ B. So three passes over kernel rows do, and nothing is n x m:
-one for the degrees, one for that matrix, one for the vectors. It is what Fowlkes,
-Belongie, Chung and Malik (2004) compute.
+one for the degrees, one for that matrix (m² numbers per thread), one for the vectors.
+It is what Fowlkes, Belongie, Chung and Malik (2004) compute.
 """
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,8 +28,6 @@ Array = NDArray[Any]
 
 # A degree below this share of the mean is nothing, but for rounding.
 _NOTHING = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-10}
-# More rows without a degree than this are worth a warning.
-_MANY = 0.01
 
 
 @dataclass(frozen=True)
@@ -43,6 +40,7 @@ class Embedding:
     dtype: Any  # of the kernel rows
     least: float  # rows of a lower degree are nowhere: all zeros
     eigenvalues: Array  # (q,) of the normalised kernel, falling
+    nowhere: int  # how many rows were
 
     def __call__(self, X: Rows, engine: Threads) -> Array:
         """(n, q) for rows X (n, d), in their precision."""
@@ -85,18 +83,11 @@ def spectral_embedding(
             "as 'rbf'."
         )
     top = slice(len(values) - 1, len(values) - 1 - q if q < len(values) else None, -1)
-    if nowhere > _MANY * strip.n:
-        warnings.warn(
-            f"{nowhere:,} of {strip.n:,} rows have no similarity to the rest (a degree "
-            "that is zero or negative) and can't be placed. Spectral clustering needs "
-            "a kernel that is mostly positive and not too narrow: choose another "
-            "kernel, a smaller gamma or more landmarks.",
-            UserWarning,
-            stacklevel=4,
-        )
     vectors = W @ (vectors[:, top] / np.sqrt(values[top]))
     columns = np.column_stack([degree, vectors])
-    return Embedding(strip.kernel, strip.Z, columns, strip.dtype, least, values[top])
+    return Embedding(
+        strip.kernel, strip.Z, columns, strip.dtype, least, values[top], nowhere
+    )
 
 
 def _total(strip: Strip, engine: Threads, weights: Array) -> Array:

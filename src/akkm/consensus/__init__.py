@@ -1,7 +1,6 @@
-"""Combine: one partition out of several (the paper's section on ensembles)."""
+"""Combine: one partition out of several, by meta-clusters (the paper's Algorithm 3)."""
 
 from akkm.consensus._mcla import Consensus, mcla
-from akkm.consensus._partition import PARTITIONERS
 from akkm.consensus._votes import MetaClusters, Votes
 
-__all__ = ["PARTITIONERS", "Consensus", "MetaClusters", "Votes", "mcla"]
+__all__ = ["Consensus", "MetaClusters", "Votes", "mcla"]

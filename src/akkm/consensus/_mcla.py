@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 
 from akkm.consensus._contingency import average_nmi, contingency, fuse, jaccard
 from akkm.consensus._labelings import check_labelings, check_weights, encode
@@ -21,6 +19,7 @@ from akkm.consensus._partition import (
 )
 from akkm.consensus._votes import MetaClusters
 from akkm.engines import Threads
+from akkm.inputs import generator, require_count
 
 Array = NDArray[Any]
 
@@ -118,11 +117,10 @@ def mcla(
     """
     members = check_labelings(labelings)
     weights = check_weights(sample_weight, len(members[0]))
-    _check_n_clusters(n_clusters)
+    require_count("n_clusters", n_clusters)
     cut = partitioner_of(partitioner)
-    seed = check_random_state(random_state).randint(2**31 - 1)
     # One each, so that partitioners that agree on the meta-clusters agree on ties.
-    for_cut, for_ties = np.random.default_rng(seed).spawn(2)
+    for_cut, for_ties = generator(random_state).spawn(2)
 
     encoded = [encode(labels) for labels in members]
     values = tuple(labeling.values for labeling in encoded)
@@ -148,15 +146,6 @@ def mcla(
         votes = meta.count([labeling.codes for labeling in encoded], engine)
     anmi = average_nmi(votes.labels, n_clusters, groups, weights)
     return Consensus(votes.labels, votes.agreement, anmi, meta)
-
-
-def _check_n_clusters(n_clusters: Any) -> None:
-    if (
-        not isinstance(n_clusters, Integral)
-        or isinstance(n_clusters, bool)
-        or n_clusters < 1
-    ):
-        raise ValueError(f"n_clusters={n_clusters!r}; expected a positive integer.")
 
 
 def _cut(

@@ -103,13 +103,7 @@ def _inside(graph: MetaGraph, part: Array) -> float:
 
 def metis(graph: MetaGraph, n_clusters: int, rng: np.random.Generator) -> Array:
     """Meta-clusters (V,) by METIS, as in the paper."""
-    try:
-        pymetis = import_module("pymetis")
-    except ImportError as error:
-        raise ImportError(
-            "partitioner='metis' needs pymetis, which is not installed. Install it "
-            "with: pip install 'akkm[metis]'; partitioner='matching' needs nothing."
-        ) from error
+    pymetis = _pymetis()
     seed = int(rng.integers(2**31 - 1))
     if n_clusters == 1:
         return np.zeros(len(graph.member), dtype=np.intp)
@@ -126,15 +120,27 @@ def metis(graph: MetaGraph, n_clusters: int, rng: np.random.Generator) -> Array:
     return np.asarray(part, dtype=np.intp)
 
 
+def _pymetis() -> Any:
+    try:
+        return import_module("pymetis")
+    except ImportError as error:
+        raise ImportError(
+            "partitioner='metis' needs pymetis, which is not installed. Install it "
+            "with: pip install 'akkm[metis]'; partitioner='matching' needs nothing."
+        ) from error
+
+
 PARTITIONERS: dict[str, Partitioner] = {"matching": matching, "metis": metis}
 
 
 def partitioner_of(name: str) -> Partitioner:
-    """The partitioner of that name."""
+    """The partitioner of that name, if it can run here."""
     if name not in PARTITIONERS:
         raise ValueError(
             f"Unknown partitioner {name!r}; expected one of {', '.join(PARTITIONERS)}."
         )
+    if name == "metis":
+        _pymetis()
     return PARTITIONERS[name]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
 
 from akkm import approximate, gram
 from akkm.engines import Threads
@@ -92,7 +93,8 @@ class ApproxKernelKMeans(CenterClusterer):
     kernel_ : akkm.kernels.Kernel
         The kernel with its width.
     rank_ : int
-        Dimension of the landmarks' span, up to rounding.
+        Dimension of the landmarks' span, up to rounding; m for `solver="gradient"`,
+        which does not find out.
     negative_mass_ : float
         Share of the landmarks' eigenvalues that is negative; 0 for a proper kernel.
     n_features_in_, feature_names_in_
@@ -235,8 +237,17 @@ class ApproxKernelKMeans(CenterClusterer):
             f"clustering error {self.inertia_:.6g} after {self.n_iter_} iterations, "
             f"{solution.n_evaluated / strip.n:.2f} passes over the rows"
         )
-        if isinstance(span, Unfactored):
-            span.report()
+        self._warn_of_negative(span, f"indefinite={self.indefinite!r}")
+        if isinstance(span, Unfactored) and (failure := span.failure()):
+            self._tell_of_failure(failure)
         self._warn(solution.labels, solution.converged or solution.stopped)
         progress.end()
         return self
+
+    def _tell_of_failure(self, condition: float) -> None:
+        self._tell(
+            "solver='gradient' did not converge: the condition number of the "
+            f"landmarks' kernel matrix is at least {condition:.1e}. Centers are "
+            "approximate; use solver='eigh', fewer landmarks or a narrower kernel.",
+            ConvergenceWarning,
+        )

@@ -22,15 +22,19 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from akkm.approximate import Landmarks, choose
+from akkm.approximate import Landmarks, take_landmarks
 from akkm.engines import Threads
 from akkm.estimators import _checks
+from akkm.gram import Gram
+from akkm.inputs import require_count
 from akkm.kernels import Kernel, Precomputed, resolve
 from akkm.model import Model
 from akkm.sources import Rows
 
 Array = NDArray[Any]
 
+# A larger negative share of the eigenvalues is worth a warning.
+_NEGATIVE = 0.1
 # Restarts of k-means++ are cheap: they run on a sample.
 _RESTARTS = 10
 
@@ -51,6 +55,8 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     random_state: Any
     n_jobs: int | None
     kernel_: Kernel
+    # What a member of an ensemble would have warned of.
+    _heard: list[tuple[str, type[Warning]]] | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -84,10 +90,10 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self, X: Any, sample_weight: ArrayLike | None, landmarks: Any = "uniform"
     ) -> tuple[Rows, Array | None, Kernel, np.random.Generator]:
         """Checked rows, weights, kernel and randomness of a fit."""
-        _checks.require_count("n_clusters", self.n_clusters)
-        _checks.require_count("max_iter", self.max_iter)
+        require_count("n_clusters", self.n_clusters)
+        require_count("max_iter", self.max_iter)
         if self.n_init != "auto":
-            _checks.require_count("n_init", self.n_init)
+            require_count("n_init", self.n_init)
         X = validate_data(self, X, **self._accepted())
         weights = None
         if sample_weight is not None:
@@ -141,14 +147,14 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     ) -> Landmarks:
         """The landmarks that were asked for."""
         if n_landmarks != "auto":
-            _checks.require_count("n_landmarks", n_landmarks)
+            require_count("n_landmarks", n_landmarks)
         if not isinstance(landmarks, str):
             landmarks = _checks.landmark_array(landmarks, X, kernel, self.n_clusters)
-        return choose(
+        return take_landmarks(
             X,
             kernel,
             engine,
-            landmark=landmarks,
+            given=landmarks,
             n_landmarks=n_landmarks,
             n_clusters=self.n_clusters,
             weights=weights,
@@ -158,20 +164,36 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     def _warn(self, labels: Array, settled: bool) -> None:
         found = len(np.unique(labels))
         if found < self.n_clusters:
-            warnings.warn(
+            self._tell(
                 f"Number of distinct clusters ({found}) found smaller than "
                 f"n_clusters ({self.n_clusters}). Possibly due to duplicate points "
                 "in X.",
                 ConvergenceWarning,
-                stacklevel=4,  # past fit and what scikit-learn wraps around it
             )
         elif not settled:
-            warnings.warn(
+            self._tell(
                 f"Stopped at max_iter={self.max_iter} before labels stopped changing; "
                 "raise max_iter for a converged result.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
+
+    def _warn_of_negative(self, span: Gram, what: str) -> None:
+        if span.negative_mass > _NEGATIVE:
+            self._tell(
+                "The kernel is far from positive definite: more than "
+                f"{_NEGATIVE:.0%} of the eigenvalues' absolute sum on the landmarks is "
+                f"negative. Distances to centers then mean little ({what}); choose "
+                "other kernel parameters or another kernel.",
+                UserWarning,
+            )
+
+    def _tell(self, text: str, category: type[Warning]) -> None:
+        """Warn the user; or, as a member of an ensemble, that."""
+        if self._heard is None:
+            # Past _warn, fit and what scikit-learn wraps around it.
+            warnings.warn(text, category, stacklevel=5)
+        else:
+            self._heard.append((text, category))
 
 
 class CenterClusterer(
@@ -199,7 +221,7 @@ class CenterClusterer(
         return np.concatenate(parts)
 
     def transform(self, X: Any) -> Array:
-        """Distances to the centers in the RKHS.
+        """Distances to the centers, in the space in which they were found.
 
         Parameters
         ----------
@@ -208,8 +230,9 @@ class CenterClusterer(
         Returns
         -------
         distances : array of shape (n, n_clusters)
-            In the precision of X. For a kernel that is not positive definite they are
-            those of the space that was clustered (see `indefinite`).
+            In the precision of X. That space is the kernel's RKHS (without its
+            negative part, if the kernel is not positive definite and that was left
+            out), or that of the eigenvectors in spectral clustering.
         """
         X = self._new_rows(X)
         distances = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,6 @@ from akkm.kernels import Kernel, Precomputed, PrecomputedStrip
 from akkm.sources import Rows
 
 Array = NDArray[Any]
-
-
-def require_count(name: str, value: Any, least: int = 1) -> None:
-    """An integer of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(
-            f"{name}={value!r} is not valid; expected an integer ≥ {least}."
-        )
 
 
 def require_one_of(name: str, value: Any, options: tuple[str, ...]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from typing import Any
 
@@ -10,12 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import with_callbacks
 
-from akkm.consensus import PARTITIONERS, mcla
+from akkm.consensus import mcla
+from akkm.consensus._partition import partitioner_of
 from akkm.engines import Threads
 from akkm.estimators import _checks
 from akkm.estimators._approx import ApproxKernelKMeans
 from akkm.estimators._base import KernelClusterer
 from akkm.estimators._progress import Progress
+from akkm.inputs import require_count
 
 Array = NDArray[Any]
 
@@ -52,7 +53,10 @@ class EnsembleKernelKMeans(KernelClusterer):
     n_init, max_iter, indefinite, solver
         As in `ApproxKernelKMeans`, for each member.
     cache_size : float, default=1024
-        Megabytes for kernel values in all, as in `ApproxKernelKMeans`.
+        Megabytes for kernel values of all members, as in `ApproxKernelKMeans`. Each of
+        the members that are fitted at the same time (as many as there are threads, at
+        most 8) also has the state of its rows and the kernel values of its start, at
+        most 256 MB.
     n_jobs : int, optional
         Threads. None: as many as BLAS and OpenMP use, -1: one per core. Members are
         fitted several at a time.
@@ -153,9 +157,9 @@ class EnsembleKernelKMeans(KernelClusterer):
         -------
         self
         """
-        _checks.require_count("n_members", self.n_members)
+        require_count("n_members", self.n_members)
         _checks.require_one_of("consensus", self.consensus, ("mcla",))
-        _checks.require_one_of("partitioner", self.partitioner, tuple(PARTITIONERS))
+        partitioner_of(self.partitioner)  # before the long part
         if not isinstance(self.landmarks, str):
             raise ValueError(
                 f"landmarks is a {type(self.landmarks).__name__}; expected the name of "
@@ -165,31 +169,35 @@ class EnsembleKernelKMeans(KernelClusterer):
         progress = Progress(self, X, y, self.verbose)
         seeds = rng.integers(2**31 - 1, size=self.n_members + 1).tolist()
         members: list[ApproxKernelKMeans] = []
-        with _Warnings() as caught, Threads(self.n_jobs) as engine:
-            # Several members at a time: small ones gain little from more threads.
-            at_once = min(engine.n_threads, self.n_members, _AT_ONCE)
-            own = {
-                "kernel": kernel,
-                "n_jobs": max(1, engine.n_threads // at_once),
-                "cache_size": self.cache_size / at_once,
-                "verbose": max(0, self.verbose - 1),
-            }
+        # Several members at a time: small ones gain little from more threads.
+        most = min(self.n_members, _AT_ONCE)
+        n_threads = Threads(self.n_jobs).n_threads
+        at_once = min(most, n_threads)
 
-            def fit(seed: int) -> ApproxKernelKMeans:
-                member = self._member(random_state=seed, **own)
-                return member.fit(X, sample_weight=weights)
+        def fit(seed: int) -> ApproxKernelKMeans:
+            member = self._member(
+                kernel=kernel,
+                random_state=seed,
+                n_jobs=max(1, n_threads // at_once),
+                cache_size=self.cache_size / most,
+                verbose=max(0, self.verbose - 1),
+            )
+            member._heard = []
+            return member.fit(X, sample_weight=weights)
 
-            with Threads(at_once) as several:
-                for member in several.map(fit, seeds[:-1]):
-                    members.append(member)
-                    name = f"member {len(members)} of {self.n_members}"
-                    text = f"clustering error {member.inertia_:.6g}"
-                    text += f" after {member.n_iter_} iterations"
-                    if progress.part(name, text):
-                        break
+        with Threads(at_once) as engine:
+            for member in engine.map(fit, seeds[:-1]):
+                members.append(member)
+                name = f"member {len(members)} of {self.n_members}"
+                text = f"clustering error {member.inertia_:.6g}"
+                text += f" after {member.n_iter_} iterations"
+                if progress.part(name, text):
+                    break
+        labelings = [member.labels_ for member in members]
+        there = sum(len(np.unique(labels)) for labels in labelings)
         consensus = mcla(
-            [member.labels_ for member in members],
-            self.n_clusters,
+            labelings,
+            min(self.n_clusters, there),
             partitioner=self.partitioner,
             sample_weight=weights,
             random_state=seeds[-1],
@@ -206,7 +214,8 @@ class EnsembleKernelKMeans(KernelClusterer):
         self.anmi_ = consensus.anmi
         self.n_iter_ = max(member.n_iter_ for member in members)
         self._meta = consensus.meta
-        caught.repeat(len(members))
+        self._repeat_warnings()
+        self._warn(self.labels_, True)
         progress.end()
         return self
 
@@ -232,28 +241,18 @@ class EnsembleKernelKMeans(KernelClusterer):
                 labelings.append(clusters[np.concatenate(parts)])
         return self._meta.vote(labelings, n_jobs=self.n_jobs).labels
 
+    def _repeat_warnings(self) -> None:
+        """What members would have warned of, once each, but for what is seen here."""
+        heard = Counter(
+            (category, text)
+            for member in self.members_
+            for text, category in member._heard or ()
+            if not text.startswith("Number of distinct clusters")
+        )
+        for (category, text), count in heard.items():
+            self._tell(f"{count} of {len(self.members_)} members: {text}", category)
+
     def _member(self, **own: Any) -> ApproxKernelKMeans:
         params = self.get_params(deep=False)
         shared = {name: params[name] for name in ApproxKernelKMeans().get_params()}
         return ApproxKernelKMeans(**{**shared, **own})
-
-
-class _Warnings(warnings.catch_warnings):
-    """What members warn of, told once."""
-
-    def __init__(self) -> None:
-        super().__init__(record=True)
-
-    def __enter__(self) -> _Warnings:  # type: ignore[override]
-        caught = super().__enter__()
-        assert caught is not None  # as it records
-        self._caught = caught
-        warnings.simplefilter("always")
-        return self
-
-    def repeat(self, members: int) -> None:
-        """Warn of each kind once, saying how many members it is about."""
-        counts = Counter((w.category, str(w.message)) for w in self._caught)
-        for (category, text), count in counts.items():
-            about = f"{count} of {members} members: {text}"
-            warnings.warn(about, category, stacklevel=4)

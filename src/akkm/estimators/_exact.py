@@ -88,17 +88,18 @@ class ExactClusterer(CenterClusterer):
         rng: np.random.Generator,
     ) -> Array:
         """Labels by approximate kernel k-means with its defaults."""
-        chosen = approximate.choose(
+        chosen = approximate.take_landmarks(
             X,
             kernel,
             engine,
-            landmark="uniform",
+            given="uniform",
             n_landmarks="auto",
             n_clusters=self.n_clusters,
             weights=weights,
             rng=rng,
         )
         factored = approximate.factor(X, kernel, chosen, dtype=X.dtype)
+        self._warn_of_negative(factored.gram, "the start leaves them out")
         return approximate.solve(
             factored,
             engine,

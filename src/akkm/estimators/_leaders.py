@@ -12,11 +12,11 @@ from sklearn.utils.validation import _check_sample_weight
 
 from akkm import landmarks
 from akkm.engines import Threads
-from akkm.estimators import _checks
 from akkm.estimators._base import require_lengths
 from akkm.estimators._exact import ExactClusterer
 from akkm.estimators._progress import Progress
 from akkm.exact import working_dtype
+from akkm.inputs import require_count
 from akkm.kernels import Precomputed
 from akkm.leaders import Crowd, Heads, Leaders
 from akkm.model import Model, means_model
@@ -234,7 +234,7 @@ class LeadersKernelKMeans(ExactClusterer):
 
     def _check_threshold(self) -> None:
         if self.n_leaders != "auto":
-            _checks.require_count("n_leaders", self.n_leaders)
+            require_count("n_leaders", self.n_leaders)
         threshold: Any = self.threshold
         if threshold == "auto":
             return
@@ -251,7 +251,7 @@ class LeadersKernelKMeans(ExactClusterer):
             wanted: Any = self.n_leaders
             if wanted == "auto":
                 wanted = landmarks.count(wanted, able, self.n_clusters)
-            found: Leaders | None = crowd.lead_about(int(wanted), rng)
+            found: Leaders | None = crowd.lead_about(int(wanted), self.n_clusters, rng)
         else:
             found = crowd.lead(float(self.threshold))
         assert found is not None  # as there was no limit

@@ -18,6 +18,9 @@ from akkm.lloyd import Step
 from akkm.sources import Rows
 from akkm.spectral import Embedding, spectral_embedding
 
+# More rows without a degree than this share are worth a warning.
+_MANY = 0.01
+
 
 class NystroemSpectralClustering(CenterClusterer):
     """Spectral clustering of the Nyström kernel (nysSC), in O(n C + m²) memory.
@@ -47,10 +50,11 @@ class NystroemSpectralClustering(CenterClusterer):
         The k-means error in the embedding.
     n_iter_ : int
         Iterations of k-means.
-    embedding_ : array of shape (n, C)
-        The rows in the space of the eigenvectors, of length one. Rows without any
-        similarity to others are zero there.
-    eigenvalues_ : array of shape (C,)
+    embedding_ : array of shape (n, q)
+        The rows in the space of the top eigenvectors, of length one; q is C, or the
+        rank of the kernel matrix if that is less. Rows without any similarity to
+        others are zero there. `transform` has distances to centers in this space.
+    eigenvalues_ : array of shape (q,)
         Of the normalised kernel matrix, falling from about 1. A gap after the C-th
         speaks for C clusters.
     landmarks_ : array or CSR matrix of shape (m, d)
@@ -188,9 +192,21 @@ class NystroemSpectralClustering(CenterClusterer):
         self.eigenvalues_ = embedding.eigenvalues
         self.landmarks_ = chosen.named
         self.landmark_indices_ = chosen.indices
+        self._warn_of_negative(factored.gram, "negative ones are left out")
+        if embedding.nowhere > _MANY * X.shape[0]:
+            self._tell_of_nowhere(embedding.nowhere, X.shape[0])
         self._warn(solution.labels, solution.converged or solution.stopped)
         progress.end()
         return self
+
+    def _tell_of_nowhere(self, nowhere: int, n: int) -> None:
+        self._tell(
+            f"{nowhere:,} of {n:,} rows have no similarity to the rest (a degree that "
+            "is zero or negative) and can't be placed. Spectral clustering needs a "
+            "kernel that is mostly positive and not too narrow: choose another kernel, "
+            "a smaller gamma or more landmarks.",
+            UserWarning,
+        )
 
     def _new_rows(self, X: Any) -> Rows:
         """New rows in the space of the eigenvectors."""

@@ -41,7 +41,8 @@ class TwoStepKernelKMeans(ExactClusterer):
     ----------
     labels_ : int32 array of shape (n,)
     inertia_ : float
-        The sum of squared distances of all rows to the centers.
+        The sum of squared distances of all rows to the centers; NaN for a precomputed
+        strip, which does not hold k(x, x).
     n_iter_ : int
         Iterations on the landmarks.
     landmarks_ : array or CSR matrix of shape (m, d)
@@ -152,12 +153,13 @@ class TwoStepKernelKMeans(ExactClusterer):
             model = means_model(
                 kernel, X, chosen.points, solution.alpha, solution.norms, dtype
             )
-            parts = list(model.compare(X, engine, kernel.diag(X)))
+            compared = model.compare(X, engine, kernel.diag(X))
+            parts = [(part.labels, part.squared_own) for part in compared]
         self._keep(solution, model, kernel)
         self.landmarks_ = chosen.named
         self.landmark_indices_ = chosen.indices
-        self.labels_ = np.concatenate([part.labels for part in parts])
-        errors = np.concatenate([part.squared_own for part in parts])
+        self.labels_ = np.concatenate([labels for labels, _ in parts])
+        errors = np.concatenate([squared for _, squared in parts])
         self.inertia_ = float(errors.sum() if weights is None else weights @ errors)
         self._warn(self.labels_, solution.converged or solution.stopped)
         progress.end()

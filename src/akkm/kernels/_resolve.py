@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.metrics import pairwise
 
 from akkm.kernels._additive import AdditiveChi2, Chi2, Intersection, Laplacian
-from akkm.kernels._base import Array, Kernel, Rows, squared_norms
+from akkm.kernels._base import Array, Kernel, Rows, dense, squared_norms
 from akkm.kernels._dot import Cosine, Linear, Polynomial, Sigmoid
 from akkm.kernels._given import Function, Precomputed
 from akkm.kernels._rbf import RBF
@@ -128,37 +128,34 @@ def _choose_gamma(
         if name == "laplacian":
             return float(1.0 / (d * np.sqrt(variance)))
         return float((mean if name == "chi2" else 1.0) / (d * variance))
-    if rule in ("median", "neighbors"):
-        sample, others = _samples(X, weights, rng)
-        if rule == "median":
-            typical = _typical(name, sample)
-        else:
-            typical = _near(name, sample, others)
+    if rule == "median":
+        typical = _typical(name, _sample(X, _MEDIAN_SAMPLE, weights, rng))
         return 1.0 / typical if typical > 0 else 1.0
+    if rule == "neighbors":
+        sample = _sample(X, _MEDIAN_SAMPLE, weights, rng)
+        near = _near(name, sample, _sample(X, _NEIGHBOR_SAMPLE, weights, rng))
+        return 1.0 / near if near > 0 else 1.0
     raise ValueError(
         f"gamma={rule!r} is not known; expected a positive number, 'scale', 'median', "
         "'neighbors' or None."
     )
 
 
-def _samples(
-    X: Rows, weights: Array | None, rng: np.random.Generator
-) -> tuple[Rows, Rows]:
-    """A few rows, and more rows, of positive weight."""
+def _sample(
+    X: Rows, size: int, weights: Array | None, rng: np.random.Generator
+) -> Rows:
+    """At most so many rows of positive weight."""
     able = X.shape[0] if weights is None else int((weights > 0).sum())
     chance = None if weights is None else weights / weights.sum()
-    drawn = [
-        rng.choice(X.shape[0], min(size, able), replace=False, p=chance)
-        for size in (_MEDIAN_SAMPLE, _NEIGHBOR_SAMPLE)
-    ]
-    few, many = (X[np.sort(rows)] for rows in drawn)
-    return few, many
+    drawn = rng.choice(X.shape[0], min(size, able), replace=False, p=chance)
+    return X[np.sort(drawn)]
 
 
 def _typical(name: str, sample: Rows) -> float:
     """The median over pairs of rows of what gamma multiplies."""
     if name in ("poly", "polynomial", "sigmoid"):
         return float(np.median(squared_norms(sample)))
+    sample, _ = _comparable(name, sample, sample)
     distances = _distances(name, sample, sample)
     pairs = distances[np.triu_indices_from(distances, k=1)]
     return float(np.median(pairs)) if pairs.size else 0.0
@@ -171,6 +168,7 @@ def _near(name: str, sample: Rows, others: Rows) -> float:
             f"gamma='neighbors' is about distances, which the {name} kernel does not "
             "depend on; use 'scale', 'median', None or a number."
         )
+    sample, others = _comparable(name, sample, others)
     near = []
     for start in range(0, sample.shape[0], _NEIGHBOR_ROWS):
         distances = _distances(name, sample[start : start + _NEIGHBOR_ROWS], others)
@@ -189,8 +187,18 @@ def _distances(name: str, X: Rows, Y: Rows) -> Array:
         return 2.0 * pairwise.euclidean_distances(X, Y, squared=True)
     if name == "laplacian":
         return pairwise.manhattan_distances(X, Y)
-    X, Y = (A.toarray() if sparse.issparse(A) else A for A in (X, Y))
     return -pairwise.additive_chi2_kernel(X, Y)
+
+
+def _comparable(name: str, X: Rows, Y: Rows) -> tuple[Rows, Rows]:
+    """Rows as `_distances` takes them."""
+    if name == "chi2":
+        return dense(X), dense(Y)
+    if sparse.issparse(X):
+        return X, Y
+    # Far from the origin distances would be lost in rounding.
+    mean = Y.mean(axis=0, dtype=np.float64)
+    return X - mean, Y - mean
 
 
 def _moments(X: Rows, weights: Array | None) -> tuple[float, float]:

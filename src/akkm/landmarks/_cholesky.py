@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from akkm.inputs import symmetric
 from akkm.landmarks._pool import Pool
+from akkm.nearest import require_finite
 from akkm.products import KernelProduct
 from akkm.sources import chunks
 
@@ -66,7 +68,7 @@ def _pivots(pool: Pool, rows: Array, m: int, rng: np.random.Generator) -> Array:
             len(rows), min(_PROPOSED, able), replace=False, p=chance / chance.sum()
         )
         strip = pool.against(rows[proposed], rows[proposed])
-        H = strip.precise(pool.X[rows[proposed]])
+        H = symmetric(strip.precise(pool.X[rows[proposed]]))
         H -= F[proposed, :k] @ F[proposed, :k].T
         taken, lower = _take(H, sketch[proposed], floor[proposed], min(_TAKEN, m - k))
         if not len(taken):
@@ -81,9 +83,10 @@ def _sketch(pool: Pool, rows: Array, weights: Array, rng: np.random.Generator) -
     """K Ω of the rows' kernel matrix for Gaussian Ω: (N, p)."""
     omega = rng.standard_normal((len(rows), _SKETCH)) * np.sqrt(weights)[:, None]
     Z = pool.kernel.select(pool.X, rows)
-    product = KernelProduct(pool.kernel, Z, omega, pool.X.dtype)
-    sketch = np.zeros((len(rows), _SKETCH))
-    product.add_to(sketch, pool.X[rows], pool.engine)
+    product = KernelProduct(pool.kernel, Z, omega, np.float64)
+    parts = pool.engine.map(lambda c: product(pool.X[rows[c]]), chunks(len(rows)))
+    sketch = np.concatenate(list(parts))
+    require_finite(sketch, np.float64)
     return sketch
 
 

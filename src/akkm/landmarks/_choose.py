@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from akkm.engines import Threads
-from akkm.kernels import Precomputed, resolve
+from akkm.inputs import generator, prepare, require_count
 from akkm.landmarks._cholesky import rpcholesky
 from akkm.landmarks._pool import Pool, count
 from akkm.landmarks._representatives import k_means
@@ -68,9 +67,9 @@ def choose(
         * `"column-norm"`: to the squared norm of the row's column of the kernel matrix
           (estimated from 10,000 rows of it, if there are more);
         * `"k-means"`: rows nearest to the centers of m clusters of 10 m candidates;
-        * `"rpcholesky"`: one after the other, in proportion to the squared distance to
-          the span of those before (on a sample, if n m is large). The best for a given
-          m where a few kinds of rows are rare and far from all others;
+        * `"rpcholesky"`: proposed in proportion to the squared distance to the span of
+          those before, as in randomly pivoted Cholesky, and of the proposals those that
+          explain most (on a sample, if there are many rows). The best for a given m;
         * `"leverage"`: to approximate ridge leverage scores.
     kernel, gamma, degree, coef0, kernel_params
         As in `akkm.ApproxKernelKMeans`.
@@ -93,16 +92,17 @@ def choose(
     >>> choose(X, 3, "rpcholesky", gamma=1.0, random_state=0)[-2:]
     array([998, 999])
     """
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    if n_landmarks != "auto":
+        require_count("n_landmarks", n_landmarks)
     weights = None
     if sample_weight is not None:
         weights = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
-    rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-    kernel = resolve(
-        kernel,
+    rng = generator(random_state)
+    X, kernel = prepare(
         X,
+        kernel,
         gamma=gamma,
         degree=degree,
         coef0=coef0,
@@ -110,9 +110,6 @@ def choose(
         sample_weight=weights,
         rng=rng.spawn(1)[0],
     )
-    kernel.check(X)
-    if isinstance(kernel, Precomputed):
-        kernel.check_matrix(X)
     pick = named(strategy)
     able = X.shape[0] if weights is None else int((weights > 0).sum())
     with Threads(n_jobs) as engine:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from akkm import gram
+from akkm.engines import quiet
+from akkm.inputs import kernel_matrix
 from akkm.landmarks._pool import Pool
 from akkm.sources import chunks
 
@@ -34,9 +35,8 @@ def k_means(pool: Pool, m: int, rng: np.random.Generator) -> Array:
     weights = pool.weights_of(rows)
     seed = int(rng.integers(2**31))
     fit = KMeans(m, init="random", n_init=1, max_iter=_ITERATIONS, random_state=seed)
-    # On one thread, so that it is reproducible. That it has not converged is meant.
-    with threadpool_limits(1, "openmp"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    # On one thread, so that it is reproducible. It warns of fewer distinct rows than m.
+    with threadpool_limits(1, "openmp"), quiet(ConvergenceWarning):
         fit.fit(points, sample_weight=weights)
     away = np.square(points - fit.cluster_centers_[fit.labels_]).sum(axis=1)
     # The nearest of each cluster: clusters have no row in common, so all are distinct.
@@ -56,8 +56,7 @@ def _coordinates(pool: Pool, rows: Array, rng: np.random.Generator) -> Array:
     """Leading coordinates of some rows' images: (b, q)."""
     basis = pool.some(_COORDINATES, rng)
     strip = pool.against(rows, basis)
-    K = strip.precise(pool.X[basis])
-    whitener = gram.factor((K + K.T) / 2).whitener
+    whitener = gram.factor(kernel_matrix(pool.X, pool.kernel, basis)).whitener
     points = np.empty((len(rows), whitener.shape[1]))
 
     def project(chunk: slice) -> None:

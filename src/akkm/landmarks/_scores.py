@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from akkm.inputs import kernel_matrix
 from akkm.landmarks._pool import Pool, draw
+from akkm.nearest import require_finite
 from akkm.sources import chunks
 
 Array = NDArray[Any]
@@ -30,7 +32,9 @@ def diagonal(pool: Pool, m: int, rng: np.random.Generator) -> Array:
 
     The same as `uniform` for kernels whose k(x, x) is one, such as rbf.
     """
-    return _weighted_draw(pool, np.arange(pool.n), pool.diag(), m, rng)
+    diag = pool.diag()
+    require_finite(diag, np.float64)
+    return _weighted_draw(pool, np.arange(pool.n), diag, m, rng)
 
 
 def column_norm(pool: Pool, m: int, rng: np.random.Generator) -> Array:
@@ -46,10 +50,12 @@ def column_norm(pool: Pool, m: int, rng: np.random.Generator) -> Array:
 
     def square(chunk: slice) -> None:
         for rows, phi in strip.tiles(chunk):
-            norms[rows] = np.square(phi, out=phi) @ weights
+            with np.errstate(over="ignore"):
+                norms[rows] = np.square(phi, out=phi) @ weights
 
     for _ in pool.engine.map(square, chunks(pool.n)):
         pass
+    require_finite(norms, np.float64)
     return _weighted_draw(pool, np.arange(pool.n), norms, m, rng)
 
 
@@ -65,21 +71,23 @@ def leverage(pool: Pool, m: int, rng: np.random.Generator) -> Array:
     basis = pool.some(m, rng)
     diag = pool.diag()[rows]
     share = len(rows) / len(basis)
-    K = pool.against(basis, basis).precise(pool.X[basis])
-    values, vectors = linalg.eigh((K + K.T) / 2, driver="evd", check_finite=False)
+    if not diag.sum() > 0:
+        return uniform(pool, m, rng)
+    K = kernel_matrix(pool.X, pool.kernel, basis)
+    values, vectors = linalg.eigh(K, driver="evd", check_finite=False)
     values = values.clip(0)
     leading = np.sort(values)[::-1][: max(1, len(basis) // 2)]
     rest = diag.sum() - share * leading.sum()
     ridge = max(rest, 1e-12 * diag.sum()) / len(leading)
     # φ (K̂ + λ/share)⁻¹ φᵀ, of what k(x, x) is the part that is explained
-    inverse = vectors / np.sqrt(values + max(ridge / share, 1e-300))
+    inverse = vectors / np.sqrt(values + ridge / share)
     strip = pool.against(rows, basis)
     scores = np.empty(len(rows))
 
     def score(chunk: slice) -> None:
         for part, phi in strip.tiles(chunk):
             explained = np.square(phi @ inverse).sum(axis=1)
-            scores[part] = (diag[part] - explained) / max(ridge, 1e-300)
+            scores[part] = (diag[part] - explained) / ridge
 
     for _ in pool.engine.map(score, chunks(len(rows))):
         pass

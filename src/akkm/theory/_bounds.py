@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 from sklearn.utils import check_consistent_length
 
+from akkm.inputs import kernel_matrix, prepare
 from akkm.kernels import Kernel
 from akkm.metrics import clustering_error
-from akkm.theory._input import kernel_matrix, landmark_counts, like, prepare
+from akkm.theory._input import landmark_counts, like
 from akkm.theory._spectrum import Spectrum
 
 Array = NDArray[Any]

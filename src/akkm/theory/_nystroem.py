@@ -12,10 +12,10 @@ from sklearn.utils import check_array
 
 from akkm.engines import Threads
 from akkm.gram import Gram, factor
+from akkm.inputs import generator, kernel_matrix, require_count
 from akkm.kernels import Precomputed, PrecomputedStrip
 from akkm.nearest import require_finite
 from akkm.sources import Rows, Strip, chunks
-from akkm.theory._input import generator, kernel_matrix, require_count
 
 Array = NDArray[Any]
 
@@ -93,7 +93,8 @@ def nystroem_error(
     rows = np.sort(generator(random_state).choice(n, size, replace=False))
     diag = kernel.diag(X)
     with Threads(n_jobs) as engine:
-        trace = float(diag.sum()) - _captured(strip, gram, engine)
+        total = float(diag.sum())
+        trace = total - _captured(strip, gram, engine)
     part = _residual(strip, gram, X, rows)
     least = whole = _norm(part)
     if size < n:
@@ -101,7 +102,8 @@ def nystroem_error(
         part *= n / size
         np.fill_diagonal(part, own)
         whole = max(least, _norm(part))
-    return NystroemError(trace, trace / float(diag.sum()), whole, least, n, size)
+    share = trace / total if total else 0.0
+    return NystroemError(trace, share, whole, least, n, size)
 
 
 def _require_landmarks(model: Any) -> None:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from akkm import landmarks
 from akkm.engines import Threads
 from akkm.gram import Gram, factor
+from akkm.inputs import generator, kernel_matrix, prepare, require_count
 from akkm.kernels import Kernel
 from akkm.sources import Rows, Strip, chunks
-from akkm.theory._input import generator, kernel_matrix, prepare, require_count
 
 Array = NDArray[Any]
 
@@ -115,10 +115,10 @@ def spectrum(
     """Eigenvalues of the kernel matrix of X.
 
     Of all of it, in float64, for up to 3,000 rows; else, or if `n_landmarks` is given,
-    n / m times those of the kernel matrix of m rows drawn uniformly. Trace and
-    diagonal are always those of all rows. Eigenvectors are then extended to (at most
-    20,000) other rows by Nyström's formula, so that coherences are estimates, rather
-    low ones.
+    those of the kernel matrix of m rows drawn uniformly, scaled by the ratio of the
+    traces (about n / m). Trace and diagonal are always those of all rows. Eigenvectors
+    are then extended to (at most 20,000) other rows by Nyström's formula, so that
+    coherences are estimates, rather low ones.
 
     Parameters
     ----------
@@ -143,10 +143,17 @@ def spectrum(
     >>> round(found.coherence(1), 6)  # the third row has an eigenvector for itself
     3.0
     """
+    rng = generator(random_state)
     X, kernel = prepare(
-        X, kernel, gamma=gamma, degree=degree, coef0=coef0, params=kernel_params
+        X,
+        kernel,
+        gamma=gamma,
+        degree=degree,
+        coef0=coef0,
+        params=kernel_params,
+        rng=rng.spawn(1)[0],
     )
-    return measure(X, kernel, n_landmarks, generator(random_state), n_jobs)
+    return measure(X, kernel, n_landmarks, rng, n_jobs)
 
 
 def measure(
@@ -164,7 +171,8 @@ def measure(
     else:
         m = require_count("n_landmarks", n_landmarks, 1, n, ", the number of rows")
     drawn = np.sort(rng.choice(n, m, replace=False))
-    gram = factor(kernel_matrix(X, kernel, drawn))
+    K = kernel_matrix(X, kernel, drawn)
+    gram = factor(K)
     if gram.rank == 0:
         raise ValueError(
             f"The kernel matrix of {m} rows has no positive eigenvalue, so there is "
@@ -176,11 +184,15 @@ def measure(
         row_peaks, entry_peaks = _peaks([gram.whitener**2 * values])
     else:
         strip = Strip(X, kernel, kernel.select(X, drawn), np.float64)
-        some = np.sort(rng.choice(n, min(n, _PEAK_ROWS), replace=False))
+        # With the drawn rows among them, no extended eigenvector is zero.
+        some = np.union1d(rng.choice(n, min(n, _PEAK_ROWS), replace=False), drawn)
         row_peaks, entry_peaks = _extended_peaks(strip.subset(some), gram, n, n_jobs)
     diag = kernel.diag(X)
+    # n / m, or so that long rows among the drawn do not count for too much.
+    trace = float(np.trace(K))
+    share = float(diag.sum()) / trace if trace > 0 else n / m
     return Spectrum(
-        values * (n / m),
+        values * (1.0 if m == n else share),
         float(diag.sum()),
         float(diag.max()),
         n,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from akkm import landmarks
+from akkm.inputs import generator, prepare, require_count
 from akkm.theory._bounds import relative_excess, spanning
-from akkm.theory._input import generator, prepare, require_count
 from akkm.theory._spectrum import Spectrum, measure
 
 # Fewest landmarks per cluster, as n_landmarks="auto" has it.
@@ -84,11 +84,17 @@ def suggest_n_landmarks(
             f"tolerance={tolerance!r} is not valid; expected a positive share, such as "
             "0.05 for an error of at most 1.05 times the exact one."
         )
+    rng = generator(random_state)
     X, kernel = prepare(
-        X, kernel, gamma=gamma, degree=degree, coef0=coef0, params=kernel_params
+        X,
+        kernel,
+        gamma=gamma,
+        degree=degree,
+        coef0=coef0,
+        params=kernel_params,
+        rng=rng.spawn(1)[0],
     )
     require_count("n_clusters", n_clusters, 1, X.shape[0], ", the number of rows")
-    rng = generator(random_state)
     found = measure(X, kernel, None, rng, n_jobs, n_clusters)
     m, reasons = _choose(found, n_clusters, tolerance)
     auto = landmarks.count("auto", found.n, n_clusters)
@@ -109,7 +115,8 @@ def _choose(found: Spectrum, C: int, tolerance: float) -> tuple[int, list[str]]:
         reasons = [f"Not even all {n:,} rows bring Corollary 1 below {excess:.2%}."]
     else:
         reasons = [
-            f"Beyond its {C} largest eigenvalues nothing is left of the kernel matrix: "
+            f"Beyond its {C} largest eigenvalues{_seemingly(found)} nothing is left of "
+            "the kernel matrix: "
             f"{C} clusters may fit without error, and Corollary 1, a ratio to that "
             "error, says nothing."
         ]
@@ -120,7 +127,7 @@ def _choose(found: Spectrum, C: int, tolerance: float) -> tuple[int, list[str]]:
             f"The kernel matrix has rank {found.rank}, and {enough:,} landmarks span "
             f"all of it with a chance of {1 - _DELTA:.0%}, so that nothing is lost."
         )
-    if m == least:
+    if m == least < n:
         reasons.append(f"It is the least that is taken: {_PER_CLUSTER} per cluster.")
     return m, reasons
 
@@ -142,6 +149,10 @@ def _spans(found: Spectrum) -> int | None:
     if found.rank is None:
         return None
     return min(found.n, int(spanning(found, found.rank, _DELTA)) + 1)
+
+
+def _seemingly(found: Spectrum) -> str:
+    return "" if found.exact else " (as estimated)"
 
 
 def _about(found: Spectrum) -> str:
