@@ -155,7 +155,7 @@ SECTIONS = (
                 581_012,
                 1000,
                 contestants=(AKKM, TWO_STEP, SPECTRAL, LEADERS, ENSEMBLE, BARE),
-                seeds=3,
+                seeds=1,
             ),
         ),
         note="Spectral clustering minimises another error; leaders are about 1,000.",

@@ -101,6 +101,14 @@ def test_labels_are_predictions_and_score_is_inertia(Estimator, dtype, params, d
     assert np.isfinite(model.dual_coef_).all()
 
 
+@every_scored
+def test_history_has_a_line_for_every_iteration(Estimator, digits):
+    model = Estimator(10, init="random", n_init=2, random_state=0).fit(digits[0])
+    assert model.history_.shape == (model.n_iter_, 2)
+    assert model.history_[-1, 0] == 0  # no label changed in the end
+    assert (model.history_[:-1, 0] > 0).all()
+
+
 @every
 def test_new_rows_get_the_same_labels_as_training_rows(Estimator, digits):
     X = digits[0]

@@ -49,9 +49,14 @@ class ExactSolution:
     alpha: Array  # (C, n) the centers' coefficients: Û
     norms: Array  # (C,) the centers' squared lengths
     error: float  # sum of squared distances to the centers
-    n_iter: int
+    history: Array  # (t, 2) of each iteration: labels changed, columns computed
     converged: bool
     stopped: bool  # by whoever watched
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations."""
+        return len(self.history)
 
 
 def kernel_k_means(
@@ -76,6 +81,7 @@ def kernel_k_means(
     F = np.zeros((n, n_clusters))
     norms = np.zeros(n_clusters)
     alpha = moved.T
+    history: list[tuple[int, int]] = []
     for iteration in range(1, max_iter + 1):
         _add_columns(F, X, kernel, engine, columns, moved, dtype)
         counts = np.bincount(labels, weights=w, minlength=n_clusters)
@@ -98,6 +104,7 @@ def kernel_k_means(
         found = decide(scores, view.slack * reach, view.tie * reach, again)
         new = found.labels
         changed = int((new != labels).sum())
+        history.append((changed, len(columns)))
         stop = watch is not None and watch(
             ExactStep(iteration, changed, len(columns), alpha, norms, new)
         )
@@ -113,7 +120,9 @@ def kernel_k_means(
         moved = _members(new[columns], w[columns], n_clusters)
         moved -= _members(labels[columns], w[columns], n_clusters)
         labels = new
-    return ExactSolution(labels, alpha, norms, error, iteration, changed == 0, stop)
+    return ExactSolution(
+        labels, alpha, norms, error, np.array(history), changed == 0, stop
+    )
 
 
 def _members(labels: Array, weights: Array, n_clusters: int) -> Array:

@@ -144,10 +144,14 @@ class Solution:
     labels: Array  # (n,) int32
     centers: Centers  # the ones the labels are nearest to
     stats: Stats
-    n_iter: int
-    n_evaluated: int  # kernel rows that were looked at, over all sweeps
+    history: Array  # (t, 2) of each iteration: labels changed, rows looked at
     converged: bool
     stopped: bool  # by whoever watched
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations over all rows."""
+        return len(self.history)
 
     def error(self, trace: float) -> float:
         """Sum of squared distances to the centers; `trace` is sum_i w_i k(x_i, x_i)."""
@@ -192,7 +196,7 @@ def lloyd(
     past: list[Centers] = []
     limit = most_past(n_clusters, gram.rank)
     largest = stats.counts.copy()
-    total = 0
+    history: list[tuple[int, int]] = []
     for iteration in range(1, max_iter + 1):
         view = View.of(centers.alpha, centers.norms, strip.dtype, probes)
         moves = Moves(past, centers) if past and prune and gram.metric else None
@@ -210,7 +214,7 @@ def lloyd(
             stats += part.stats
             changed += part.changed
             evaluated += part.evaluated
-        total += evaluated
+        history.append((changed, evaluated))
         stop = watch is not None and watch(Step(iteration, changed, evaluated, centers))
         if stop or iteration == max_iter:
             break
@@ -220,7 +224,7 @@ def lloyd(
             break
         largest = _refresh(strip, weights, state, stats, largest)
         centers = _means(stats, gram, centers)
-    return Solution(state.labels, centers, stats, iteration, total, changed == 0, stop)
+    return Solution(state.labels, centers, stats, np.array(history), changed == 0, stop)
 
 
 def _tally(

@@ -84,6 +84,8 @@ class ApproxKernelKMeans(CenterClusterer):
         The paper's clustering error: the sum of squared distances to the centers.
     n_iter_ : int
         Iterations over all rows.
+    history_ : int array of shape (n_iter_, 2)
+        Labels that changed and rows that were looked at, in each of these.
     landmarks_ : array or CSR matrix of shape (m, d)
         The landmarks; their indices, if the kernel was precomputed.
     landmark_indices_ : int array of shape (m,) or None
@@ -228,6 +230,7 @@ class ApproxKernelKMeans(CenterClusterer):
         self.labels_ = solution.labels
         self.inertia_ = solution.error(trace)
         self.n_iter_ = solution.n_iter
+        self.history_ = solution.history
         self.landmarks_ = chosen.named
         self.landmark_indices_ = chosen.indices
         self.dual_coef_ = centers.alpha
@@ -235,7 +238,7 @@ class ApproxKernelKMeans(CenterClusterer):
         self.negative_mass_ = span.negative_mass
         progress.say(
             f"clustering error {self.inertia_:.6g} after {self.n_iter_} iterations, "
-            f"{solution.n_evaluated / strip.n:.2f} passes over the rows"
+            f"{solution.history[:, 1].sum() / strip.n:.2f} passes over the rows"
         )
         self._warn_of_negative(span, f"indefinite={self.indefinite!r}")
         if isinstance(span, Unfactored) and (failure := span.failure()):

@@ -116,6 +116,7 @@ class ExactClusterer(CenterClusterer):
         self._model = model
         self.kernel_ = kernel
         self.n_iter_ = solution.n_iter
+        self.history_ = solution.history
         self.dual_coef_ = solution.alpha
 
 
@@ -149,6 +150,9 @@ class KernelKMeans(ExactClusterer):
     inertia_ : float
         The clustering error: the sum of squared distances to the centers.
     n_iter_ : int
+    history_ : int array of shape (n_iter_, 2)
+        Labels that changed and columns of the kernel matrix that were computed, in each
+        iteration.
     dual_coef_ : array of shape (C, n)
         Center k is `sum_i dual_coef_[k, i] k(x_i, .)`.
     kernel_ : akkm.kernels.Kernel

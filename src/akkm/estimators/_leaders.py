@@ -59,6 +59,9 @@ class LeadersKernelKMeans(ExactClusterer):
         The sum of squared distances of all rows to the centers of their clusters.
     n_iter_ : int
         Iterations on the leaders.
+    history_ : int array of shape (n_iter_, 2)
+        Their labels that changed and columns of their kernel matrix that were computed,
+        in each iteration.
     threshold_ : float
         The threshold that was used.
     leaders_ : array or CSR matrix of shape (L, d)

@@ -50,6 +50,8 @@ class NystroemSpectralClustering(CenterClusterer):
         The k-means error in the embedding.
     n_iter_ : int
         Iterations of k-means.
+    history_ : int array of shape (n_iter_, 2)
+        Labels that changed and rows that were looked at, in each of these.
     embedding_ : array of shape (n, q)
         The rows in the space of the top eigenvectors, of length one; q is C, or the
         rank of the kernel matrix if that is less. Rows without any similarity to
@@ -188,6 +190,7 @@ class NystroemSpectralClustering(CenterClusterer):
         self.labels_ = solution.labels
         self.inertia_ = solution.error(trace)
         self.n_iter_ = solution.n_iter
+        self.history_ = solution.history
         self.embedding_ = points
         self.eigenvalues_ = embedding.eigenvalues
         self.landmarks_ = chosen.named

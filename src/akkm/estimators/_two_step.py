@@ -45,6 +45,9 @@ class TwoStepKernelKMeans(ExactClusterer):
         strip, which does not hold k(x, x).
     n_iter_ : int
         Iterations on the landmarks.
+    history_ : int array of shape (n_iter_, 2)
+        Their labels that changed and columns of their kernel matrix that were computed,
+        in each iteration.
     landmarks_ : array or CSR matrix of shape (m, d)
     landmark_indices_ : int array of shape (m,) or None
     dual_coef_ : array of shape (C, m)
