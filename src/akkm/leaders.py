@@ -114,6 +114,7 @@ class Crowd:
         self.n = X.shape[0]
         self.able = np.ones(self.n, dtype=bool) if weights is None else weights > 0
         self.diag = kernel.diag(X)
+        self._last: Leaders | None = None  # of the thresholds that were tried
 
     def lead(
         self, threshold: float, *, rows: Array | None = None, most: float = np.inf
@@ -191,7 +192,9 @@ class Crowd:
             rows = None if whole else np.sort(rng.choice(self.n, size, replace=False))
             threshold = self._bisect(rows, low, wanted, least)
             most = (_MANY if whole else _AT_MOST) * wanted
-            found = self.lead(threshold, most=most)
+            found = self._last  # the pass that the bisection ended with will do
+            if found is None or not whole or found.heads.threshold != threshold:
+                found = self.lead(threshold, most=most)
             if found is not None:
                 return self._with_more(found, least)
             if whole:
@@ -248,5 +251,5 @@ class Crowd:
 
     def _count(self, threshold: float, rows: Array | None, wanted: int) -> float:
         """Leaders at a threshold; infinity if there are many more than wanted."""
-        found = self.lead(threshold, rows=rows, most=_ABOUT * wanted)
-        return np.inf if found is None else len(found.indices)
+        self._last = self.lead(threshold, rows=rows, most=_ABOUT * wanted)
+        return np.inf if self._last is None else len(self._last.indices)
