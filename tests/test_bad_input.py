@@ -226,3 +226,16 @@ def test_sparse_without_entries_in_some_rows(Estimator):
     S = sparse.csr_array(np.where(X > 0.7, X, 0))
     model = Estimator(3, random_state=0).fit(S)
     np.testing.assert_array_equal(model.predict(S), model.labels_)
+
+
+def test_messages_a_new_user_met(digits, rng):
+    X = digits[0]
+    for cache_size in (-1, "1GB", None, True):
+        with pytest.raises(ValueError, match="expected megabytes, a number ≥ 0"):
+            ApproxKernelKMeans(3, cache_size=cache_size).fit(X)
+    with pytest.raises(ValueError, match="Negative values in data"):
+        ApproxKernelKMeans(2, kernel="chi2").fit(rng.normal(size=(100, 3)))
+    with pytest.raises(ValueError, match="The variance of X overflows"):
+        ApproxKernelKMeans(2).fit(X * 1e200)
+    with pytest.raises(ValueError, match=r"scikit-learn's 'auto'"):
+        ApproxKernelKMeans(2, gamma="auto").fit(X)

@@ -527,3 +527,8 @@ def test_public_list():
     assert set(consensus.__all__) == {"Consensus", "MetaClusters", "Votes", "mcla"}
     for name in consensus.__all__:
         assert ">>> " in getattr(consensus, name).__doc__
+
+
+def test_a_transposed_array_is_noticed(rng):
+    with pytest.raises(ValueError, match=r"labelings.T\?"):
+        mcla(rng.integers(3, size=(1500, 4)), 3)

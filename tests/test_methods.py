@@ -306,6 +306,13 @@ class TestEnsemble:
             )
         assert warnings.filters == before
 
+    def test_members_that_disagree_are_reported_as_such(self):
+        """A kernel so narrow that every member has clusters of its own."""
+        X, _ = make_moons(3000, noise=0.06, random_state=0)
+        model = EnsembleKernelKMeans(2, gamma=100.0, random_state=0)
+        with pytest.warns(ConvergenceWarning, match="Members disagree so much"):
+            model.fit(X)
+
     def test_warnings_of_members_are_given_once(self, digits):
         model = EnsembleKernelKMeans(10, n_landmarks=30, init="random", max_iter=2)
         with pytest.warns(ConvergenceWarning) as caught:

@@ -14,6 +14,8 @@ Array = NDArray[Any]
 
 # Integers within so narrow a range are counted, which is faster than to sort them.
 _COUNTED = 2**16
+# More members than this, and than rows, are most likely rows.
+_MANY_MEMBERS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,11 @@ def check_labelings(labelings: Any) -> list[Array]:
         raise ValueError(
             f"labelings have {lengths} labels; expected as many in each. Give every "
             "member's labels of the same rows, in the same order."
+        )
+    if len(members) > max(lengths[0], _MANY_MEMBERS):
+        raise ValueError(
+            f"labelings has {len(members):,} members of {lengths[0]:,} rows; expected "
+            "few members of many rows. Give an array of shape (r, n): labelings.T?"
         )
     return members
 

@@ -171,6 +171,7 @@ class ApproxKernelKMeans(CenterClusterer):
         self
         """
         _checks.require_one_of("indefinite", self.indefinite, gram.INDEFINITE)
+        _checks.require_megabytes(self.cache_size)
         _checks.require_one_of("solver", self.solver, ("eigh", "gradient"))
         X, weights, kernel, rng = self._start(X, sample_weight, self.landmarks)
         if self.solver == "gradient" and not kernel.psd:

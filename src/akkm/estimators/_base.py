@@ -259,7 +259,8 @@ class CenterClusterer(
         Returns
         -------
         score : float
-            On the training rows, `-inertia_`.
+            On the training rows, `-inertia_`. Comparable between fits with the same
+            kernel and width only: a search for gamma by it ends at the widest kernel.
         """
         X = self._new_rows(X)
         with Threads(self.n_jobs) as engine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,15 @@ def require_one_of(name: str, value: Any, options: tuple[str, ...]) -> None:
     if value not in options:
         raise ValueError(
             f"{name}={value!r} is not valid; expected one of {', '.join(options)}."
+        )
+
+
+def require_megabytes(cache_size: Any) -> None:
+    """A number of megabytes, none allowed."""
+    number = isinstance(cache_size, Real) and not isinstance(cache_size, bool)
+    if not number or not cache_size >= 0:
+        raise ValueError(
+            f"cache_size={cache_size!r} is not valid; expected megabytes, a number ≥ 0."
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
 
 from akkm.consensus import mcla
 from akkm.consensus._partition import partitioner_of
@@ -30,7 +31,7 @@ class EnsembleKernelKMeans(KernelClusterer):
     Each member is an `ApproxKernelKMeans` with landmarks of its own; MCLA finds which
     clusters of different members belong together and lets them vote (the paper's
     Algorithm 3). With few landmarks an ensemble is more accurate, and varies less from
-    seed to seed, than a single run.
+    seed to seed, than a single run. Without centers it has no `transform` or `score`.
 
     Parameters
     ----------
@@ -215,7 +216,10 @@ class EnsembleKernelKMeans(KernelClusterer):
         self.n_iter_ = max(member.n_iter_ for member in members)
         self._meta = consensus.meta
         self._repeat_warnings()
-        self._warn(self.labels_, True)
+        if len(np.unique(self.labels_)) < max(map(len, self._meta.values)):
+            self._warn_of_losers()
+        else:
+            self._warn(self.labels_, True)
         progress.end()
         return self
 
@@ -240,6 +244,15 @@ class EnsembleKernelKMeans(KernelClusterer):
                 parts = [part.labels for part in model.compare(X, engine)]
                 labelings.append(clusters[np.concatenate(parts)])
         return self._meta.vote(labelings, n_jobs=self.n_jobs).labels
+
+    def _warn_of_losers(self) -> None:
+        self._tell(
+            f"Members disagree so much that only {len(np.unique(self.labels_))} of "
+            f"{self.n_clusters} clusters won the vote of any row (anmi_ is "
+            f"{self.anmi_:.2f}). The kernel may be too narrow: lower gamma, or raise "
+            "n_landmarks.",
+            ConvergenceWarning,
+        )
 
     def _repeat_warnings(self) -> None:
         """What members would have warned of, once each, but for what is seen here."""

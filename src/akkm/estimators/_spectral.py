@@ -57,8 +57,8 @@ class NystroemSpectralClustering(CenterClusterer):
         rank of the kernel matrix if that is less. Rows without any similarity to
         others are zero there. `transform` has distances to centers in this space.
     eigenvalues_ : array of shape (q,)
-        Of the normalised kernel matrix, falling from about 1. A gap after the C-th
-        speaks for C clusters.
+        Of the normalised kernel matrix, falling from about 1. A gap speaks for as many
+        clusters as there are values before it; fit with more clusters to see further.
     landmarks_ : array or CSR matrix of shape (m, d)
     landmark_indices_ : int array of shape (m,) or None
     kernel_ : akkm.kernels.Kernel

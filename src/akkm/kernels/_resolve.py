@@ -119,10 +119,18 @@ def _choose_gamma(
     rng: np.random.Generator,
 ) -> float:
     d = X.shape[1]
+    if name == "chi2":
+        Chi2(gamma=1.0).check(X)  # before a width of negative entries makes no sense
     if rule is None:
         return 1.0 if name == "chi2" else 1.0 / d
     if rule == "scale":
-        mean, variance = _moments(X, weights)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, variance = _moments(X, weights)
+        if not np.isfinite(variance):
+            raise ValueError(
+                "The variance of X overflows; scale the columns (e.g. StandardScaler) "
+                "or give gamma as a number."
+            )
         if variance <= 1e-28 * mean**2:  # constant, but for rounding
             return 1.0
         if name == "laplacian":
@@ -137,7 +145,7 @@ def _choose_gamma(
         return 1.0 / near if near > 0 else 1.0
     raise ValueError(
         f"gamma={rule!r} is not known; expected a positive number, 'scale', 'median', "
-        "'neighbors' or None."
+        "'neighbors' or None (1 / d, scikit-learn's 'auto')."
     )
 
 

@@ -14,6 +14,8 @@ from akkm.theory._spectrum import Spectrum, measure
 _PER_CLUSTER = 4
 # Landmarks that span everything shall do so but for this chance.
 _DELTA = 0.05
+# Less than this share of the trace explained by C clusters is worth a word.
+_LITTLE = 0.1
 # A larger negative share of the eigenvalues is worth a word.
 _NEGATIVE = 0.01
 
@@ -47,7 +49,8 @@ def suggest_n_landmarks(
     The smallest m for which Corollary 1 bounds the expected clustering error by
     1 + `tolerance` times the exact one; at least four per cluster, at most all rows. If
     the kernel matrix has a low rank, so many that they span everything with a chance of
-    95 % are enough (see `spectral_error_bound`).
+    95 % are enough (see `spectral_error_bound`). It is about kernel k-means, not about
+    `NystroemSpectralClustering`, which needs landmarks near every row.
 
     Parameters
     ----------
@@ -126,6 +129,12 @@ def _choose(found: Spectrum, C: int, tolerance: float) -> tuple[int, list[str]]:
         reasons.append(
             f"The kernel matrix has rank {found.rank}, and {enough:,} landmarks span "
             f"all of it with a chance of {1 - _DELTA:.0%}, so that nothing is lost."
+        )
+    explained = 1 - found.tail(C) / found.trace if found.trace > 0 else 0.0
+    if explained < _LITTLE:
+        reasons.append(
+            f"Even exact kernel k-means could explain only {explained:.0%} of the "
+            "trace: the kernel is narrow, and an error near the exact one says little."
         )
     if m == least < n:
         reasons.append(f"It is the least that is taken: {_PER_CLUSTER} per cluster.")
