@@ -8,7 +8,7 @@ BIN = .venv/bin
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "akkm needs Python 3.11 or newer, this is " + sys.version)'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[metis,numba,plot,progress]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[cli,metis,numba,plot,progress]" --group dev
 	touch $@
 
 .venv/bench: .venv/ready
@@ -16,7 +16,7 @@ BIN = .venv/bin
 	touch $@
 
 demo: .venv/ready  ## cluster something k-means can't, and draw it
-	$(BIN)/python -m akkm.demo
+	$(BIN)/akkm demo
 
 test: .venv/ready  ## the whole test suite
 	$(BIN)/python -m pytest --numprocesses auto

@@ -9,6 +9,7 @@ from akkm.estimators import (
     NystroemSpectralClustering,
     TwoStepKernelKMeans,
 )
+from akkm.report import report
 
 __version__ = "0.1.0"
 
@@ -24,5 +25,6 @@ __all__ = [
     "kernels",
     "landmarks",
     "metrics",
+    "report",
     "theory",
 ]

@@ -1,0 +1,18 @@
+"""The command line: from a file to clusters, a model and a page to look at."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run `akkm` with the arguments of this process."""
+    try:
+        from akkm.cli._app import app
+    except ImportError as error:
+        text = f"akkm: error: {error}; the command line needs: pip install 'akkm[cli]'"
+        print(text, file=sys.stderr)
+        sys.exit(2)
+    app()

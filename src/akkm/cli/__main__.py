@@ -1,0 +1,6 @@
+"""`python -m akkm.cli`."""
+
+from akkm.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+"""`akkm cluster`: from a file to clusters, a model and a page to look at."""
+
+from __future__ import annotations
+
+import datetime
+import shlex
+import time
+import warnings
+from typing import Any
+
+import click
+import numpy as np
+
+import akkm
+from akkm.cli import _work
+from akkm.cli._console import Voice, brief, seconds
+from akkm.cli._labels import require_kind
+from akkm.cli._method import build
+from akkm.cli._options import (
+    Encoding,
+    Method,
+    Source,
+    encoding_options,
+    method_options,
+    quiet_option,
+    source_options,
+)
+from akkm.cli._outputs import Outputs
+from akkm.cli._progress import Iterations, Phases
+
+_EXAMPLES = """\b
+Examples:
+  akkm cluster flowers.csv -k 3 --label species --report flowers.html
+  akkm cluster log.parquet -k 8 --id session --labels out.parquet --model m.skops
+  zcat data.csv.gz | akkm cluster - -k 5 --gamma median --labels out.csv
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@source_options
+@method_options
+@encoding_options
+@click.option("--labels", metavar="FILE", help="Write clusters: .parquet or .csv.")
+@click.option("--model", metavar="FILE", help="Write the model, for 'akkm predict'.")
+@click.option("--report", metavar="FILE", help="Write an HTML page to look at.")
+@quiet_option
+@click.pass_obj
+def cluster(
+    given: list[str],
+    source: Source,
+    method: Method,
+    encoding: Encoding,
+    labels: str | None,
+    model: str | None,
+    report: str | None,
+    quiet: bool,
+) -> None:
+    """Cluster the rows of DATA.
+
+    DATA is CSV (also .gz), Parquet, Arrow or Feather, .npy, .npz or LIBSVM; - is CSV on
+    standard input. Text columns are one-hot encoded and numbers scaled. Files appear
+    when all is done, or not at all.
+    """
+    from akkm.model_file import SavedModel, write_model
+
+    estimator = build(method, encoding)
+    require_kind(labels, encoding.id)
+    voice = Voice(quiet)
+    wanted = {"--labels": labels, "--model": model, "--report": report}
+    with Outputs(wanted, source.data) as outputs, Phases(voice.shows_progress) as shown:
+        started = time.perf_counter()
+        table = _work.open_source(source)
+        encoder = _work.encoder_of(encoding)
+        with shown.phase("reading") as phase:
+            encoder.fit(phase.watch(table))
+        with shown.phase("encoding", encoder.n_rows_) as phase:
+            encoded = encoder.transform(phase.watch(table))
+        _work.require_enough(encoded.X.shape[0], method.k)
+        read = time.perf_counter() - started
+        heard = fit(estimator, encoded.X, shown)
+        fitted = time.perf_counter() - started - read
+        clusters, _ = _work.write_labels(
+            outputs, labels, estimator, encoded, encoding.id, shown, fitted=True
+        )
+        about: dict[str, Any] = {
+            "akkm": akkm.__version__,
+            "command": shlex.join(["akkm", *given]),
+            "data": _work.describe(source.data),
+            "header": source.header,
+            "delimiter": source.delimiter,
+            "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
+            "rows": encoded.X.shape[0],
+            "features": encoded.X.shape[1],
+            "k": method.k,
+            "sizes": np.bincount(clusters, minlength=method.k).tolist(),
+            "settings": settings(estimator),
+            "seconds": round(fitted, 3),
+            "seconds_reading": round(read, 3),
+            "notes": [*encoder.notes_, *heard],
+        }
+        if encoded.labels is not None:
+            about["scores"] = _work.score(encoded.labels, clusters)
+        if model is not None:
+            with shown.phase("model"):
+                saved = SavedModel(encoder, estimator, about)
+                write_model(saved, outputs["--model"])
+        if report is not None:
+            _work.write_report(outputs, estimator, encoder, encoded, shown, about)
+        outputs.publish()
+    _summarise(voice, about, encoder.notes_, heard, clusters, outputs.paths)
+
+
+def fit(estimator: Any, X: Any, shown: Phases) -> list[str]:
+    """Fit, and return what was warned of."""
+    members = getattr(estimator, "n_members", None)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with shown.phase("clustering") as phase:
+            estimator.set_callbacks(Iterations(phase, members))
+            phase.tell("choosing landmarks and where to start")
+            estimator.fit(X)
+            estimator.set_callbacks()
+    return list(dict.fromkeys(str(warning.message) for warning in caught))
+
+
+def settings(estimator: Any) -> dict[str, Any]:
+    """What was chosen, and what came of it: plain values."""
+    chosen = {
+        "method": type(estimator).__name__,
+        "kernel": str(estimator.kernel_),
+        "seed": estimator.random_state,
+    }
+    if hasattr(estimator, "landmarks_"):
+        chosen["landmarks"] = estimator.landmarks_.shape[0]
+        chosen["sampling"] = estimator.landmarks
+    if hasattr(estimator, "leader_indices_"):
+        chosen["leaders"] = len(estimator.leader_indices_)
+    if hasattr(estimator, "members_"):
+        chosen["members"] = len(estimator.members_)
+        chosen["landmarks"] = estimator.members_[0].landmarks_.shape[0]
+        chosen["sampling"] = estimator.landmarks
+        chosen["agreement"] = float(estimator.agreement_.mean())
+    if hasattr(estimator, "rank_"):
+        chosen["rank"] = int(estimator.rank_)
+    chosen["iterations"] = int(estimator.n_iter_)
+    if hasattr(estimator, "inertia_"):
+        chosen["error"] = float(estimator.inertia_)
+    return chosen
+
+
+def said(chosen: dict[str, Any]) -> list[tuple[str, str]]:
+    """Settings and results in words."""
+    facts = [("method", f"{chosen['method']}, seed {chosen['seed']}")]
+    facts.append(("kernel", brief(chosen["kernel"])))
+    if "landmarks" in chosen:
+        text = f"{chosen['landmarks']:,} ({chosen['sampling']})"
+        text += f", rank {chosen['rank']:,}" if "rank" in chosen else ""
+        facts.append(("landmarks", text))
+    if "leaders" in chosen:
+        facts.append(("leaders", f"{chosen['leaders']:,}"))
+    if "members" in chosen:
+        text = f"{chosen['members']}, {chosen['agreement']:.1%} of their votes agree"
+        facts.append(("members", text))
+    facts.append(("iterations", str(chosen["iterations"])))
+    if "error" in chosen:
+        facts.append(("error", f"{chosen['error']:.6g}"))
+    return facts
+
+
+def _summarise(
+    voice: Voice,
+    about: dict[str, Any],
+    notes: list[str],
+    heard: list[str],
+    clusters: Any,
+    paths: list[str],
+) -> None:
+    facts = [
+        ("data", about["data"]),
+        ("rows", f"{about['rows']:,}"),
+        ("features", f"{about['features']:,}"),
+        *(("" if i else "encoding", note) for i, note in enumerate(notes)),
+        *said(about["settings"]),
+        (
+            "time",
+            f"{seconds(about['seconds_reading'])} reading, "
+            f"{seconds(about['seconds'])} clustering",
+        ),
+    ]
+    if "scores" in about:
+        facts.append(("scores", _work.told(about["scores"])))
+    voice.facts(facts)
+    voice.say()
+    _work.say_sizes(voice, clusters, about["k"])
+    for text in heard:
+        voice.say(f"Warning: {text}", style="yellow")
+    if paths:
+        voice.say()
+        voice.facts([("" if i else "written", path) for i, path in enumerate(paths)])

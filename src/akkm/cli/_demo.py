@@ -1,0 +1,80 @@
+"""`akkm demo`: a disc inside a ring, told apart."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+import numpy as np
+
+from akkm import ApproxKernelKMeans
+from akkm.cli._console import Voice, megabytes
+from akkm.cli._outputs import Outputs
+
+_PICTURE, _PAGE = "akkm-demo.png", "akkm-demo.html"
+
+_EXAMPLES = """\b
+Example:
+  akkm demo
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.option(
+    "--rows",
+    type=click.IntRange(min=1000),
+    default=200_000,
+    show_default=True,
+    help="How many points.",
+)
+@click.pass_obj
+def demo(given: list[str], rows: int) -> None:
+    """Cluster points that k-means can't, and write a picture and a report.
+
+    The points are made here: a disc and a ring around it.
+    """
+    from sklearn.cluster import KMeans
+
+    from akkm.demo import _draw, _timed, disc_in_ring
+    from akkm.metrics import adjusted_rand_index, nmi
+    from akkm.report import report
+
+    voice = Voice()
+    with Outputs({"--report": _PAGE}) as outputs:
+        X, y = disc_in_ring(rows, np.random.default_rng(0))
+        voice.say(f"{rows:,} points in the plane: a disc and a ring around it.")
+        full = megabytes(4.0 * rows**2)
+        voice.say(f"Their kernel matrix would take {full} in float32.\n")
+        straight, slow = _timed(KMeans(2, random_state=0), X)
+        model = ApproxKernelKMeans(2, random_state=0)
+        curved, took = _timed(model, X)
+        voice.table(
+            ("", "ARI", "NMI", "seconds"),
+            [
+                (
+                    name,
+                    f"{adjusted_rand_index(y, labels):.3f}",
+                    f"{nmi(y, labels):.3f}",
+                    f"{seconds:.2f}",
+                )
+                for name, labels, seconds in (
+                    ("k-means", straight, slow),
+                    ("akkm", curved, took),
+                )
+            ],
+        )
+        page = report(
+            model,
+            X,
+            feature_names=["x", "y"],
+            labels_true=np.array(["disc", "ring"], dtype=object)[y],
+            title="A disc in a ring",
+            command=shlex.join(["akkm", *given]),
+            seconds=took,
+        )
+        outputs["--report"].write(page.html.encode())
+        _draw(X, straight, curved, model.landmarks_, Path(_PICTURE))
+        outputs.publish()
+    voice.say(f"\nakkm compared the points with {len(model.landmarks_)} of them.")
+    voice.facts([("picture", _PICTURE), ("report", str(Path(_PAGE).resolve()))])

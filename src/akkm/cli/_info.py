@@ -1,0 +1,55 @@
+"""`akkm info`: what a model file holds."""
+
+from __future__ import annotations
+
+import click
+
+from akkm.cli import _work
+from akkm.cli._cluster import said
+from akkm.cli._console import Voice, seconds
+
+# So many columns are listed.
+_SHOWN = 40
+
+_EXAMPLES = """\b
+Example:
+  akkm info flowers.skops
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("model", metavar="MODEL")
+def info(model: str) -> None:
+    """Say what MODEL was made of, how, and what it expects."""
+    from akkm.model_file import load_model
+
+    saved = load_model(model)
+    about, encoder = saved.about, saved.encoder
+    voice = Voice()
+    facts = [("model", f"{model}, by akkm {about.get('akkm', '?')}")]
+    if "command" in about:
+        facts.append(("command", about["command"]))
+    if "date" in about:
+        facts.append(("date", about["date"]))
+    if "rows" in about:
+        facts.append(("data", f"{about['data']}: {about['rows']:,} rows"))
+    facts += said(about["settings"]) if "settings" in about else []
+    if "seconds" in about:
+        facts.append(("time", seconds(about["seconds"])))
+    if "scores" in about:
+        facts.append(("scores", _work.told(about["scores"])))
+    notes = about.get("notes", ())
+    facts += [("" if i else "notes", note) for i, note in enumerate(notes)]
+    columns = [f"{c['name']} ({c['kind']})" for c in encoder.columns_]
+    if len(columns) > _SHOWN:
+        columns[_SHOWN:] = [f"... and {len(columns) - _SHOWN} more"]
+    facts.append(("expects", ", ".join(columns)))
+    voice.facts(facts)
+    sizes = about.get("sizes", ())
+    if sizes:
+        total = sum(sizes)
+        voice.say()
+        voice.table(
+            ("cluster", "rows", "share"),
+            [(str(i), f"{n:,}", f"{n / total:.1%}") for i, n in enumerate(sizes)],
+        )

@@ -1,0 +1,85 @@
+"""From options to an estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import akkm
+from akkm.cli._options import Encoding, Method
+from akkm.estimators._base import KernelClusterer
+
+# Kernels of histograms: entries are 0 or more.
+_HISTOGRAMS = ("chi2", "additive_chi2", "intersection")
+
+
+def build(method: Method, encoding: Encoding) -> KernelClusterer:
+    """The estimator that was asked for; ValueError if options do not go together.
+
+    Examples
+    --------
+    >>> from akkm.cli._method import build
+    >>> from akkm.cli._options import Encoding, Method
+    >>> encoding = Encoding((), (), None, None, (), "standard", "error")
+    >>> build(
+    ...     Method(3, "approx", "rbf", "scale", None, None, 50, None, None, 0, None),
+    ...     encoding,
+    ... )
+    ApproxKernelKMeans(n_clusters=3, n_landmarks=50, random_state=0)
+    """
+    _require_sense(method, encoding)
+    own: dict[str, Any] = {
+        "degree": method.degree,
+        "coef0": method.coef0,
+        "n_jobs": method.threads,
+    }
+    if method.method == "leaders":
+        own["n_leaders"] = method.landmarks
+    elif method.method != "exact":
+        own.update(n_landmarks=method.landmarks, landmarks=method.sampling)
+    if method.ensemble is not None:
+        own["n_members"] = method.ensemble
+    kind = {
+        "approx": akkm.ApproxKernelKMeans,
+        "exact": akkm.KernelKMeans,
+        "two-step": akkm.TwoStepKernelKMeans,
+        "spectral": akkm.NystroemSpectralClustering,
+        "leaders": akkm.LeadersKernelKMeans,
+    }[method.method]
+    if method.ensemble is not None:
+        kind = akkm.EnsembleKernelKMeans
+    return kind(
+        method.k,
+        kernel=method.kernel,
+        gamma=None if method.gamma == "none" else method.gamma,
+        random_state=method.seed,
+        **{name: value for name, value in own.items() if value is not None},
+    )
+
+
+def _require_sense(method: Method, encoding: Encoding) -> None:
+    """Raise ValueError for options that have no meaning together."""
+    kernel, name = method.kernel, method.method
+    if name != "approx" and method.ensemble is not None:
+        raise ValueError(
+            f"--ensemble combines runs of --method approx, not of {name}; leave out "
+            "one of the two."
+        )
+    if name == "exact" and method.landmarks is not None:
+        raise ValueError("--method exact has no landmarks; leave out --landmarks.")
+    if name in ("exact", "leaders") and method.sampling is not None:
+        raise ValueError(f"--method {name} chooses no landmarks; leave out --sampling.")
+    if kernel != "poly" and method.degree is not None:
+        raise ValueError(f"The {kernel} kernel has no degree; leave out --degree.")
+    if kernel not in ("poly", "sigmoid") and method.coef0 is not None:
+        raise ValueError(f"The {kernel} kernel has no coef0; leave out --coef0.")
+    if kernel in _HISTOGRAMS and encoding.scale == "standard":
+        raise ValueError(
+            f"The {kernel} kernel needs values of 0 or more, and --scale standard "
+            "makes negative ones; add --scale minmax or --scale none."
+        )
+    few = isinstance(method.landmarks, int) and method.landmarks < method.k
+    if few and name != "exact":
+        raise ValueError(
+            f"--landmarks {method.landmarks} is less than -k {method.k}; give at least "
+            "as many landmarks as clusters."
+        )

@@ -1,0 +1,248 @@
+"""Options that several commands share, as records."""
+
+from __future__ import annotations
+
+import csv
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+import click
+
+from akkm.kernels import KERNEL_NAMES
+from akkm.landmarks import STRATEGIES
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+# Rows come from files, and one name per kernel is enough.
+_NOT_HERE = ("precomputed", "polynomial")
+KERNELS = tuple(name for name in KERNEL_NAMES if name not in _NOT_HERE)
+METHODS = ("approx", "exact", "two-step", "spectral", "leaders")
+RULES = ("scale", "median", "neighbors", "none")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Which file, and how to read it; None: as the model's was."""
+
+    data: str
+    header: bool | None
+    delimiter: str | None
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Which columns, and how they become numbers."""
+
+    columns: tuple[str, ...]
+    drop: tuple[str, ...]
+    id: str | None
+    label: str | None
+    text: tuple[str, ...]
+    scale: str
+    missing: str
+
+
+@dataclass(frozen=True)
+class Method:
+    """What to cluster with; None: the estimator's own default."""
+
+    k: int
+    method: str
+    kernel: str
+    gamma: float | str | None
+    degree: float | None
+    coef0: float | None
+    landmarks: int | str | None
+    sampling: str | None
+    ensemble: int | None
+    seed: int
+    threads: int | None
+
+
+class NumberOr(click.ParamType[Any]):
+    """A number, or one of some words."""
+
+    name = "number or word"
+
+    def __init__(self, number: Callable[[str], float], words: tuple[str, ...]) -> None:
+        self._number, self._words = number, words
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The word or the number that was written."""
+        if not isinstance(value, str) or value in self._words:
+            return value
+        try:
+            number = self._number(value)
+        except ValueError:
+            number = 0
+        if not 0 < number < float("inf"):
+            words = ", ".join(self._words)
+            self.fail(f"{value!r} is neither a positive number nor {words}.")
+        return number
+
+
+class Names(click.ParamType[list[str]]):
+    """Column names with commas between them, quoted where they have commas inside."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> list[str]:
+        """The names; none is empty."""
+        if not isinstance(value, str):
+            return list(value)
+        names = next(csv.reader([value], skipinitialspace=True), [])
+        if not names or not all(names):
+            self.fail(f"{value!r} has an empty name; expected names such as a,b,c.")
+        return names
+
+
+def _character(ctx: Any, param: Any, value: str | None) -> str | None:
+    value = {"tab": "\t", "\\t": "\t"}.get(value or "", value)
+    if value is not None and (len(value) != 1 or value in '"\r\n' or value > "\x7f"):
+        raise click.BadParameter(
+            f"{value!r} is not one plain character; expected ';', '|' or 'tab'."
+        )
+    return value
+
+
+def _flat(ctx: Any, param: Any, value: tuple[list[str], ...]) -> tuple[str, ...]:
+    return tuple(name for names in value for name in names)
+
+
+def _gathered(record: Any, name: str) -> Callable[[Command], Command]:
+    """Let a command take one record in place of as many arguments as it has fields."""
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def gathering(**given: Any) -> Any:
+            values = {field.name: given.pop(field.name) for field in fields(record)}
+            return command(**given, **{name: record(**values)})
+
+        return gathering  # type: ignore[return-value]
+
+    return decorate
+
+
+def _all(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+source_options = _all(
+    click.argument("data", metavar="DATA"),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether the first line of a CSV file names the columns (it does); "
+        "without, columns are called 0, 1, ...",
+    ),
+    click.option(
+        "--delimiter",
+        callback=_character,
+        help="Between the fields of a CSV file: one character, or 'tab'. [default: ,]",
+    ),
+    _gathered(Source, "source"),
+)
+
+encoding_options = _all(
+    click.option(
+        "--columns",
+        type=Names(),
+        multiple=True,
+        callback=_flat,
+        help="Only these columns: a,b,c. [default: all]",
+    ),
+    click.option(
+        "--drop", type=Names(), multiple=True, callback=_flat, help="Not these: a,b,c."
+    ),
+    click.option("--id", metavar="COLUMN", help="Names the rows; is not clustered."),
+    click.option(
+        "--label", metavar="COLUMN", help="Held out, and used to score the clusters."
+    ),
+    click.option(
+        "--text",
+        type=Names(),
+        multiple=True,
+        callback=_flat,
+        help="Take these as text even if they hold numbers (codes): a,b,c.",
+    ),
+    click.option(
+        "--scale",
+        type=click.Choice(["standard", "minmax", "none"]),
+        default="standard",
+        show_default=True,
+        help="How columns of numbers are scaled.",
+    ),
+    click.option(
+        "--missing",
+        type=click.Choice(["error", "drop", "mean"]),
+        default="error",
+        show_default=True,
+        help="What to do with missing values: stop, leave the row out, or fill in.",
+    ),
+    _gathered(Encoding, "encoding"),
+)
+
+method_options = _all(
+    click.option(
+        "-k", "k", type=click.IntRange(min=1), required=True, help="How many clusters."
+    ),
+    click.option(
+        "--method",
+        type=click.Choice(METHODS),
+        default="approx",
+        show_default=True,
+        help="Approximate kernel k-means, or what it is compared with.",
+    ),
+    click.option(
+        "--kernel", type=click.Choice(KERNELS), default="rbf", show_default=True
+    ),
+    click.option(
+        "--gamma",
+        type=NumberOr(float, RULES),
+        metavar="|".join(["NUMBER", *RULES]),
+        default="scale",
+        show_default=True,
+        help="Width of the kernel: a number, or a rule.",
+    ),
+    click.option("--degree", type=float, help="Of the polynomial kernel. [default: 3]"),
+    click.option(
+        "--coef0",
+        type=float,
+        help="Of the polynomial and sigmoid kernels. [default: 1]",
+    ),
+    click.option(
+        "--landmarks",
+        type=NumberOr(int, ("auto",)),
+        metavar="NUMBER|auto",
+        help="How many rows span the centers (or lead, for leaders). [default: auto]",
+    ),
+    click.option(
+        "--sampling",
+        type=click.Choice(STRATEGIES),
+        help="How landmarks are chosen. [default: uniform]",
+    ),
+    click.option(
+        "--ensemble",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Combine N runs with landmarks of their own.",
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(0, 2**32 - 1),
+        default=0,
+        show_default=True,
+        help="Same seed, same clusters.",
+    ),
+    click.option("--threads", type=click.IntRange(min=1), help="[default: all]"),
+    _gathered(Method, "method"),
+)
+
+quiet_option = click.option("--quiet", is_flag=True, help="Say nothing but errors.")

@@ -1,0 +1,303 @@
+"""Pictures of a clustering on matplotlib axes: the report's, for papers and notebooks.
+
+Every function takes a fitted estimator of akkm and an `ax`, or makes one, and returns
+it. Colours are those of Okabe and Ito, which colour-blind people can tell apart, and
+clusters differ in shape as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from akkm.report._doubts import AGREEMENT, BORDER
+from akkm.report._facts import checked_model, checked_rows
+from akkm.report._features import features as telling_features
+from akkm.report._features import names_for
+from akkm.report._nearness import nearness
+from akkm.report._quality import convergence as course_of
+from akkm.report._sample import draw
+from akkm.report._space import plane_of
+
+Array = NDArray[Any]
+
+__all__ = ["convergence", "features", "map", "margins", "sizes"]
+
+# Okabe and Ito's colours without black. With eight shapes there are 56 pairs, as seven
+# and eight have no common divisor.
+_COLOURS = (
+    "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f0e442",
+)  # fmt: skip
+_SHAPES = ("o", "s", "^", "D", "P", "v", "*", "X")
+# Clusters named in a legend; more would not fit.
+_NAMED = 30
+
+
+def map(model: Any, X: Any, ax: Any = None, *, n_rows: int = 5000) -> Any:
+    """Rows on the two leading directions of the kernel's space.
+
+    Kernel PCA in the span of the model's landmarks (of some rows, if it has none), in
+    the space of the eigenvectors for `NystroemSpectralClustering`.
+
+    Parameters
+    ----------
+    model : fitted estimator of akkm
+    X : array, data frame or CSR matrix of shape (n, d)
+        The rows that it was fitted to.
+    ax : matplotlib axes, optional
+    n_rows : int, default=5000
+        Most rows that are drawn; every cluster is among them.
+
+    Returns
+    -------
+    ax : matplotlib axes
+
+    Examples
+    --------
+    >>> import akkm.plot
+    >>> from akkm import ApproxKernelKMeans
+    >>> X = [[0.0], [1.0], [10.0], [11.0]]
+    >>> model = ApproxKernelKMeans(2, random_state=0).fit(X)
+    >>> ax = akkm.plot.map(model, X)
+    >>> len(ax.collections)  # a cluster each
+    2
+    """
+    X = checked_rows(model, X)
+    labels = model.labels_
+    sample = draw(labels, most=n_rows)
+    seen = plane_of(model, X, sample)
+    ax = _axes(ax)
+    clusters = np.unique(labels)
+    for k in clusters:
+        points = seen.xy[labels[sample.rows] == k]
+        ax.scatter(*points.T, s=16, label=f"{k}", **_look(k))
+    _legend(ax, len(clusters))
+    ax.set(
+        xlabel="first kernel direction",
+        ylabel="second kernel direction",
+        title=f"{len(sample.rows):,} of {len(labels):,} rows, "
+        f"{seen.share:.0%} of the variance",
+    )
+    ax.set_aspect("equal", adjustable="datalim")
+    return ax
+
+
+def sizes(model: Any, ax: Any = None) -> Any:
+    """Rows of each cluster, as bars.
+
+    Parameters
+    ----------
+    model : fitted estimator of akkm
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    ax : matplotlib axes
+
+    Examples
+    --------
+    >>> import akkm.plot
+    >>> from akkm import ApproxKernelKMeans
+    >>> model = ApproxKernelKMeans(2, random_state=0).fit([[0.0], [1.0], [9.0]])
+    >>> ax = akkm.plot.sizes(model)
+    >>> sorted(int(bar.get_width()) for bar in ax.patches)
+    [1, 2]
+    """
+    counts = np.bincount(checked_model(model).labels_)
+    ax = _axes(ax)
+    bars = ax.barh(np.arange(len(counts)), counts, color=_COLOURS[0])
+    if len(counts) <= _NAMED:
+        shares = [f"{count:,} ({count / counts.sum():.1%})" for count in counts]
+        ax.bar_label(bars, shares, padding=3, fontsize="small")
+        ax.set_yticks(np.arange(len(counts)))
+        ax.margins(x=0.25)
+    ax.invert_yaxis()
+    ax.set(xlabel="rows", ylabel="cluster")
+    return ax
+
+
+def convergence(model: Any, ax: Any = None) -> Any:
+    """Labels that changed and rows that were looked at, in each iteration.
+
+    Of an ensemble, the labels that changed in each of its members.
+
+    Parameters
+    ----------
+    model : fitted estimator of akkm
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    ax : matplotlib axes
+
+    Examples
+    --------
+    >>> import akkm.plot
+    >>> from akkm import ApproxKernelKMeans
+    >>> model = ApproxKernelKMeans(2, random_state=0).fit([[0.0], [1.0], [9.0]])
+    >>> ax = akkm.plot.convergence(model)
+    >>> [line.get_label() for line in ax.lines]
+    ['labels changed', 'rows looked at']
+    """
+    course = course_of(checked_model(model))
+    if course is None:
+        raise ValueError(
+            f"This {type(model).__name__} has no history_ of its iterations; fit it."
+        )
+    ax = _axes(ax)
+    runs = course.histories
+    look: dict[str, Any] = {"color": _COLOURS[0], "marker": "o", "markersize": 3}
+    for i, run in enumerate(runs):
+        at = np.arange(1, len(run) + 1)
+        name = "labels changed" if not i else None
+        ax.plot(at, run[:, 0], label=name, alpha=1 if len(runs) == 1 else 0.5, **look)
+    if len(runs) == 1:
+        look = {"color": _COLOURS[1], "linestyle": "--", "marker": "s", "markersize": 3}
+        ax.plot(at, runs[0][:, 1], label="rows looked at", **look)
+    # The last number of a run that settled is zero.
+    ax.set_yscale("symlog", linthresh=1)
+    ax.set_ylim(bottom=0)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set(xlabel="iteration")
+    ax.legend()
+    return ax
+
+
+def features(
+    model: Any,
+    X: Any,
+    feature_names: Sequence[str] | None = None,
+    ax: Any = None,
+    *,
+    n_features: int = 20,
+) -> Any:
+    """Heat map of the clusters' means, in standard deviations from the overall mean.
+
+    Parameters
+    ----------
+    model : fitted estimator of akkm
+    X : array, data frame or CSR matrix of shape (n, d)
+        The rows that it was fitted to.
+    feature_names : sequence of d str, optional
+    ax : matplotlib axes, optional
+    n_features : int, default=20
+        Most columns that are shown; the most telling ones, first.
+
+    Returns
+    -------
+    ax : matplotlib axes
+
+    Examples
+    --------
+    >>> import akkm.plot
+    >>> from akkm import ApproxKernelKMeans
+    >>> X = [[0.0, 1.0], [1.0, 2.0], [10.0, 1.0], [11.0, 2.0]]
+    >>> model = ApproxKernelKMeans(2, random_state=0).fit(X)
+    >>> ax = akkm.plot.features(model, X, ["height", "noise"])
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['height']
+    """
+    X = checked_rows(model, X)
+    names = names_for(model, feature_names, X.shape[1])
+    found = telling_features(X, model.labels_, names, n_features)
+    ax = _axes(ax)
+    image = ax.imshow(found.z.T, cmap="PuOr_r", vmin=-2.5, vmax=2.5, aspect="auto")
+    ax.set_yticks(np.arange(len(found.names)), found.names)
+    ax.set_xticks(np.arange(len(found.z)))
+    ax.set(xlabel="cluster")
+    if found.z.size <= 400:
+        for (k, j), z in np.ndenumerate(found.z):
+            shade = "white" if abs(z) > 1.8 else "black"
+            text = f"{z:.1f}".replace("-0.0", "0.0")
+            ax.text(k, j, text, ha="center", va="center", color=shade, size="x-small")
+    ax.figure.colorbar(image, ax=ax, label="standard deviations")
+    return ax
+
+
+def margins(model: Any, X: Any, ax: Any = None) -> Any:
+    """How sure assignments are, as a histogram.
+
+    A row is at 0 on the border to the next cluster, at 1 as far from it as the center
+    of its own: with distances d to its center and d' to the next it is at d'² - d², in
+    units of the mean of that over its cluster. For `EnsembleKernelKMeans` it is
+    `agreement_`, the share of members that agree.
+
+    Parameters
+    ----------
+    model : fitted estimator of akkm
+    X : array, data frame or CSR matrix of shape (n, d)
+        The rows that it was fitted to.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    ax : matplotlib axes
+
+    Examples
+    --------
+    >>> import akkm.plot
+    >>> from akkm import ApproxKernelKMeans
+    >>> X = [[0.0], [1.0], [10.0], [11.0]]
+    >>> model = ApproxKernelKMeans(2, random_state=0).fit(X)
+    >>> ax = akkm.plot.margins(model, X)
+    >>> sum(bar.get_height() for bar in ax.patches)
+    np.float64(4.0)
+    """
+    X = checked_rows(model, X)
+    if hasattr(model, "agreement_"):
+        values, weights, top, limit = model.agreement_, None, 1.0, AGREEMENT
+        name = "agreement of members"
+    else:
+        near = nearness(model, X, model.labels_)
+        if near is None:
+            raise ValueError(
+                "There are no margins: they need two clusters, and k(x, x) of the "
+                "rows, which a precomputed strip does not hold."
+            )
+        values, weights = near.certainty, near.sample.weights
+        top, limit, name = 2.0, BORDER, "0: at the border, 1: at the center"
+    ax = _axes(ax)
+    bins = np.linspace(0, top, 21)
+    ax.hist(
+        values.clip(0, top), bins, weights=weights, color=_COLOURS[0], edgecolor="white"
+    )
+    ax.axvline(limit, color="0.4", linestyle=":")
+    ax.set(xlabel=name, ylabel="rows", xlim=(0, top))
+    return ax
+
+
+def _axes(ax: Any) -> Any:
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(
+            "Pictures need matplotlib: pip install 'akkm[plot]'"
+        ) from error
+    return pyplot.subplots(layout="constrained")[1]
+
+
+def _look(k: int) -> dict[str, Any]:
+    """Colour and shape of a cluster."""
+    return {
+        "color": _COLOURS[k % len(_COLOURS)],
+        "marker": _SHAPES[k % len(_SHAPES)],
+        "edgecolors": "0.2",
+        "linewidths": 0.3,
+    }
+
+
+def _legend(ax: Any, n_clusters: int) -> None:
+    if n_clusters <= _NAMED:
+        columns = -(-n_clusters // 15)
+        ax.legend(
+            title="cluster",
+            ncols=columns,
+            fontsize="small",
+            loc="center left",
+            bbox_to_anchor=(1.01, 0.5),
+        )

@@ -1,0 +1,111 @@
+"""akkm.report: from a fitted model to a page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from akkm.report._facts import gather
+from akkm.report._page import About, page
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page about a clustering: one HTML file that needs nothing else.
+
+    Attributes
+    ----------
+    html : str
+        The page.
+
+    Examples
+    --------
+    >>> from akkm.report import Report
+    >>> Report("<p>Hello").save("hello.html")  # doctest: +SKIP
+    """
+
+    html: str = field(repr=False)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page. Whatever happens, there is all of it or nothing.
+
+        Parameters
+        ----------
+        path : str or path
+            A file that exists is replaced.
+        """
+        path = Path(path)
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            unfinished.write_text(self.html, encoding="utf-8", newline="\n")
+            os.replace(unfinished, path)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            raise
+
+
+def report(
+    model: Any,
+    X: Any,
+    *,
+    feature_names: Sequence[str] | None = None,
+    ids: Any = None,
+    labels_true: Any = None,
+    title: str | None = None,
+    command: str | None = None,
+    notes: Sequence[str] = (),
+    seconds: float | None = None,
+) -> Report:
+    """A page about a clustering: what was done, a map, sizes, features, and doubts.
+
+    It is one HTML file that opens in any browser, offline. Parts that a model has
+    nothing to say about are left out. It takes a few seconds and little memory however
+    many rows there are: distances of at most some 100,000 rows are looked at if more
+    would take long, and 2,000 rows are drawn.
+
+    Parameters
+    ----------
+    model : fitted estimator of akkm
+    X : array, data frame or CSR matrix of shape (n, d)
+        The rows that it was fitted to.
+    feature_names : sequence of d str, optional
+        Names of the columns; by default those of the data frame that was fitted.
+    ids : sequence of n values, optional
+        What the rows are called; by default their numbers.
+    labels_true : sequence of n values, optional
+        Known classes to compare clusters with. Rows of class None or NaN are left out.
+    title : str, optional
+    command : str, optional
+        The command that does all of this again.
+    notes : sequence of str, optional
+        What else a reader should know, such as how the data were prepared.
+    seconds : float, optional
+        How long the clustering took.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import akkm
+    >>> X = np.random.default_rng(0).normal(size=(300, 4)) + 4 * np.eye(4)[:3].repeat(
+    ...     100, axis=0
+    ... )
+    >>> model = akkm.ApproxKernelKMeans(3, random_state=0).fit(X)
+    >>> from akkm.report import report
+    >>> page = report(model, X, title="Three groups")
+    >>> "Three groups" in page.html
+    True
+    >>> page.save("groups.html")  # doctest: +SKIP
+    """
+    facts = gather(
+        model, X, feature_names=feature_names, ids=ids, labels_true=labels_true
+    )
+    if isinstance(notes, str):
+        notes = [notes]
+    return Report(page(facts, About(title, command, tuple(notes), seconds)))

@@ -1,0 +1,79 @@
+"use strict";
+const data = JSON.parse(document.getElementById("data").textContent);
+
+// Eight shapes and seven colours: as they have no common divisor, 56 clusters get
+// different pairs, and eight can be told apart without any colour.
+const COLOURS = 7;
+const SHAPES = [
+  "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0",
+  "M-3.6,-3.6h7.2v7.2h-7.2z",
+  "M0,-4.8L4.5,3.4H-4.5z",
+  "M0,-5.2L5.2,0L0,5.2L-5.2,0z",
+  "M-1.5,-4.6h3v3.1h3.1v3h-3.1v3.1h-3v-3.1h-3.1v-3h3.1z",
+  "M0,4.8L4.5,-3.4H-4.5z",
+  "M0,-5.4L1.5,-1.7L5.2,-1.7L2.3,.8L3.3,4.6L0,2.4L-3.3,4.6L-2.3,.8L-5.2,-1.7L-1.5,-1.7z",
+  "M-4.9,-2.1h9.8v4.2h-9.8z",
+];
+const shape = (cluster) => SHAPES[cluster % SHAPES.length];
+const colour = (cluster) => `c${cluster % COLOURS}`;
+
+function element(name, attributes = {}, parent = null, text = null) {
+  const made = document.createElement(name);
+  return finish(made, attributes, parent, text);
+}
+
+function shapeElement(name, attributes = {}, parent = null, text = null) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  return finish(made, attributes, parent, text);
+}
+
+function finish(made, attributes, parent, text) {
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  if (text !== null) made.textContent = text; // never HTML
+  if (parent) parent.append(made);
+  return made;
+}
+
+// Draw at the width there is, and again if that changes.
+function drawn(id, paint) {
+  const place = document.getElementById(id);
+  if (!place) return;
+  let width = 0;
+  const again = () => {
+    if (place.clientWidth === width || !place.clientWidth) return;
+    width = place.clientWidth;
+    place.querySelector("svg")?.remove();
+    const svg = shapeElement("svg", { role: "img", "aria-label": place.dataset.label });
+    place.prepend(svg);
+    paint(svg, width, place);
+  };
+  again();
+  new ResizeObserver(again).observe(place);
+}
+
+function sized(svg, width, height) {
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("height", height);
+}
+
+const whole = new Intl.NumberFormat("en");
+const brief = new Intl.NumberFormat("en", { notation: "compact" });
+function share(part) {
+  if (part === 0) return "0 %";
+  if (part < 0.0001) return "< 0.01 %";
+  return `${(100 * part).toFixed(part >= 0.0995 ? 0 : part >= 0.00995 ? 1 : 2)} %`;
+}
+const number = (value) =>
+  value === null ? "–" : String(Number(value.toPrecision(4))).replace("-", "−");
+
+function mark(cluster, x, y, parent, size = 1) {
+  const attributes = { d: shape(cluster), class: `mark ${colour(cluster)}` };
+  attributes.transform = `translate(${x.toFixed(1)},${y.toFixed(1)}) scale(${size})`;
+  return shapeElement("path", attributes, parent);
+}
+
+function swatch(cluster, parent) {
+  const svg = shapeElement(
+    "svg", { viewBox: "-6 -6 12 12", width: 15, height: 15, "aria-hidden": "true" }, parent);
+  mark(cluster, 0, 0, svg);
+}

@@ -1,0 +1,113 @@
+
+function sizes({ clusters, counts, n }) {
+  drawn("sizes-picture", (svg, width) => {
+    const step = 24, left = 58, right = 128;
+    const room = Math.max(40, width - left - right);
+    const most = Math.max(...counts);
+    sized(svg, width, step * counts.length);
+    counts.forEach((count, i) => {
+      const y = step * i + step / 2;
+      mark(clusters[i], 10, y, svg);
+      const text = { x: left - 10, y: y + 4.5, "text-anchor": "end" };
+      shapeElement("text", text, svg, clusters[i]);
+      const length = Math.max(1.5, (room * count) / most);
+      shapeElement("rect", { x: left, y: y - 8, width: length, height: 16, class: "bar" }, svg);
+      const label = `${whole.format(count)} (${share(count / n)})`;
+      shapeElement("text", { x: left + length + 8, y: y + 4.5 }, svg, label);
+    });
+  });
+}
+
+function convergence({ changed, looked }) {
+  const series = looked ? [...changed, looked] : changed;
+  drawn("convergence-picture", (svg, width, place) => {
+    const left = 52, right = 16, top = 10, height = 240, bottom = top + height;
+    const room = Math.min(width, 760) - left - right;
+    const longest = Math.max(...series.map((line) => line.length));
+    const most = Math.max(1, ...series.flat());
+    const y = (value) => bottom - (height * Math.log10(1 + value)) / Math.log10(1 + most);
+    const x = (i) => left + (longest > 1 ? (room * i) / (longest - 1) : room / 2);
+    sized(svg, width, bottom + 44);
+    const ticks = [0];
+    const decades = Math.ceil(Math.log10(1 + most));
+    for (let p = 0; p < decades; p += decades > 5 ? 2 : 1) ticks.push(10 ** p);
+    for (const tick of ticks) {
+      const at = y(tick);
+      shapeElement("line", { x1: left, x2: left + room, y1: at, y2: at, class: "grid" }, svg);
+      const text = { x: left - 8, y: at + 4, "text-anchor": "end", class: "axis" };
+      shapeElement("text", text, svg, brief.format(tick));
+    }
+    const every = Math.max(1, Math.ceil((longest - 1) / Math.max(2, Math.floor(room / 60))));
+    for (let i = 0; i < longest; i += every)
+      shapeElement(
+        "text", { x: x(i), y: bottom + 18, "text-anchor": "middle", class: "axis" }, svg, i + 1);
+    shapeElement(
+      "text", { x: left + room / 2, y: bottom + 38, "text-anchor": "middle", class: "axis" },
+      svg, "iteration");
+    const line = (values, kind) => {
+      const path = values.map((v, i) => `${x(i).toFixed(1)},${y(v).toFixed(1)}`).join("L");
+      shapeElement("path", { d: `M${path}`, class: `line ${kind}` }, svg);
+      if (values.length === 1)
+        shapeElement("circle", { cx: x(0), cy: y(values[0]), r: 4, class: "bar" }, svg);
+    };
+    if (looked) line(looked, "second");
+    for (const values of changed) line(values, changed.length > 1 ? "one-of-many" : "");
+    if (place.querySelector(".keys")) return;
+    const keys = element("div", { class: "keys" }, place);
+    key(keys, "line", changed.length > 1 ? "labels changed, a line per member" : "labels changed");
+    if (looked) key(keys, "line second", "rows looked at");
+  });
+}
+
+function key(parent, kind, text) {
+  const item = element("span", {}, parent);
+  const svg = shapeElement("svg", { width: 28, height: 8, "aria-hidden": "true" }, item);
+  shapeElement("path", { d: "M0,4H28", class: kind }, svg);
+  item.append(text);
+}
+
+function certainty({ counts, edges, limit, open }) {
+  drawn("certainty-picture", (svg, width) => {
+    const left = 52, right = 24, top = 10, height = 220, bottom = top + height;
+    const room = Math.min(width, 760) - left - right;
+    const last = edges[edges.length - 1], most = Math.max(...counts);
+    const x = (value) => left + (room * value) / last;
+    const y = (count) => bottom - (height * count) / most;
+    sized(svg, width, bottom + 44);
+    const unit = 10 ** Math.floor(Math.log10(most));
+    const tickStep = most / unit >= 5 ? 2 * unit : most / unit >= 2 ? unit : unit / 2;
+    for (let tick = 0; tick <= most; tick += tickStep) {
+      const at = y(tick);
+      shapeElement("line", { x1: left, x2: left + room, y1: at, y2: at, class: "grid" }, svg);
+      const text = { x: left - 8, y: at + 4, "text-anchor": "end", class: "axis" };
+      shapeElement("text", text, svg, brief.format(tick));
+    }
+    counts.forEach((count, i) => {
+      const kind = edges[i + 1] <= limit + 0.05 ? "bar unsure" : "bar";
+      const from = x(edges[i]) + 1, to = x(edges[i + 1]) - 1;
+      const box = { x: from, width: to - from, y: y(count), height: bottom - y(count), class: kind };
+      shapeElement("rect", box, svg);
+    });
+    shapeElement(
+      "line", { x1: x(limit), x2: x(limit), y1: top, y2: bottom, class: "limit" }, svg);
+    for (let i = 0; i <= 4; i++) {
+      const value = (last * i) / 4;
+      const text = open && i === 4 ? `≥ ${value}` : String(value);
+      shapeElement(
+        "text", { x: x(value), y: bottom + 18, "text-anchor": "middle", class: "axis" }, svg, text);
+    }
+    const name = open ? "certainty: 0 at the border, 1 at the center" : "agreement of members";
+    shapeElement(
+      "text", { x: left + room / 2, y: bottom + 38, "text-anchor": "middle", class: "axis" },
+      svg, name);
+  });
+}
+
+map(data.map);
+sizes(data.sizes);
+if (data.convergence) convergence(data.convergence);
+if (data.certainty) certainty(data.certainty);
+addEventListener("beforeprint", () => {
+  for (const box of document.querySelectorAll("details"))
+    if (!box.querySelector("#map-table")) box.open = true;
+});

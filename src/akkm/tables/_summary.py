@@ -1,0 +1,136 @@
+"""What is known of columns after one pass: moments of numbers, counts of values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+# Numbers that are summed at a time.
+_CELLS = 1 << 19
+# Beyond this many different values, text is no set of categories.
+_MOST = 1_000_000
+# From here on, text that never repeats is recognised before the end of the file.
+_EARLY = 200_000
+# The share of distinct values that makes an identifier, and the rows it takes.
+_DISTINCT, _ROWS = 0.9, 20
+
+
+class Moments:
+    """Count, mean, variance, minimum and maximum of d columns, missing values aside.
+
+    Rows are taken in pieces of a size that depends on d alone, so that the sums are the
+    same to the last bit however a file was cut into batches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.tables._summary import Moments
+    >>> moments = Moments(1)
+    >>> moments.add(np.array([[1.0, 2.0]]))
+    >>> moments.add(np.array([[6.0, np.nan]]))
+    >>> moments.finish()
+    >>> moments.mean, moments.count, moments.high
+    (array([3.]), array([3]), array([6.]))
+    """
+
+    def __init__(self, d: int):
+        self._piece = np.empty((d, min(max(_CELLS // max(d, 1), 64), 1 << 14)))
+        self._filled = 0
+        self.count = np.zeros(d, dtype=np.int64)
+        self.mean = np.zeros(d)
+        self._squares = np.zeros(d)  # sums of squared distances to the mean
+        self.low = np.full(d, np.inf)
+        self.high = np.full(d, -np.inf)
+
+    def add(self, V: Array) -> None:
+        """Take further rows, as columns: V is (d, r)."""
+        start, size = 0, self._piece.shape[1]
+        while start < V.shape[1]:
+            taken = min(size - self._filled, V.shape[1] - start)
+            stop = self._filled + taken
+            self._piece[:, self._filled : stop] = V[:, start : start + taken]
+            self._filled, start = stop, start + taken
+            if stop == size:
+                self.finish()
+
+    def finish(self) -> None:
+        """Take what was not yet summed."""
+        B, self._filled = self._piece[:, : self._filled], 0
+        if not B.size:
+            return
+        missing = np.isnan(B)
+        with np.errstate(over="ignore", invalid="ignore"):  # the encoder looks for inf
+            count = B.shape[1] - missing.sum(axis=1)
+            mean = B.sum(axis=1, where=~missing) / np.maximum(count, 1)
+            D = np.where(missing, 0, B - mean[:, None])
+            squares = np.einsum("ij,ij->i", D, D)
+            # Chan, Golub, LeVeque: how moments of two sets of rows combine.
+            total = np.maximum(self.count + count, 1)
+            step = mean - self.mean
+            self._squares += squares + step**2 * (self.count * count / total)
+            self.mean += step * (count / total)
+        self.count += count
+        self.low = np.fmin(self.low, np.fmin.reduce(B, axis=1))
+        self.high = np.fmax(self.high, np.fmax.reduce(B, axis=1))
+
+    @property
+    def std(self) -> Array:
+        """Standard deviations (of the rows, not of a population they come from)."""
+        return np.sqrt(self._squares / np.maximum(self.count, 1))
+
+    def counts_rows(self, i: int) -> bool:
+        """Whether a column seems to number the rows: 1, 2, 3, ..., in any order."""
+        n, low, high = int(self.count[i]), self.low[i], self.high[i]
+        if n < _ROWS or high - low != n - 1 or low != np.floor(low):
+            return False
+        even = np.isclose(self.mean[i], (low + high) / 2, rtol=1e-9)
+        return bool(even and np.isclose(self.std[i] ** 2, (n**2 - 1) / 12, rtol=1e-9))
+
+
+class Counts:
+    """How often each value of a text column occurs.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from akkm.tables._summary import Counts
+    >>> counts = Counts()
+    >>> counts.add(pa.array(["a", "b", "a", None]).dictionary_encode())
+    >>> counts.values["a"], counts.n, counts.missing, counts.is_identifier
+    (2, 3, 1, False)
+    """
+
+    def __init__(self) -> None:
+        self.values: Counter[str] = Counter()
+        self.n = 0
+        self.missing = 0
+
+    def add(self, array: pa.DictionaryArray) -> None:
+        """Take further rows."""
+        self.missing += array.null_count
+        self.n += len(array) - array.null_count
+        texts = array.dictionary.to_pylist()
+        codes = pc.drop_null(array.indices).to_numpy(zero_copy_only=False)
+        for text, count in zip(
+            texts, np.bincount(codes, minlength=len(texts)).tolist(), strict=True
+        ):
+            if count:
+                self.values[text] += count
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether there is no need to read on: this is no set of categories."""
+        distinct = len(self.values)
+        return distinct > _MOST or (distinct > _EARLY and self.is_identifier)
+
+    @property
+    def is_identifier(self) -> bool:
+        """Whether nearly every row has a value of its own."""
+        return self.n > _ROWS and len(self.values) > _DISTINCT * self.n

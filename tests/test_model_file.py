@@ -1,0 +1,323 @@
+"""Model files: what comes out is what went in, and nothing else ever comes out."""
+
+import io
+import json
+import pickle
+import subprocess
+import sys
+import textwrap
+import zipfile
+
+import numpy as np
+import pytest
+import skops.io
+from scipy import sparse
+from sklearn.cluster import KMeans
+
+import akkm
+from akkm import ApproxKernelKMeans, EnsembleKernelKMeans, KernelKMeans, model_file
+from akkm.encoding import TableEncoder
+from akkm.kernels import KERNEL_NAMES, RBF, Cosine, Linear
+from akkm.model_file import ModelFileError, SavedModel, load_model, save_model
+from akkm.tables import open_table
+
+ESTIMATORS = [getattr(akkm, name) for name in akkm.__all__ if name[0].isupper()]
+KERNELS = [
+    *(name for name in KERNEL_NAMES if name not in ("precomputed", "polynomial")),
+    RBF(gamma=2.0) + 0.5 * Linear(),
+    RBF(sigma=1.0) * Cosine(),
+]
+ABOUT = {"rows": 150, "scores": {"nmi": 0.5}, "notes": ["one", "two"]}
+
+
+@pytest.fixture(scope="module")
+def points(tmp_path_factory):
+    """A fitted encoder and the rows it makes, 0 or more."""
+    path = tmp_path_factory.mktemp("points") / "points.npy"
+    np.save(path, np.random.default_rng(0).random((150, 4)))
+    encoder = TableEncoder(scale="none").fit(open_table(str(path)))
+    return encoder, encoder.transform(open_table(str(path))).X
+
+
+@pytest.fixture
+def saved(points, tmp_path):
+    """A model and its file."""
+    encoder, X = points
+    model = ApproxKernelKMeans(3, random_state=0).fit(X)
+    path = tmp_path / "m.skops"
+    save_model(SavedModel(encoder, model, ABOUT), path)
+    return model, path
+
+
+def types_inside(path):
+    schema = json.loads(zipfile.ZipFile(path).read("schema.json"))
+    return {f"{n['__module__']}.{n['__class__']}" for n in model_file._nodes(schema)}
+
+
+@pytest.mark.filterwarnings("ignore:.*kernel is far from positive definite")
+@pytest.mark.filterwarnings("ignore:.*rows have no similarity to the rest")
+@pytest.mark.filterwarnings("ignore:Stopped at max_iter")  # sigmoid: in circles
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+def test_a_model_comes_back_to_the_last_bit(Estimator, kernel, points, tmp_path):
+    encoder, X = points
+    model = Estimator(3, kernel=kernel, random_state=0).fit(X)
+    save_model(SavedModel(encoder, model, ABOUT), tmp_path / "m.skops")
+    loaded = load_model(tmp_path / "m.skops")
+    new = np.random.default_rng(1).random((40, 4)).astype(np.float32)
+    same = loaded.estimator
+    np.testing.assert_array_equal(same.predict(X), model.predict(X))
+    np.testing.assert_array_equal(same.predict(new), model.predict(new))
+    if hasattr(model, "transform"):
+        np.testing.assert_array_equal(same.transform(new), model.transform(new))
+    assert loaded.about == ABOUT
+    assert str(same.kernel_) == str(model.kernel_)
+    assert str(same.get_params()) == str(model.get_params())
+    assert loaded.encoder.feature_names_ == encoder.feature_names_
+
+
+@pytest.mark.filterwarnings("ignore:.*kernel is far from positive definite")
+def test_only_needed_types_are_trusted(points, tmp_path):
+    """Every type of akkm on the list is in some model's file."""
+    encoder, X = points
+    K = X @ X.T + 1
+    seen = set()
+    models = [E(3, random_state=0).fit(X) for E in ESTIMATORS]
+    models += [
+        ApproxKernelKMeans(3, kernel=kernel, random_state=0).fit(X)
+        for kernel in (*KERNELS, "poly", 2.0 * RBF())
+    ]
+    models.append(ApproxKernelKMeans(3, kernel="precomputed").fit(K))
+    strip = ApproxKernelKMeans(3, kernel="precomputed", landmarks=np.arange(50))
+    models.append(strip.fit(K[:, :50]))
+    for i, model in enumerate(models):
+        save_model(SavedModel(encoder, model, {}), tmp_path / f"{i}.skops")
+        seen |= types_inside(tmp_path / f"{i}.skops")
+    assert seen <= set(model_file.TYPES)
+    assert {t for t in model_file.TYPES if t.startswith("akkm.")} <= seen
+
+
+def test_sparse_rows(points, tmp_path):
+    encoder, X = points
+    X = sparse.csr_array(X * (X > 0.5))
+    for Estimator in ESTIMATORS:
+        model = Estimator(3, random_state=0).fit(X)
+        save_model(SavedModel(encoder, model, {}), tmp_path / "m.skops")
+        loaded = load_model(tmp_path / "m.skops").estimator
+        np.testing.assert_array_equal(loaded.predict(X), model.labels_)
+
+
+@pytest.mark.parametrize("Estimator", [ApproxKernelKMeans, EnsembleKernelKMeans])
+def test_another_process_predicts_the_same(Estimator, points, tmp_path):
+    encoder, X = points
+    model = Estimator(3, n_landmarks=20, random_state=0).fit(X)
+    save_model(SavedModel(encoder, model, {}), tmp_path / "m.skops")
+    np.save(tmp_path / "new.npy", X[::-1])
+    program = """
+        import sys
+        import numpy as np
+        from akkm.model_file import load_model
+        model = load_model("m.skops").estimator
+        X = np.load("new.npy")
+        sys.stdout.buffer.write(model.predict(X).tobytes())
+        if hasattr(model, "transform"):
+            sys.stdout.buffer.write(model.transform(X).tobytes())
+    """
+    told = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        cwd=tmp_path,
+        capture_output=True,
+        check=True,
+    ).stdout
+    expected = model.predict(X[::-1]).tobytes()
+    if hasattr(model, "transform"):
+        expected += model.transform(X[::-1]).tobytes()
+    assert told == expected
+
+
+def test_what_was_said_of_training_rows_is_left_out(points, tmp_path):
+    encoder, X = points
+    model = EnsembleKernelKMeans(3, n_landmarks=9, n_members=3, random_state=0).fit(X)
+    model.set_callbacks(Silent())
+    save_model(SavedModel(encoder, model, {}), tmp_path / "m.skops")
+    loaded = load_model(tmp_path / "m.skops").estimator
+    for part in (loaded, *loaded.members_):
+        assert not hasattr(part, "labels_")
+        assert not hasattr(part, "_skl_callbacks")
+    assert len(model.labels_) == 150  # the model itself is as it was
+
+
+class Silent:
+    def setup(self, estimator, context):
+        pass
+
+    on_fit_task_begin = on_fit_task_end = teardown = setup
+
+
+def test_random_states(points, tmp_path):
+    encoder, X = points
+    model = ApproxKernelKMeans(3, random_state=np.random.RandomState(7)).fit(X)
+    save_model(SavedModel(encoder, model, {}), tmp_path / "m.skops")
+    loaded = load_model(tmp_path / "m.skops").estimator
+    assert loaded.random_state.randint(1000) == model.random_state.randint(1000)
+
+
+@pytest.mark.parametrize(
+    "kernel", [lambda X, Y: X @ Y.T, RBF() + akkm.kernels.Function(np.inner)]
+)
+def test_a_function_can_not_be_saved(kernel, points, tmp_path):
+    encoder, X = points
+    with pytest.raises(ModelFileError, match="is a Python function"):
+        model_file.require_savable(kernel)
+    model = KernelKMeans(2, kernel=kernel, random_state=0).fit(X)
+    with pytest.raises(ModelFileError, match="is a Python function"):
+        save_model(SavedModel(encoder, model, {}), tmp_path / "m.skops")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_leaves_the_file_that_was_there(saved, points, monkeypatch):
+    model, path = saved
+    before = path.read_bytes()
+
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(skops.io, "dump", full)
+    with pytest.raises(OSError, match="No space left"):
+        save_model(SavedModel(points[0], model, {}), path)
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def rewrite(path, change):
+    """Change the members of a zip archive, with valid checksums."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    change(members)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+def with_header(**changes):
+    def change(members):
+        header = json.loads(members["akkm.json"])
+        members["akkm.json"] = json.dumps({**header, **changes}).encode()
+
+    return lambda path: rewrite(path, change)
+
+
+def without(name):
+    return lambda path: rewrite(path, lambda members: members.pop(name))
+
+
+def holding(value):
+    """Another object in the place of the estimator."""
+
+    def change(path):
+        def swap(members):
+            foreign = io.BytesIO(skops.io.dumps({"encoder": 1, "estimator": value}))
+            with zipfile.ZipFile(foreign) as archive:
+                for name in archive.namelist():
+                    members[name] = archive.read(name)
+
+        rewrite(path, swap)
+
+    return change
+
+
+def schema_with(old, new):
+    def change(members):
+        schema = members["schema.json"].decode()
+        assert old in schema
+        members["schema.json"] = schema.replace(old, new).encode()
+
+    return lambda path: rewrite(path, change)
+
+
+class Foreign:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda p: p.unlink(), "there is no such model file"),
+        (lambda p: (p.unlink(), p.mkdir()), "is a directory; expected a model file"),
+        (lambda p: p.write_text(""), "is no model of akkm"),
+        (lambda p: p.write_text("row,cluster\n1,2\n"), "is no model of akkm"),
+        (lambda p: p.write_bytes(pickle.dumps({"a": 1})), "is no model of akkm"),
+        (lambda p: p.write_bytes(skops.io.dumps(KMeans())), "is no model of akkm"),
+        (without("schema.json"), "is no model of akkm"),
+        (without("akkm.json"), "is no model of akkm"),
+        (with_header(akkm="1.0.0"), "was written by akkm 1.0.0, which this akkm 0."),
+        (with_header(akkm="0.99.1"), r"was written by akkm 0.99.1, .* cluster again"),
+        (with_header(akkm="new"), "was written by akkm new"),
+        (with_header(format=2), "was written by akkm 0"),
+        (with_header(akkm=None), "was written by akkm None"),
+        (lambda p: rewrite(p, lambda m: m.update({"akkm.json": b"[]"})), "is damaged"),
+        (lambda p: rewrite(p, lambda m: m.update({"schema.json": b"}"})), "is damaged"),
+        (holding(KMeans()), "holds a sklearn.cluster._kmeans.KMeans"),
+        (holding(Foreign()), r"holds a test_model_file.Foreign, which no model of"),
+        (holding(print), "holds a builtins.print"),
+        (holding(np.add), "holds a numpy.add"),
+        (holding(RBF().diag), "holds a akkm.kernels._rbf.RBF"),
+        (holding(3), "is damaged"),
+        (schema_with('"akkm.nearest"', '"os"'), "holds a os.View"),
+        (schema_with('"View"', '"Vista"'), "holds a akkm.nearest.Vista"),
+        (schema_with("_model", "_mode"), "is damaged"),
+    ],
+)
+def test_bad_files(change, message, saved):
+    _, path = saved
+    change(path)
+    with pytest.raises(ModelFileError, match=message) as caught:
+        load_model(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_truncated_anywhere(saved):
+    _, path = saved
+    whole = path.read_bytes()
+    for size in [1, 2, 100, *range(500, len(whole), len(whole) // 40), len(whole) - 1]:
+        path.write_bytes(whole[:size])
+        with pytest.raises(ModelFileError, match=r"is damaged|is no model"):
+            load_model(path)
+
+
+def test_a_changed_byte_is_noticed_or_does_not_matter(saved, points):
+    model, path = saved
+    X = points[1]
+    whole = path.read_bytes()
+    noticed = 0
+    places = np.random.default_rng(0).integers(len(whole), size=150)
+    for place in places:
+        changed = bytearray(whole)
+        changed[place] ^= 0xFF
+        path.write_bytes(changed)
+        try:
+            loaded = load_model(path).estimator
+        except ModelFileError:
+            noticed += 1
+        else:  # a date within the archive, for instance
+            np.testing.assert_array_equal(loaded.predict(X), model.labels_)
+    assert noticed > 100
+
+
+def test_indices_out_of_range(points, tmp_path):
+    """SciPy would read beyond its arrays."""
+    encoder, X = points
+    model = ApproxKernelKMeans(3, random_state=0).fit(sparse.csr_array(X))
+    model._model.points.indices[5] = 10**6
+    save_model(SavedModel(encoder, model, {}), tmp_path / "m.skops")
+    with pytest.raises(ModelFileError, match="is damaged"):
+        load_model(tmp_path / "m.skops")
+
+
+def test_an_encoder_of_other_columns(points, tmp_path):
+    encoder, X = points
+    model = ApproxKernelKMeans(3, random_state=0).fit(X[:, :3])
+    save_model(SavedModel(encoder, model, {}), tmp_path / "m.skops")
+    with pytest.raises(ModelFileError, match="is damaged"):
+        load_model(tmp_path / "m.skops")

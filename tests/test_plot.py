@@ -1,0 +1,137 @@
+"""Pictures: what is on the axes, for every estimator."""
+
+import builtins
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_blobs
+
+from akkm import (
+    ApproxKernelKMeans,
+    EnsembleKernelKMeans,
+    KernelKMeans,
+    LeadersKernelKMeans,
+    NystroemSpectralClustering,
+    TwoStepKernelKMeans,
+    plot,
+)
+
+pytest.importorskip("matplotlib").use("agg")
+pyplot = pytest.importorskip("matplotlib.pyplot")
+
+ESTIMATORS = [
+    ApproxKernelKMeans,
+    EnsembleKernelKMeans,
+    KernelKMeans,
+    LeadersKernelKMeans,
+    NystroemSpectralClustering,
+    TwoStepKernelKMeans,
+]
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    return make_blobs([200, 150, 50], 4, random_state=3)
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_every_estimator_can_be_drawn(estimator, blobs):
+    X, _ = blobs
+    model = estimator(3, random_state=0).fit(X)
+    axes = pyplot.figure().subplots(5)
+    assert plot.map(model, X, axes[0]) is axes[0]
+    assert sum(len(part.get_offsets()) for part in axes[0].collections) == 400
+    plot.sizes(model, axes[1])
+    assert sorted(bar.get_width() for bar in axes[1].patches) == [50, 150, 200]
+    plot.convergence(model, axes[2])
+    assert axes[2].lines[0].get_ydata()[-1] == 0
+    plot.features(model, X, list("abcd"), axes[3])
+    assert axes[3].images[0].get_array().shape == (4, 3)
+    plot.margins(model, X, axes[4])
+    assert sum(bar.get_height() for bar in axes[4].patches) == pytest.approx(400)
+
+
+def test_axes_are_made_if_none_are_given(blobs):
+    X, _ = blobs
+    model = ApproxKernelKMeans(3, random_state=0).fit(X)
+    assert plot.sizes(model) is not plot.sizes(model)
+
+
+def test_map_is_kernel_pca(blobs):
+    """With all rows as landmarks: the leading directions of the centered kernel."""
+    X, _ = blobs
+    model = ApproxKernelKMeans(3, landmarks=np.arange(400), random_state=0).fit(X)
+    ax = plot.map(model, X)
+    K = model.kernel_(X)
+    K = K - K.mean(0) - K.mean(1)[:, None] + K.mean()
+    values = np.linalg.eigvalsh(K)
+    drawn = np.vstack([part.get_offsets() for part in ax.collections])
+    np.testing.assert_allclose((drawn**2).sum(0), values[[-1, -2]], rtol=1e-6)
+
+
+def test_map_draws_few_rows_of_all_clusters(rng):
+    X = np.vstack([rng.normal(size=(5000, 3)), rng.normal(size=(3, 3)) + 50])
+    far = (np.arange(5003) >= 5000).astype(int)
+    model = ApproxKernelKMeans(2, kernel="linear", init=far, random_state=0).fit(X)
+    ax = plot.map(model, X, n_rows=300)
+    assert sorted(len(part.get_offsets()) for part in ax.collections) == [3, 297]
+
+
+def test_clusters_differ_in_colour_and_shape():
+    looks = [plot._look(k) for k in range(56)]
+    assert len({(look["color"], look["marker"]) for look in looks}) == 56
+    assert len({look["marker"] for look in looks[:8]}) == 8
+
+
+def test_feature_means_are_standardised_sparse_or_not(digits):
+    X, _ = digits
+    model = ApproxKernelKMeans(10, random_state=0).fit(X)
+    images = [
+        plot.features(model, rows, n_features=5).images[0].get_array()
+        for rows in (X, sparse.csr_array(X))
+    ]
+    np.testing.assert_allclose(*images, atol=1e-10)
+    z = [(X[model.labels_ == k].mean(0) - X.mean(0)) for k in range(10)]
+    with np.errstate(invalid="ignore"):
+        z = np.nan_to_num(np.array(z) / X.std(0))
+    telling = np.bincount(model.labels_) @ z**2
+    np.testing.assert_allclose(images[0].T, z[:, np.argsort(-telling)[:5]], atol=1e-8)
+
+
+def test_margins_are_the_place_between_the_centers():
+    X = np.array([[-5.0], [-1.0], [0.5], [5.5]])  # centers at -3 and 3, linear kernel
+    model = KernelKMeans(2, kernel="linear", init=[0, 0, 1, 1]).fit(X)
+    ax = plot.margins(model, X)
+    heights = [bar.get_height() for bar in ax.patches]
+    expected, _ = np.histogram([5 / 3, 1 / 3, 1 / 6, 11 / 6], np.linspace(0, 2, 21))
+    np.testing.assert_array_equal(heights, expected)
+
+
+def test_what_can_not_be_drawn_is_said(blobs, monkeypatch):
+    X, _ = blobs
+    model = ApproxKernelKMeans(3, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="fitted to 400; give the rows"):
+        plot.map(model, X[:10])
+    with pytest.raises(ValueError, match="feature_names has 1 names, but X has 4"):
+        plot.features(model, X, ["a"])
+    with pytest.raises(TypeError, match="expected a fitted estimator of akkm"):
+        plot.sizes(object())
+    with pytest.raises(ValueError, match="need two clusters"):
+        plot.margins(ApproxKernelKMeans(1).fit(X), X)
+    whole = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return whole(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match=r"pip install 'akkm\[plot\]'"):
+        plot.sizes(model)
