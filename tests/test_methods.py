@@ -210,6 +210,15 @@ class TestLeaders:
             model.fit(digits[0])
         assert 50 <= len(model.leader_indices_) <= 72
 
+    def test_all_rows_lead_under_a_kernel_that_is_not_positive_definite(self, rng):
+        X = rng.normal(size=(150, 4))
+        model = LeadersKernelKMeans(3, kernel="sigmoid", random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            model.fit(X)
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+        assert (model.leader_weights_ == 1).all()
+
     def test_rows_that_are_all_equally_far_from_one_another(self):
         few = LeadersKernelKMeans(3, kernel="precomputed", n_leaders=50, random_state=0)
         assert len(few.fit(np.eye(600)).leader_indices_) == 600

@@ -101,6 +101,7 @@ class Leaders:
 
     indices: Array  # (L,) the leaders' row numbers, in the order they were found
     followed: Array  # (n,) position in `indices` of each row's leader
+    counted: Array  # (n,) the same of the leader that the row's weight counts for
     heads: Heads
 
 
@@ -149,7 +150,7 @@ class Crowd:
         followed[lost] = heads.follow(
             self.X[lost_rows], self.diag[lost_rows], self.engine
         )
-        return Leaders(leaders, followed, heads)
+        return Leaders(leaders, followed, followed, heads)
 
     def _heads(self, leaders: Array, threshold: float) -> Heads:
         points = self.kernel.select(self.X, leaders)
@@ -207,16 +208,19 @@ class Crowd:
             low, size = threshold, min(self.n, _GROWTH * size)
 
     def _all_lead(self) -> Leaders:
-        """Every row follows itself; one without weight follows another."""
+        """Every row of weight counts for itself, and follows the first of its copies.
+
+        With a kernel that is not positive definite others may be as near.
+        """
         leaders = np.flatnonzero(self.able)
         heads = self._heads(leaders, 0.0)
-        followed = np.cumsum(self.able, dtype=np.int32) - np.int32(1)
-        idle = np.flatnonzero(~self.able)
-        followed[idle] = heads.follow(self.X[idle], self.diag[idle], self.engine)
-        return Leaders(leaders, followed, heads)
+        followed = heads.follow(self.X, self.diag, self.engine)
+        counted = np.cumsum(self.able, dtype=np.int32) - np.int32(1)
+        counted[~self.able] = followed[~self.able]
+        return Leaders(leaders, followed, counted, heads)
 
     def _with_more(self, found: Leaders, least: int) -> Leaders:
-        """At least `least` leaders: copies of others, that follow themselves."""
+        """At least `least` leaders: copies of others, that count for themselves."""
         missing = least - len(found.indices)
         if missing <= 0:
             return found
@@ -224,9 +228,10 @@ class Crowd:
         leads[found.indices] = True
         more = np.flatnonzero(self.able & ~leads)[:missing]
         leaders = np.concatenate([found.indices, more])
-        followed = found.followed.copy()
-        followed[more] = len(found.indices) + np.arange(len(more))
-        return Leaders(leaders, followed, self._heads(leaders, found.heads.threshold))
+        counted = found.counted.copy()
+        counted[more] = len(found.indices) + np.arange(len(more))
+        heads = self._heads(leaders, found.heads.threshold)
+        return Leaders(leaders, found.followed, counted, heads)
 
     def _bisect(self, rows: Array | None, low: float, wanted: int, least: int) -> float:
         """A threshold above `low` that gives about `wanted` leaders.

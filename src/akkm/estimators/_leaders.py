@@ -155,7 +155,7 @@ class LeadersKernelKMeans(ExactClusterer):
             if isinstance(kernel, Precomputed):
                 sample, sample_kernel = sample[:, indices], Precomputed()
             dtype = working_dtype(sample, sample_kernel, X.dtype)
-            followers = np.bincount(found.followed, weights, minlength=len(indices))
+            followers = np.bincount(found.counted, weights, minlength=len(indices))
             solution = self._solve(
                 sample,
                 sample_kernel,
