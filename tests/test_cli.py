@@ -709,6 +709,8 @@ class TestProcesses:
             stderr=subprocess.PIPE,
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
             text=True,
+            # Tests that run in the background ignore Ctrl-C, and so would this.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     def wait_for_hidden(self, process, folder):
