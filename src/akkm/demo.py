@@ -1,22 +1,18 @@
-"""A first look: `python -m akkm.demo` clusters a disc and a ring around it."""
+"""A disc and a ring around it: what `akkm demo` clusters, and its picture."""
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
-
-from akkm import ApproxKernelKMeans
-from akkm.metrics import adjusted_rand_index, nmi
 
 Array = NDArray[Any]
 
-_N, _DRAWN = 200_000, 5_000
+# Points that are drawn.
+_DRAWN = 5_000
 _COLOURS = ("#0072b2", "#e69f00")
 
 
@@ -38,46 +34,17 @@ def disc_in_ring(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
     return X.astype(np.float32), y
 
 
-def main() -> None:
-    """Cluster, say what was done, and draw it."""
-    parser = argparse.ArgumentParser(prog="python -m akkm.demo", description=__doc__)
-    parser.add_argument("--picture", type=Path, default=Path("akkm-demo.png"))
-    picture = parser.parse_args().picture
-    X, y = disc_in_ring(_N, np.random.default_rng(0))
-    print(f"{_N:,} points in the plane: a disc and a ring around it.")
-    full = _N**2 * 4 / 1e9
-    print(f"Their kernel matrix would take {full:,.0f} GB in float32.\n")
-
-    straight, seconds = _timed(KMeans(2, random_state=0), X)
-    _tell("k-means", straight, y, seconds)
-    model = ApproxKernelKMeans(2, random_state=0)
-    curved, seconds = _timed(model, X)
-    _tell("akkm", curved, y, seconds)
-    m = len(model.landmarks_)
-    print(f"\nakkm compared the points with {m} of them, the landmarks.")
-    new = np.array([[0.1, 0.0], [0.0, 1.0]], dtype=np.float32)
-    found = model.predict(new).tolist()
-    print(f"New points at radius 0.1 and 1 go to clusters {found}.")
-    _draw(X, straight, curved, model.landmarks_, picture)
-    print(f"Picture: {picture}")
-
-
-def _timed(model: Any, X: Array) -> tuple[Array, float]:
+def timed(model: Any, X: Array) -> tuple[Array, float]:
+    """Labels (n,), and the seconds that it took to find them."""
     start = time.perf_counter()
     labels = model.fit_predict(X)
     return labels, time.perf_counter() - start
 
 
-def _tell(name: str, labels: Array, y: Array, seconds: float) -> None:
-    print(
-        f"{name:8} ARI {adjusted_rand_index(y, labels):5.3f}   "
-        f"NMI {nmi(y, labels):5.3f}   {seconds:5.2f} s"
-    )
-
-
-def _draw(
+def draw(
     X: Array, straight: Array, curved: Array, landmarks: Array, picture: Path
 ) -> None:
+    """Two sets of labels beside one another, the landmarks on the second."""
     try:
         from matplotlib.figure import Figure
         from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -102,7 +69,3 @@ def _draw(
         unfinished, dpi=130, format=picture.suffix.removeprefix(".") or "png"
     )
     unfinished.replace(picture)
-
-
-if __name__ == "__main__":
-    main()

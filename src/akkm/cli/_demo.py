@@ -36,7 +36,7 @@ def demo(given: list[str], rows: int) -> None:
     """
     from sklearn.cluster import KMeans
 
-    from akkm.demo import _draw, _timed, disc_in_ring
+    from akkm.demo import disc_in_ring, draw, timed
     from akkm.metrics import adjusted_rand_index, nmi
     from akkm.report import report
 
@@ -46,9 +46,9 @@ def demo(given: list[str], rows: int) -> None:
         voice.say(f"{rows:,} points in the plane: a disc and a ring around it.")
         full = megabytes(4.0 * rows**2)
         voice.say(f"Their kernel matrix would take {full} in float32.\n")
-        straight, slow = _timed(KMeans(2, random_state=0), X)
+        straight, slow = timed(KMeans(2, random_state=0), X)
         model = ApproxKernelKMeans(2, random_state=0)
-        curved, took = _timed(model, X)
+        curved, took = timed(model, X)
         voice.table(
             ("", "ARI", "NMI", "seconds"),
             [
@@ -74,7 +74,7 @@ def demo(given: list[str], rows: int) -> None:
             seconds=took,
         )
         outputs["--report"].write(page.html.encode())
-        _draw(X, straight, curved, model.landmarks_, Path(_PICTURE))
+        draw(X, straight, curved, model.landmarks_, Path(_PICTURE))
         outputs.publish()
     voice.say(f"\nakkm compared the points with {len(model.landmarks_)} of them.")
     voice.facts([("picture", _PICTURE), ("report", str(Path(_PAGE).resolve()))])

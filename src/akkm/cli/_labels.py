@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from akkm.engines import Threads
 from akkm.estimators import LeadersKernelKMeans
 
 Array = NDArray[Any]
@@ -41,7 +40,8 @@ def assign(estimator: Any, X: Any, *, fitted: bool) -> Iterator[Assigned]:
             measures = {"agreement": estimator.agreement_[rows]}
             yield Assigned(estimator.labels_[rows], measures)
         elif ensemble:
-            yield _vote(estimator, X[rows])
+            votes = estimator._votes(X[rows])
+            yield Assigned(votes.labels, {"agreement": votes.agreement})
         else:
             known = estimator.labels_[rows] if fitted else None
             yield _measure(estimator, X[rows], known)
@@ -49,42 +49,15 @@ def assign(estimator: Any, X: Any, *, fitted: bool) -> Iterator[Assigned]:
 
 def _measure(estimator: Any, X: Any, clusters: Array | None) -> Assigned:
     """Distance to the own center, and how much farther the next one is."""
-    if clusters is None:
-        clusters, distances = _compare(estimator, X)
-    else:
-        distances = estimator.transform(X)
+    if clusters is None and isinstance(estimator, LeadersKernelKMeans):
+        clusters = estimator.predict(X)  # the labels of leaders, not of centers
+    nearest, distances = estimator._nearest(X)
+    clusters = nearest if clusters is None else clusters
     rows = np.arange(len(clusters))
     own = distances[rows, clusters].copy()
     distances[rows, clusters] = np.inf
     margin = distances.min(axis=1) - own
     return Assigned(clusters, {"distance": own, "margin": margin})
-
-
-def _compare(estimator: Any, X: Any) -> tuple[Array, Array]:
-    """What predict and transform give, computing kernel rows once: (b,), (b, C)."""
-    if isinstance(estimator, LeadersKernelKMeans):  # labels are those of leaders
-        return estimator.predict(X), estimator.transform(X)
-    X = estimator._new_rows(X)
-    with Threads(estimator.n_jobs) as engine:
-        parts = list(estimator._model.compare(X, engine))
-    squared = np.concatenate([part.squared for part in parts])
-    distances = np.sqrt(squared.clip(0)).astype(X.dtype)
-    return np.concatenate([part.labels for part in parts]), distances
-
-
-def _vote(ensemble: Any, X: Any) -> Assigned:
-    """The share of members that agree."""
-    X = ensemble._new_rows(X)
-    labelings = []
-    with Threads(ensemble.n_jobs) as engine:
-        for member, clusters in zip(
-            ensemble.members_, ensemble._meta.values, strict=True
-        ):
-            model = member._model.only(clusters)
-            parts = [part.labels for part in model.compare(X, engine)]
-            labelings.append(clusters[np.concatenate(parts)])
-    votes = ensemble._meta.vote(labelings, n_jobs=ensemble.n_jobs)
-    return Assigned(votes.labels, {"agreement": votes.agreement})
 
 
 def require_kind(path: str | None, id: str | None) -> None:

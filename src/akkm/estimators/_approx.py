@@ -183,15 +183,7 @@ class ApproxKernelKMeans(CenterClusterer):
         progress = Progress(self, X, y, self.verbose)
 
         with Threads(self.n_jobs) as engine:
-            chosen = self._landmarks(
-                X,
-                kernel,
-                engine,
-                weights,
-                rng,
-                landmarks=self.landmarks,
-                n_landmarks=self.n_landmarks,
-            )
+            chosen = self._landmarks(X, kernel, engine, weights, rng)
             factored = approximate.factor(
                 X,
                 kernel,

@@ -49,6 +49,8 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     degree: float
     coef0: float
     kernel_params: dict[str, Any] | None
+    n_landmarks: Any  # of those that have some
+    landmarks: Any
     init: Any
     n_init: Any
     max_iter: int
@@ -141,13 +143,11 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         engine: Threads,
         weights: Array | None,
         rng: np.random.Generator,
-        *,
-        landmarks: Any,
-        n_landmarks: Any,
     ) -> Landmarks:
         """The landmarks that were asked for."""
-        if n_landmarks != "auto":
-            require_count("n_landmarks", n_landmarks)
+        if self.n_landmarks != "auto":
+            require_count("n_landmarks", self.n_landmarks)
+        landmarks = self.landmarks
         if not isinstance(landmarks, str):
             landmarks = _checks.landmark_array(landmarks, X, kernel, self.n_clusters)
         return take_landmarks(
@@ -155,7 +155,7 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             kernel,
             engine,
             given=landmarks,
-            n_landmarks=n_landmarks,
+            n_landmarks=self.n_landmarks,
             n_clusters=self.n_clusters,
             weights=weights,
             rng=rng,
@@ -234,16 +234,7 @@ class CenterClusterer(
             negative part, if the kernel is not positive definite and that was left
             out), or that of the eigenvectors in spectral clustering.
         """
-        X = self._new_rows(X)
-        distances = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
-        start = 0
-        with Threads(self.n_jobs) as engine:
-            for part in self._model.compare(X, engine):
-                stop = start + len(part.labels)
-                distances[start:stop] = np.sqrt(part.squared.clip(0))
-                start = stop
-        require_lengths(distances)
-        return distances
+        return self._nearest(X)[1]
 
     def score(
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
@@ -269,6 +260,21 @@ class CenterClusterer(
         total = w @ np.concatenate(errors)
         require_lengths(total)
         return float(-total)
+
+    def _nearest(self, X: Any) -> tuple[Array, Array]:
+        """The nearest centers (n,) and all distances (n, n_clusters), in one pass."""
+        X = self._new_rows(X)
+        labels = np.empty(X.shape[0], dtype=np.int32)
+        distances = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
+        start = 0
+        with Threads(self.n_jobs) as engine:
+            for part in self._model.compare(X, engine):
+                stop = start + len(part.labels)
+                labels[start:stop] = part.labels
+                distances[start:stop] = np.sqrt(part.squared.clip(0))
+                start = stop
+        require_lengths(distances)
+        return labels, distances
 
     @property
     def _n_features_out(self) -> int:

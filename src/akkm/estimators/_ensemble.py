@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
-from akkm.consensus import mcla
+from akkm.consensus import Votes, mcla
 from akkm.consensus._partition import partitioner_of
 from akkm.engines import Threads
 from akkm.estimators import _checks
@@ -235,6 +235,10 @@ class EnsembleKernelKMeans(KernelClusterer):
         -------
         labels : int32 array of shape (n,)
         """
+        return self._votes(X).labels
+
+    def _votes(self, X: Any) -> Votes:
+        """Labels of rows, and the share of members that agree."""
         X = self._new_rows(X)
         labelings = []
         with Threads(self.n_jobs) as engine:
@@ -243,7 +247,7 @@ class EnsembleKernelKMeans(KernelClusterer):
                 model = member._model.only(clusters)
                 parts = [part.labels for part in model.compare(X, engine)]
                 labelings.append(clusters[np.concatenate(parts)])
-        return self._meta.vote(labelings, n_jobs=self.n_jobs).labels
+        return self._meta.vote(labelings, n_jobs=self.n_jobs)
 
     def _warn_of_losers(self) -> None:
         self._tell(

@@ -132,15 +132,7 @@ class NystroemSpectralClustering(CenterClusterer):
         init = self._checked_init(X.shape[0])
         progress = Progress(self, X, y, self.verbose)
         with Threads(self.n_jobs) as engine:
-            chosen = self._landmarks(
-                X,
-                kernel,
-                engine,
-                weights,
-                rng,
-                landmarks=self.landmarks,
-                n_landmarks=self.n_landmarks,
-            )
+            chosen = self._landmarks(X, kernel, engine, weights, rng)
             factored = approximate.factor(X, kernel, chosen, dtype=X.dtype)
             embedding = spectral_embedding(
                 factored, engine, n_vectors=self.n_clusters, weights=weights

@@ -119,15 +119,7 @@ class TwoStepKernelKMeans(ExactClusterer):
         X, weights, kernel, rng = self._start(X, sample_weight, self.landmarks)
         progress = Progress(self, X, y, self.verbose)
         with Threads(self.n_jobs) as engine:
-            chosen = self._landmarks(
-                X,
-                kernel,
-                engine,
-                weights,
-                rng,
-                landmarks=self.landmarks,
-                n_landmarks=self.n_landmarks,
-            )
+            chosen = self._landmarks(X, kernel, engine, weights, rng)
         m = chosen.points.shape[0]
         sample, sample_kernel, sample_weights = chosen.rows, kernel, None
         if isinstance(kernel, Precomputed):
