@@ -22,6 +22,7 @@ from sklearn.datasets import load_iris
 
 import akkm
 from akkm.cli._app import app
+from akkm.cli._progress import iterations_left
 from akkm.metrics import adjusted_rand_index, nmi
 from akkm.model_file import load_model
 from akkm.tables import open_table
@@ -799,6 +800,13 @@ class TestProcesses:
         os.close(ours)
         assert process.wait() == 0
         text = shown.decode()
-        for word in ("reading", "clustering", r"iteration \d", "rows/s", "labels"):
+        for word in ("reading", r"iteration \d+, [\d,]+ labels changed", "rows/s"):
             assert re.search(word, text), word
         assert "\x1b[" in text
+
+
+def test_iterations_left():
+    assert iterations_left([1000, 100]) is None
+    assert iterations_left([1000, 100, 10]) == pytest.approx(2)
+    assert iterations_left([1000, 100, 0]) is None
+    assert iterations_left([10, 100, 10]) is None

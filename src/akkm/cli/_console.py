@@ -24,7 +24,7 @@ class Voice:
     @property
     def shows_progress(self) -> bool:
         """Whether somebody is looking."""
-        return self._fancy and sys.stderr.isatty() and not self._quiet
+        return sys.stderr.isatty() and not self._quiet
 
     def say(self, text: str = "", style: str = "") -> None:
         """One line or paragraph."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -94,6 +95,7 @@ class Iterations:
 
     def __init__(self, phase: Phase, members: int | None = None) -> None:
         self._phase, self._members, self._done = phase, members, 0
+        self._steps: list[tuple[float, int]] = [(time.perf_counter(), 0)]
 
     def setup(self, estimator: Any, context: Any) -> None:
         """The fit begins."""
@@ -101,19 +103,34 @@ class Iterations:
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         """A part of it begins."""
 
-    def on_fit_task_end(
-        self, estimator: Any, context: Any, *, metadata: Any = None
-    ) -> bool:
+    def on_step(self, step: Any) -> None:
+        """An iteration is done."""
+        self._steps.append((time.perf_counter(), step.changed))
+        took = self._steps[-1][0] - self._steps[-2][0]
+        text = f"iteration {step.iteration}, {step.changed:,} labels changed, "
+        text += f"{step.evaluated:,} rows at {step.evaluated / max(took, 1e-9):,.0f}/s"
+        left = iterations_left([changed for _, changed in self._steps[1:]])
+        if left is not None:
+            text += f", about {max(1, round(left * took))} s left"
+        self._phase.tell(text)
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
         """A part of it is done: an iteration, a member, or all."""
-        if context.parent is not None:
+        if self._members and context.parent is not None:
             self._done += 1
-            text = context.task_name
-            if metadata:
-                text += f", {metadata['changed']:,} labels changed"
-                text += f", {metadata['evaluated']:,} rows looked at"
-            done = self._done if self._members else 0
-            self._phase.tell(text, done=done, total=self._members)
+            self._phase.tell(context.task_name, done=self._done, total=self._members)
         return False
 
     def teardown(self, estimator: Any, context: Any) -> None:
         """The fit is over."""
+
+
+def iterations_left(changed: Sequence[int]) -> float | None:
+    """How many more there will be, if labels go on to change by the same factor.
+
+    None where that can't be told.
+    """
+    if len(changed) < 3 or not 0 < changed[-1] < changed[-3]:
+        return None
+    factor = math.sqrt(changed[-1] / changed[-3])
+    return 1 - math.log(changed[-1]) / math.log(factor)

@@ -48,6 +48,10 @@ class Progress:
             f"iteration {step.iteration:3d}: {step.changed:,} labels changed, "
             f"{step.evaluated:,} rows looked at ({share:.3g} %)"
         )
+        # More than scikit-learn's interface carries, for callbacks that ask for it.
+        for callback in getattr(self._estimator, "_skl_callbacks", []):
+            if hasattr(callback, "on_step"):
+                callback.on_step(step)
         task = self._context.subcontext(task_name=f"iteration {step.iteration}")
         task.call_on_fit_task_begin(estimator=self._estimator, X=self._X, y=self._y)
         return bool(
