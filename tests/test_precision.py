@@ -10,8 +10,8 @@ from threadpoolctl import threadpool_info
 from akkm import ApproxKernelKMeans, KernelKMeans, TwoStepKernelKMeans
 from akkm.engines import Threads
 from akkm.kernels import RBF
-from akkm.lloyd import Stats
 from akkm.metrics import clustering_error
+from akkm.parts import Part, Stats
 
 ALL = [ApproxKernelKMeans, KernelKMeans, TwoStepKernelKMeans]
 every = pytest.mark.parametrize("Estimator", ALL)
@@ -82,14 +82,14 @@ def test_a_cluster_that_shrinks_to_one_row(rng):
     left = np.abs(stats.sums[0] - fresh.sums[0]).max()
     assert left > 1e-5  # so there is something to refresh
 
-    from akkm.bounds import State
+    from akkm.gram import factor
     from akkm.lloyd import _refresh
     from akkm.sources import Strip
 
-    state = State.start(np.arange(4000).clip(max=1))
-    largest = _refresh(
-        Strip(X, kernel, X[:60], np.float32), None, state, stats, np.array([4e3, 0])
-    )
+    strip, gram = Strip(X, kernel, X[:60], np.float32), factor(kernel(X[:60]))
+    with Threads(1) as engine:
+        part = Part.of(strip, gram, engine, labels=np.arange(4000).clip(max=1))
+        largest = _refresh(part, stats, np.array([4e3, 0]))
     assert np.abs(stats.sums[0] - fresh.sums[0]).max() < 1e-6
     np.testing.assert_array_equal(stats.counts, [1, 3999])
     np.testing.assert_array_equal(largest, [1, 3999])

@@ -9,12 +9,12 @@ SOURCE = pathlib.Path(akkm.__file__).parent
 
 # Every room may use those before it.
 ROOMS = [
-    ["engines", "gram", "bounds"],
-    ["kernels", "gradient"],
+    ["engines", "gram", "bounds", "stored"],
+    ["kernels", "gradient", "disk"],
     ["sources"],
     ["products"],
     ["nearest"],
-    ["inputs"],
+    ["inputs", "parts"],
     ["landmarks"],
     ["lloyd", "model", "metrics", "consensus", "leaders"],
     ["seeding", "exact", "theory"],

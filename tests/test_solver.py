@@ -14,6 +14,7 @@ from akkm.gram import Centers, factor
 from akkm.kernels import RBF, Linear, Polynomial, Sigmoid
 from akkm.lloyd import lloyd
 from akkm.nearest import _best_two, decide
+from akkm.parts import Part
 from akkm.sources import Strip, chunks
 from oracles import algorithm2, clipped_inverse, exact_kernel_k_means, lloyd_on_features
 
@@ -33,15 +34,14 @@ def prepare(X, kernel, indices, indefinite="clip", dtype=None):
 
 def run(X, kernel, indices, labels, n_clusters, *, n_jobs=2, indefinite="clip", **more):
     f = prepare(X, kernel, indices, indefinite)
+    return solve(f, labels, n_clusters, n_jobs=n_jobs, **more)
+
+
+def solve(f, labels, n_clusters, *, n_jobs=2, weights=None, **more):
     with Threads(n_jobs) as engine:
+        part = Part.of(f.strip, f.gram, engine, labels=labels, weights=weights)
         return lloyd(
-            f.strip,
-            f.gram,
-            f.probes,
-            engine,
-            labels=labels,
-            n_clusters=n_clusters,
-            **more,
+            part, f.gram, f.probes, dtype=f.strip.dtype, n_clusters=n_clusters, **more
         )
 
 
@@ -109,7 +109,7 @@ class TestBounds:
         for _ in range(steps):
             paths.append(paths[-1] + rng.normal(scale=0.1, size=(n_clusters, 2)))
         past = [Centers(b, b, (b**2).sum(axis=1)) for b in paths]
-        state = State.start(np.zeros(60, dtype=int))
+        state = State.start(60, np.zeros(60, dtype=int))
         state.reach[:] = 1
         stamps = rng.integers(0, steps, 60)
         for s, centers in enumerate(past[:-1]):
@@ -141,7 +141,7 @@ class TestBounds:
         then = Centers(beta, beta, (beta**2).sum(axis=1))
         moved = beta + np.array([[0.1, 0.0], [0.0, 0.1]])
         now = Centers(moved, moved, (moved**2).sum(axis=1))
-        state = State.start(np.zeros(2, dtype=int))
+        state = State.start(2, np.zeros(2, dtype=int))
         state.upper[:], state.gap[:], state.reach[:] = 1, [80.0, 0.2], 1
         # The centers move apart by 0.1414 in all: gaps above 2 · 0.1414 are safe.
         doubtful = Moves([then], now).doubtful(state, slice(0, 2), 0.0)
@@ -257,9 +257,7 @@ class TestLaws:
         f = prepare(X, KERNELS[0], indices)
         with Threads(2) as engine:
             f.strip.hold(engine)
-            held = lloyd(
-                f.strip, f.gram, f.probes, engine, labels=labels, n_clusters=10
-            )
+        held = solve(f, labels, 10)
         np.testing.assert_array_equal(held.labels, expected)
 
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -298,15 +296,7 @@ class TestLaws:
         f = approximate.factor(
             twice, KERNELS[0], chosen, dtype=float, indefinite="clip"
         )
-        with Threads(1) as engine:
-            repeated = lloyd(
-                f.strip,
-                f.gram,
-                f.probes,
-                engine,
-                labels=labels.repeat(w),
-                n_clusters=6,
-            )
+        repeated = solve(f, labels.repeat(w), 6, n_jobs=1)
         np.testing.assert_array_equal(weighted.labels.repeat(w), repeated.labels)
         np.testing.assert_allclose(
             weighted.centers.alpha, repeated.centers.alpha, atol=1e-8
@@ -373,7 +363,7 @@ def test_kept_rows(rng):
 
     def fetch(rows):
         computed.clear()
-        strip.reserve(rows)
+        strip.expect(rows)
         for part, phi in strip.tiles(rows):
             np.testing.assert_allclose(phi, K[part])
         return list(computed)

@@ -1,6 +1,7 @@
 """akkm: kernel clustering of data sets too large for kernel methods."""
 
 from akkm import consensus, kernels, landmarks, metrics, theory
+from akkm.disk import open_rows
 from akkm.estimators import (
     ApproxKernelKMeans,
     EnsembleKernelKMeans,
@@ -25,6 +26,7 @@ __all__ = [
     "kernels",
     "landmarks",
     "metrics",
+    "open_rows",
     "report",
     "theory",
 ]

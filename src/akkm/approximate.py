@@ -17,13 +17,17 @@ from akkm.kernels import Kernel
 from akkm.lloyd import Solution, Step, lloyd
 from akkm.model import Model, shared_diagonal
 from akkm.nearest import Probes, View, require_finite
+from akkm.parts import Part
 from akkm.seeding import warm_start
-from akkm.sources import Rows, Strip, chunks, float32_will_do
+from akkm.sources import Rows, Strip, float32_will_do
+from akkm.stored import Stored
 
 Array = NDArray[Any]
 
 # All kernel rows of rows with this many columns are kept, if they fit.
 _WIDE = 256
+# Rows per landmark to choose from, where they are not in memory.
+_SOME = 50
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,13 @@ def take_landmarks(
         able = X.shape[0] if weights is None else int((weights > 0).sum())
         m = landmarks.count(n_landmarks, able, n_clusters)
         # A stream of its own: what follows does not depend on how much it drew.
-        pool = landmarks.Pool(X, kernel, weights, engine)
-        given = pick(pool, m, rng.spawn(1)[0])
+        mine = rng.spawn(1)[0]
+        if isinstance(X, Stored) and given != "uniform":
+            some = np.sort(mine.choice(X.shape[0], min(_SOME * m, able), replace=False))
+            weight = None if weights is None else weights[some]
+            given = some[pick(landmarks.Pool(X[some], kernel, weight, engine), m, mine)]
+        else:
+            given = pick(landmarks.Pool(X, kernel, weights, engine), m, mine)
     if given.ndim == 1:
         return Landmarks(kernel.select(X, given), X[given], given)
     return Landmarks(given, given, None)
@@ -84,15 +93,6 @@ class Factored:
             None if kernel.psd else self.gram,
             shared_diagonal(kernel, self.strip.X),
         )
-
-    def trace(self, weights: Array | None, engine: Threads) -> float:
-        """sum_i w_i k(x_i, x_i); within the span where k(x, x) is not known."""
-        X = self.strip.X
-        diag = self.strip.kernel.diag(X)
-        if np.isnan(diag).any():  # a precomputed strip: its rows are kernel rows
-            parts = engine.map(lambda c: self.gram.squared_norms(X[c]), chunks(len(X)))
-            diag = np.concatenate(list(parts))
-        return float(diag.sum() if weights is None else weights @ diag)
 
 
 def factor(
@@ -162,15 +162,16 @@ def solve(
         strip.hold(engine)
     best: Solution | None = None
     for start in starts:
+        strip.keep(cache_bytes)
         solution = lloyd(
-            strip,
+            Part.of(
+                strip, gram_, engine, labels=start.pop("labels", None), weights=weights
+            ),
             gram_,
             probes,
-            engine,
+            dtype=strip.dtype,
             n_clusters=n_clusters,
-            weights=weights,
             max_iter=max_iter,
-            cache_bytes=cache_bytes,
             watch=watch,
             **start,
         )

@@ -49,11 +49,10 @@ class State:
     stamp: Array  # (n,) int8, when "then" was
 
     @staticmethod
-    def start(labels: Array) -> State:
-        """Nothing is known but labels (n,)."""
-        n = len(labels)
+    def start(n: int, labels: Array | None = None) -> State:
+        """Nothing is known of n rows, but labels (n,) if these are given."""
         return State(
-            labels.astype(np.int32),
+            np.full(n, -1, np.int32) if labels is None else labels.astype(np.int32),
             np.full(n, np.inf),
             np.full(n, -np.inf),
             np.full(n, np.nan),

@@ -76,10 +76,10 @@ class Model:
                 self.kernel, self.points, self.view.columns, np.float64
             )
 
-        lengths = self.diag(X) if diag is None else diag
-
         def task(chunk: slice) -> Compared:
-            return self._compare(X[chunk], lengths[chunk], product, precise)
+            rows = X[chunk]
+            lengths = self.diag(rows) if diag is None else diag[chunk]
+            return self._compare(rows, lengths, product, precise)
 
         starts = range(0, X.shape[0], _ROWS)
         return engine.map(task, [slice(s, s + _ROWS) for s in starts])

@@ -16,7 +16,8 @@ from akkm.engines import Threads, quiet
 from akkm.gram import Centers, Gram
 from akkm.lloyd import lloyd
 from akkm.nearest import Probes, require_finite
-from akkm.sources import Strip, chunks
+from akkm.parts import Part
+from akkm.sources import Rows, Strip, chunks
 
 Array = NDArray[Any]
 
@@ -26,6 +27,8 @@ _SAMPLE, _PER_CLUSTER, _GROWTH = 10_000, 20, 8
 _LEAST_COORDINATES, _MOST_COORDINATES = 64, 256
 # Kernel rows of the smallest sample are kept if they fit, whatever the cache.
 _HELD_BYTES = 256 * 2**20
+# Larger samples than this would not fit where rows are not in memory.
+_MOST_BYTES = 512 * 2**20
 
 
 def warm_start(
@@ -47,11 +50,14 @@ def warm_start(
     than the data. Clusters are numbered, and rows drawn, in an order that does not
     depend on that of the rows.
     """
-    able = np.arange(strip.n) if weights is None else np.flatnonzero(weights > 0)
-    sizes = _sample_sizes(len(able), n_clusters)
-    drawn = (
-        able if sizes[-1] == len(able) else rng.choice(able, sizes[-1], replace=False)
-    )
+    able = None if weights is None else np.flatnonzero(weights > 0)
+    count = strip.n if able is None else len(able)
+    sizes = _sample_sizes(count, n_clusters, strip.X)
+    drawn = np.arange(count)
+    if sizes[-1] < count:
+        drawn = rng.choice(count, sizes[-1], replace=False)
+    if able is not None:
+        drawn = able[drawn]
     seeds = rng.integers(2**31, size=n_init)
     centers: Centers | None = None
     for size in sizes:
@@ -63,27 +69,26 @@ def warm_start(
             if part.bytes <= _HELD_BYTES:
                 part.hold(engine)
             labels = _best_labels(part, gram, engine, n_clusters, weight, seeds)
+        part.keep(_HELD_BYTES)
         centers = lloyd(
-            part,
+            Part.of(part, gram, engine, labels=labels, weights=weight),
             gram,
             probes,
-            engine,
+            dtype=part.dtype,
             centers=centers,
-            labels=labels,
             n_clusters=n_clusters,
-            weights=weight,
-            cache_bytes=_HELD_BYTES,
         ).centers
     assert centers is not None
     return centers
 
 
-def _sample_sizes(n: int, n_clusters: int) -> list[int]:
+def _sample_sizes(n: int, n_clusters: int, X: Rows) -> list[int]:
     size = max(_SAMPLE, _PER_CLUSTER * n_clusters)
     if n <= 2 * size:
         return [n]
-    sizes = []
-    while 2 * size < n:
+    sizes: list[int] = []
+    most = _MOST_BYTES / (X.shape[1] * X.dtype.itemsize)
+    while 2 * size < n and (not sizes or size <= most):
         sizes.append(size)
         size *= _GROWTH
     return sizes
@@ -119,21 +124,23 @@ def _best_labels(
     mean = np.average(coordinates, axis=0, weights=weights)
     rank = _rank(coordinates, mean)
     order = np.argsort(rank, kind="stable")
+    # Where fewer rows differ than there are clusters, the others stay empty: k-means
+    # would warn of it, and this is told at the end of the fit.
+    distinct = len(np.unique(np.round(rank / max(np.abs(rank).max(), 1e-300), 9)))
+    few = distinct < 2 * n_clusters
+    most = _distinct(coordinates) if few else n_clusters
     run = partial(
         _restart,
         coordinates[order],
         None if weights is None else weights[order],
-        n_clusters,
+        min(n_clusters, most),
         ThreadpoolController(),  # to look for the libraries once takes long enough
     )
-    # It warns of fewer distinct rows than clusters; this is told at the end of the fit.
-    distinct = len(np.unique(np.round(rank / max(np.abs(rank).max(), 1e-300), 9)))
-    few = distinct < 2 * n_clusters
     with quiet(ConvergenceWarning) if few else nullcontext():
         best = min(engine.map(run, seeds), key=lambda fit: fit.inertia_)
     numbered = np.argsort(-_rank(best.cluster_centers_, mean), kind="stable")
-    number = np.empty(n_clusters, dtype=np.int32)
-    number[numbered] = np.arange(n_clusters)
+    number = np.empty(len(numbered), dtype=np.int32)
+    number[numbered] = np.arange(len(numbered))
     labels = np.empty(part.n, dtype=np.int32)
     labels[order] = number[best.labels_]
     return labels
@@ -142,6 +149,12 @@ def _best_labels(
 def _rank(points: Array, mean: Array) -> Array:
     """Something to sort points (b, q) by that turns with them: (b,)."""
     return points @ mean + np.einsum("ij,ij->i", points, points)
+
+
+def _distinct(points: Array) -> int:
+    """How many of the points (b, q) differ by more than rounding."""
+    unit = max(np.abs(points).max(), 1e-300)
+    return len(np.unique(np.round(points / unit, 9), axis=0))
 
 
 def _restart(

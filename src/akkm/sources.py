@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 from akkm.engines import Threads
 from akkm.kernels import Kernel
 from akkm.kernels._base import Fill
+from akkm.stored import Stored
 
 Array = NDArray[Any]
-Rows = Any  # dense (n, d) array or CSR matrix
+Rows = Any  # dense (n, d) array, CSR matrix or Stored
 
 # Chunks depend on n alone, never on the number of threads: at most so many, of at
 # least so many rows.
 _MOST_CHUNKS, _CHUNK_ROWS, _PIECE_ROWS = 64, 4096, 2048
+# Of rows that are not in memory.
+_STORED_ROWS = 4096
 # A tile of kernel rows stays near the processor.
 _TILE_BYTES = 4 * 2**20
 _TILE_ROWS = 1024
@@ -79,6 +82,11 @@ class Kept:
         self._slots[new] = np.arange(self._used, self._used + len(new))
         self._used += len(new)
 
+    def missing(self, rows: Array) -> Array:
+        """Those of some rows that are not there."""
+        slots = self._slots[rows]
+        return rows[(slots < 0) | ~self._full[slots]]
+
     def fetch(self, rows: Array, compute: Fill, out: Array) -> Array:
         """Kernel rows of some rows: kept ones, and computed ones, which are kept."""
         slots = self._slots[rows]
@@ -118,7 +126,20 @@ class Strip:
         part = copy(self)
         part.n, part._indices = len(indices), indices
         part._held = part._kept = None
+        if isinstance(self.X, Stored):  # read once
+            part.X, part._indices = self.X[indices], None
         return part
+
+    def chunks(self) -> list[slice]:
+        """All rows, in chunks."""
+        return self.X.chunks() if isinstance(self.X, Stored) else chunks(self.n)
+
+    def pieces(self, rows: Array) -> list[Array]:
+        """Some rows, in order, in pieces."""
+        if isinstance(self.X, Stored):  # threads stay close to each other in the file
+            starts = range(0, len(rows), _STORED_ROWS)
+            return [rows[start : start + _STORED_ROWS] for start in starts]
+        return [rows[piece] for piece in pieces(len(rows))]
 
     def take(self, rows: Any) -> Rows:
         """Some rows of data, by a slice or an index array."""
@@ -133,7 +154,7 @@ class Strip:
                 rows = slice(start, min(start + self.tile_rows, chunk.stop))
                 self._compute(rows, held[rows])
 
-        for _ in engine.map(compute, chunks(self.n)):
+        for _ in engine.map(compute, self.chunks()):
             pass
         self._held = held
 
@@ -182,10 +203,14 @@ class Strip:
         if rows and self._held is None:
             self._kept = Kept(self.n, rows, self.m, self.dtype)
 
-    def reserve(self, rows: Array) -> None:
-        """Rows to keep from now on, if there is room."""
-        if self._kept is not None:
+    def expect(self, rows: Array | None) -> None:
+        """Rows that will be looked at now, to be kept if there is room; None: all."""
+        if self._kept is not None and rows is not None:
             self._kept.reserve(rows)
+        if isinstance(self.X, Stored):
+            if self._kept is not None and rows is not None:
+                rows = self._kept.missing(rows)
+            self.X.expect(rows)
 
     def precise(self, X: Rows) -> Array:
         """Kernel rows of any rows X (b, d), in float64: (b, m)."""

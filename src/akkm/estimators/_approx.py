@@ -114,6 +114,8 @@ class ApproxKernelKMeans(CenterClusterer):
     True
     """
 
+    _takes_stored = True
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -216,7 +218,7 @@ class ApproxKernelKMeans(CenterClusterer):
                 rng=rng,
                 watch=watch,
             )
-            trace = factored.trace(weights, engine)
+            trace = solution.parts.trace()
         centers = solution.centers
         self._model = factored.model(centers)
         self.kernel_ = kernel

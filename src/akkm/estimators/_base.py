@@ -30,6 +30,7 @@ from akkm.inputs import require_count
 from akkm.kernels import Kernel, Precomputed, resolve
 from akkm.model import Model
 from akkm.sources import Rows
+from akkm.stored import Stored
 
 Array = NDArray[Any]
 
@@ -57,6 +58,8 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     random_state: Any
     n_jobs: int | None
     kernel_: Kernel
+    # Whether rows may stay where they are: in files, or on other machines.
+    _takes_stored = False
     # What a member of an ensemble would have warned of.
     _heard: list[tuple[str, type[Warning]]] | None = None
 
@@ -73,8 +76,14 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _new_rows(self, X: Any) -> Rows:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._accepted())
-        self.kernel_.check(X)
+        X = self._checked_rows(X, reset=False)
+        return _checks.allowed_by(self.kernel_, X)
+
+    def _checked_rows(self, X: Any, reset: bool = True) -> Rows:
+        """Rows as an array, or as they are stored."""
+        if not isinstance(X, Stored):
+            return validate_data(self, X, reset=reset, **self._accepted())
+        _checks.require_stored_rows_fit(self, X, reset)
         return X
 
     def _is_precomputed(self) -> bool:
@@ -96,7 +105,7 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         require_count("max_iter", self.max_iter)
         if self.n_init != "auto":
             require_count("n_init", self.n_init)
-        X = validate_data(self, X, **self._accepted())
+        X = self._checked_rows(X)
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(
@@ -119,8 +128,7 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
                 sample_weight=weights,
                 rng=for_width,
             )
-        kernel.check(X)
-        return X, weights, kernel, rng
+        return _checks.allowed_by(kernel, X), weights, kernel, rng
 
     def _checked_init(self, n: int) -> str | Array:
         if isinstance(self.init, str):

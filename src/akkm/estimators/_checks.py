@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 
 from akkm.kernels import Kernel, Precomputed, PrecomputedStrip
 from akkm.sources import Rows
+from akkm.stored import Stored
 
 Array = NDArray[Any]
 
@@ -43,6 +44,46 @@ def require_enough_rows(n: int, n_clusters: int, weights: Array | None) -> None:
         raise ValueError(
             f"Only {able} of n_samples={n} rows have a positive sample_weight, fewer "
             f"than n_clusters={n_clusters}; lower n_clusters."
+        )
+
+
+def allowed_by(kernel: Kernel, X: Rows) -> Rows:
+    """Rows that the kernel takes; stored ones are looked at when they are read."""
+    if isinstance(X, Stored):
+        return X.checked_by(kernel.check)
+    kernel.check(X)
+    return X
+
+
+def require_stored_rows_fit(estimator: Any, X: Stored, reset: bool) -> None:
+    """What scikit-learn checks of arrays, of stored rows."""
+    name = type(estimator).__name__
+    if not estimator._takes_stored:
+        raise TypeError(
+            f"{name} needs its rows in memory, and got {X}; use ApproxKernelKMeans, or "
+            "rows[:] to read them all."
+        )
+    if estimator._is_precomputed():
+        raise ValueError(
+            f"kernel='precomputed' needs the kernel matrix in memory; got {X}."
+        )
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
+        if X.names is not None:
+            estimator.feature_names_in_ = np.array(X.names, dtype=object)
+        elif hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+        return
+    if X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {name} is expecting "
+            f"{estimator.n_features_in_} features as input."
+        )
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is not None and X.names is not None and list(known) != list(X.names):
+        raise ValueError(
+            f"{X} has the columns {', '.join(X.names)}; {name} was fitted to "
+            f"{', '.join(known)}, in this order: name them by open_rows(columns=...)."
         )
 
 

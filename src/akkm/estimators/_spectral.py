@@ -175,7 +175,7 @@ class NystroemSpectralClustering(CenterClusterer):
                 rng=rng,
                 watch=watch,
             )
-            trace = flat.trace(weights, engine)
+            trace = solution.parts.trace()
         self._model = flat.model(solution.centers)
         self._embedding: Embedding = embedding
         self.kernel_ = kernel

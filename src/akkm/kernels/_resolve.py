@@ -14,6 +14,7 @@ from akkm.kernels._base import Array, Kernel, Rows, dense, squared_norms
 from akkm.kernels._dot import Cosine, Linear, Polynomial, Sigmoid
 from akkm.kernels._given import Function, Precomputed
 from akkm.kernels._rbf import RBF
+from akkm.stored import over
 
 # Rows looked at by gamma="median" and "neighbors", the rows among which the latter have
 # neighbours, and which of these counts.
@@ -211,19 +212,20 @@ def _comparable(name: str, X: Rows, Y: Rows) -> tuple[Rows, Rows]:
 
 def _moments(X: Rows, weights: Array | None) -> tuple[float, float]:
     """Weighted mean and variance over all entries of X, without a copy of X."""
-    w = np.ones(X.shape[0]) if weights is None else weights
-    entries = w.sum() * X.shape[1]
+    entries = (X.shape[0] if weights is None else weights.sum()) * X.shape[1]
     if sparse.issparse(X):
+        w = np.ones(X.shape[0]) if weights is None else weights
         mean = float(w @ np.asarray(X.sum(axis=1)).ravel()) / entries
         square = float(w @ squared_norms(X, np.float64)) / entries
         return mean, square - mean**2
     # In one pass, about a value that is near the mean.
-    pivot = X[:_MOMENT_ROWS].mean(dtype=np.float64)
-    first = second = 0.0
-    for start in range(0, X.shape[0], _MOMENT_ROWS):
-        rows = slice(start, start + _MOMENT_ROWS)
-        shifted = X[rows] - X.dtype.type(pivot)
-        first += float(w[rows] @ shifted.sum(axis=1, dtype=np.float64))
-        second += float(w[rows] @ squared_norms(shifted, np.float64))
-    shift = first / entries
-    return float(X.dtype.type(pivot)) + shift, second / entries - shift**2
+    pivot = X.dtype.type(X[:_MOMENT_ROWS].mean(dtype=np.float64))
+
+    def sums(block: Array, rows: slice) -> Array:
+        shifted = block - pivot
+        first = shifted.sum(axis=1, dtype=np.float64)
+        both = np.array([first, squared_norms(shifted, np.float64)])
+        return both.sum(axis=1) if weights is None else both @ weights[rows]
+
+    first, second = sum(over(X, sums, _MOMENT_ROWS)) / entries
+    return float(pivot) + first, second - first**2

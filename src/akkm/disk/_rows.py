@@ -1,0 +1,183 @@
+"""Rows of files, a few batches of them in memory at a time."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from akkm.stored import Stored
+
+Array = NDArray[Any]
+Result = TypeVar("Result")
+
+# Batches in memory: the one that is being used, its neighbours, and the next.
+_BATCHES = 4
+# Rows that one thread takes at a time: several from one batch.
+_CHUNK_ROWS = 8192
+
+
+class Batches(ABC):
+    """A file, or several, as batches of rows."""
+
+    names: tuple[str, ...] | None
+    starts: Array  # (B + 1,) the first row of each batch, and n
+    dtype: np.dtype[Any]
+    width: int
+
+    @abstractmethod
+    def read(self, batch: int) -> Array:
+        """The rows of a batch: (b, d), C-ordered, of that dtype."""
+
+    @abstractmethod
+    def where(self, batch: int) -> str:
+        """What to call a batch in a message."""
+
+
+class DiskRows(Stored):
+    """Rows in files, read in batches, one of them ahead of its use.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> import akkm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(folder + "/x.npy", np.arange(8.0).reshape(4, 2))
+    ...     rows = akkm.open_rows(folder + "/x.npy")
+    ...     rows.shape, rows[1:3].tolist()
+    ((4, 2), [[2.0, 3.0], [4.0, 5.0]])
+    """
+
+    def __init__(
+        self, batches: Batches, checks: tuple[Callable[[Array], None], ...] = ()
+    ) -> None:
+        self._batches, self._checks = batches, checks
+        self.shape = (int(batches.starts[-1]), batches.width)
+        self.dtype = batches.dtype
+        self.names = batches.names
+        self._there: OrderedDict[int, Future[Array]] = OrderedDict()
+        self._next: dict[int, int] = {}  # of each batch that will be used, the next one
+        self._lock = threading.Lock()
+        self._reader: ThreadPoolExecutor | None = None
+        self.expect(None)
+
+    def __repr__(self) -> str:
+        n, d = self.shape
+        return f"DiskRows({n:,} x {d:,}, {self.dtype}, {self._batches.where(0)} ...)"
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Threads and batches in memory stay here.
+        state = self.__dict__.copy()
+        state.update(_there=OrderedDict(), _lock=None, _reader=None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
+
+    def checked_by(self, check: Callable[[Array], None]) -> DiskRows:
+        """The same rows, on which check(rows) is called when they are read."""
+        return DiskRows(self._batches, (*self._checks, check))
+
+    def expect(self, rows: Array | None) -> None:
+        """Which rows will be asked for next, in order; None: all of them."""
+        starts = self._batches.starts
+        if rows is None:
+            wanted = np.arange(len(starts) - 1)
+        else:
+            wanted = np.unique(np.searchsorted(starts, rows, side="right") - 1)
+        self._next = dict(pairwise(wanted.tolist()))
+
+    def chunks(self) -> list[slice]:
+        """All rows, in cuts that do not cross batches."""
+        return [
+            slice(start, min(start + _CHUNK_ROWS, last))
+            for first, last in pairwise(self._batches.starts.tolist())
+            for start in range(first, last, _CHUNK_ROWS)
+        ]
+
+    def over(self, function: Callable[[Array, slice], Result]) -> Iterator[Result]:
+        """function(rows, which) for each batch, in order."""
+        self.expect(None)
+        for b, (start, stop) in enumerate(pairwise(self._batches.starts.tolist())):
+            yield function(self._batch(b), slice(start, stop))
+
+    def __getitem__(self, rows: Any) -> Array:
+        """Some rows, by a slice or an index array: (b, d)."""
+        if isinstance(rows, slice):
+            start, stop, step = rows.indices(self.shape[0])
+            if step == 1:
+                return self._slice(start, max(start, stop))
+            rows = np.arange(start, stop, step)
+        rows = np.asarray(rows)
+        if rows.dtype == bool:
+            rows = np.flatnonzero(rows)
+        out = np.empty((len(rows), self.shape[1]), dtype=self.dtype)
+        order = np.argsort(rows, kind="stable")
+        ordered = rows[order]
+        edges = np.searchsorted(ordered, self._batches.starts)
+        for b in np.flatnonzero(np.diff(edges)).tolist():
+            here = slice(edges[b], edges[b + 1])
+            out[order[here]] = self._batch(b)[ordered[here] - self._batches.starts[b]]
+        return out
+
+    def _slice(self, start: int, stop: int) -> Array:
+        starts = self._batches.starts
+        first = int(np.searchsorted(starts, start, side="right")) - 1
+        parts = []
+        for b in range(max(first, 0), len(starts) - 1):
+            if starts[b] >= stop:
+                break
+            part = self._batch(b)
+            parts.append(part[max(start - starts[b], 0) : stop - starts[b]])
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate(parts or [np.empty((0, self.shape[1]), self.dtype)])
+
+    def _batch(self, b: int) -> Array:
+        with self._lock:
+            wanted = self._ask(b)
+            if b in self._next:
+                self._ask(self._next[b])
+            while len(self._there) > _BATCHES:
+                self._there.popitem(last=False)
+        return wanted.result()
+
+    def _ask(self, b: int) -> Future[Array]:
+        """The batch, there or on its way."""
+        if b not in self._there:
+            if self._reader is None:
+                self._reader = ThreadPoolExecutor(1, thread_name_prefix="akkm-read")
+            self._there[b] = self._reader.submit(self._read, b)
+        self._there.move_to_end(b)
+        return self._there[b]
+
+    def _read(self, b: int) -> Array:
+        block = self._batches.read(b)
+        self._require_finite(block, b)
+        for check in self._checks:
+            try:
+                check(block)
+            except ValueError as error:
+                raise ValueError(f"{self._batches.where(b)}: {error}") from None
+        block.flags.writeable = False
+        return block
+
+    def _require_finite(self, block: Array, b: int) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(block.sum(dtype=np.float64)):
+                return
+        row, column = (first[0] for first in np.nonzero(~np.isfinite(block)))
+        name = column if self.names is None else repr(self.names[column])
+        raise ValueError(
+            f"{self._batches.where(b)}: row {row + self._batches.starts[b]:,}, column "
+            f"{name} is {block[row, column]}; expected finite "
+            "numbers. Drop or fill such rows."
+        )

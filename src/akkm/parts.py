@@ -1,0 +1,281 @@
+"""What a step of the loop asks of the rows, and a part of them that answers.
+
+A part is rows, weights and state that one process has. The rows of a fit are one part,
+or many on other machines that answer as one: `Parts` is what the loop knows of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from akkm.bounds import Moves, State
+from akkm.engines import Threads
+from akkm.gram import Gram
+from akkm.nearest import View, nearest, padded
+from akkm.sources import Strip, chunks
+from akkm.stored import over
+
+Array = NDArray[Any]
+
+# A cluster with less than this share of all weight is empty, but for rounding.
+NOTHING = 1e-12
+# Rows at a time whose k(x, x) is added up.
+_ROWS = 65536
+
+
+@dataclass
+class Stats:
+    """What the rows of each cluster add up to."""
+
+    sums: Array  # (C, m) float64, of weighted kernel rows
+    counts: Array  # (C,) float64, of weights
+
+    @staticmethod
+    def zeros(n_clusters: int, m: int) -> Stats:
+        """No rows yet."""
+        return Stats(np.zeros((n_clusters, m)), np.zeros(n_clusters))
+
+    def __iadd__(self, other: Stats) -> Stats:
+        self.sums += other.sums
+        self.counts += other.counts
+        return self
+
+    def put(self, phi: Array, labels: Array, weights: Array | None) -> None:
+        """Add rows phi (b, m) to their clusters; `weights` may be negative."""
+        b, n_clusters = len(phi), len(self.counts)
+        member = np.zeros((padded(n_clusters), b), dtype=phi.dtype)
+        member[labels, np.arange(b)] = 1 if weights is None else weights
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.sums += (member @ phi)[:n_clusters]
+        self.counts += member.sum(axis=1, dtype=np.float64)[:n_clusters]
+
+    def move(self, phi: Array, old: Array, new: Array, weights: Array | None) -> None:
+        """Take rows phi (b, m) from clusters `old` to clusters `new`, in float64."""
+        precise = phi.astype(np.float64)
+        weight = np.ones(len(phi)) if weights is None else weights
+        self.put(precise, old, -weight)
+        self.put(precise, new, weight)
+
+
+@dataclass
+class Swept:
+    """What rows report after a sweep."""
+
+    stats: Stats
+    changed: int
+    evaluated: int
+
+    def __iadd__(self, other: Swept) -> Swept:
+        self.stats += other.stats
+        self.changed += other.changed
+        self.evaluated += other.evaluated
+        return self
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The row that fits its own center worst."""
+
+    squared: float  # its squared distance to that center; -inf: there is no such row
+    row: int
+    label: int
+    weight: float
+    phi: Array  # (m,) its kernel row
+    part: int = 0  # which part has it
+
+
+class Parts(Protocol):
+    """Rows, in one place or in many."""
+
+    def tally(self, n_clusters: int) -> Stats:
+        """Stats of the labels there are."""
+
+    def sweep(self, view: View, moves: Moves | None, stamp: int) -> Swept:
+        """Assign rows that are in doubt, all of them without `moves`."""
+
+    def recount(self, cluster: int) -> Stats:
+        """Stats of one cluster, summed anew, as cluster 0 of 1."""
+
+    def worst(self, view: View, stale: Moves | None, counts: Array) -> Worst:
+        """The row that fits worst, of those that leave something of their cluster.
+
+        `stale` is given if bounds are about past centers.
+        """
+
+    def give(self, row: Worst, cluster: int) -> None:
+        """Put a row into a cluster, to be looked at in the next sweep."""
+
+    def trace(self) -> float:
+        """sum_i w_i k(x_i, x_i), as far as the landmarks tell."""
+
+    @property
+    def labels(self) -> Any:
+        """(n,) int32, as an array of whatever kind the rows are."""
+
+
+@dataclass
+class Part:
+    """Rows that this process has."""
+
+    strip: Strip
+    gram: Gram
+    weights: Array | None  # (n,)
+    state: State
+    engine: Threads
+
+    @staticmethod
+    def of(
+        strip: Strip,
+        gram: Gram,
+        engine: Threads,
+        *,
+        labels: Array | None = None,
+        weights: Array | None = None,
+    ) -> Part:
+        """Rows that nothing is known of but labels, if these are given."""
+        return Part(strip, gram, weights, State.start(strip.n, labels), engine)
+
+    @property
+    def labels(self) -> Array:
+        """(n,) int32"""
+        return self.state.labels
+
+    def tally(self, n_clusters: int) -> Stats:
+        """Stats of the labels there are."""
+        stats = Stats.zeros(n_clusters, self.strip.m)
+        self.strip.expect(None)
+        task = partial(self._tally, n_clusters)
+        for part in self.engine.map(task, self.strip.chunks()):
+            stats += part
+        return stats
+
+    def _tally(self, n_clusters: int, chunk: slice) -> Stats:
+        stats = Stats.zeros(n_clusters, self.strip.m)
+        for rows, phi in self.strip.tiles(chunk):
+            stats.put(phi, self.state.labels[rows], self._weights_of(rows))
+        return stats
+
+    def sweep(self, view: View, moves: Moves | None, stamp: int) -> Swept:
+        """Assign rows that are in doubt, all of them without `moves`."""
+        work: list[Any] = self.strip.chunks()
+        rows = None
+        if moves is not None:
+            find = partial(self._doubtful, view, moves, stamp == 0)
+            rows = np.concatenate(list(self.engine.map(find, work)))
+            work = self.strip.pieces(rows)
+        self.strip.expect(rows)
+        total = Swept(Stats.zeros(len(view.norms), self.strip.m), 0, 0)
+        for part in self.engine.map(partial(self._sweep, view, stamp), work):
+            total += part
+        return total
+
+    def _doubtful(self, view: View, moves: Moves, rebase: bool, chunk: slice) -> Array:
+        """The rows of a chunk whose labels are not proved, as an index array."""
+        rows = chunk.start + moves.doubtful(self.state, chunk, view.tie)
+        if rebase:
+            moves.rebase(self.state, chunk)
+        return rows
+
+    def _sweep(self, view: View, stamp: int, work: Any) -> Swept:
+        """Assign rows, a slice or some, to their nearest centers and tally changes."""
+        strip, state = self.strip, self.state
+        stats = Stats.zeros(len(view.norms), strip.m)
+        changed = evaluated = 0
+        for rows, phi in strip.tiles(work):
+            reach = state.reach[rows]
+            if np.isnan(reach).any():
+                reach = self._lengths(rows, phi)
+                state.reach[rows] = reach
+            found = nearest(phi, view, reach, strip, rows)
+            state.upper[rows] = view.upper(reach, found.score)
+            state.gap[rows] = found.gap
+            state.stamp[rows] = stamp
+            old = state.labels[rows]
+            weight = self._weights_of(rows)
+            moved = np.flatnonzero(found.labels != old)
+            if old[0] < 0:  # none has a label yet
+                stats.put(phi, found.labels, weight)
+            elif moved.size:
+                weight = None if weight is None else weight[moved]
+                stats.move(phi[moved], old[moved], found.labels[moved], weight)
+            state.labels[rows] = found.labels
+            changed += moved.size
+            evaluated += len(phi)
+        return Swept(stats, changed, evaluated)
+
+    def _lengths(self, rows: Any, phi: Array) -> Array:
+        """Length of the rows' images: sqrt k(x, x); in the span if k is indefinite."""
+        if self.strip.kernel.psd:
+            squared = self.strip.kernel.diag(self.strip.take(rows))
+        else:
+            squared = self.gram.squared_norms(phi).astype(np.float64)
+        return np.sqrt(np.abs(squared))
+
+    def _weights_of(self, rows: Any) -> Array | None:
+        return None if self.weights is None else self.weights[rows]
+
+    def recount(self, cluster: int) -> Stats:
+        """Stats of one cluster, summed anew, as cluster 0 of 1."""
+        stats = Stats.zeros(1, self.strip.m)
+        members = np.flatnonzero(self.state.labels == cluster)
+        for rows, phi in self.strip.tiles(members):
+            first = np.zeros(len(phi), dtype=np.intp)
+            stats.put(phi.astype(np.float64), first, self._weights_of(rows))
+        return stats
+
+    def worst(self, view: View, stale: Moves | None, counts: Array) -> Worst:
+        """The row that fits worst, of those that leave something of their cluster."""
+        # Bounds say in which order to look; distances of the rows decide. Once they
+        # are above all other bounds there is no need to look further.
+        state, strip = self.state, self.strip
+        row, worst = -1, 0.0
+        upper = state.upper if stale is None else stale.present(state)
+        able = upper**2 > 2 * view.noise(state.reach)
+        if self.weights is not None:
+            able &= self.weights > 0
+        candidates = np.flatnonzero(able)
+        order = candidates[np.argsort(-upper[candidates], kind="stable")]
+        for start in range(0, len(order), strip.tile_rows):
+            rows = order[start : start + strip.tile_rows]
+            if upper[rows[0]] ** 2 <= worst:
+                break
+            own, reach = state.labels[rows], state.reach[rows]
+            scores = view.scores(strip.precise(strip.take(rows)))
+            squared = reach**2 + scores[own, np.arange(len(rows))]
+            rest = counts[own] - (1 if self.weights is None else self.weights[rows])
+            alone = rest <= NOTHING * counts.sum()
+            squared[(squared <= view.noise(reach)) | alone] = -np.inf
+            best = squared.argmax()
+            if squared[best] > worst:
+                row, worst = int(rows[best]), float(squared[best])
+        if row < 0:
+            return Worst(-np.inf, -1, -1, 0.0, np.zeros(strip.m))
+        phi = strip.kernel_rows(strip.take(np.array([row])), strip.dtype)[0]
+        weight = 1.0 if self.weights is None else float(self.weights[row])
+        return Worst(worst, row, int(state.labels[row]), weight, phi)
+
+    def give(self, row: Worst, cluster: int) -> None:
+        """Put a row into a cluster, to be looked at in the next sweep."""
+        self.state.labels[row.row] = cluster
+        self.state.gap[row.row] = -np.inf
+
+    def trace(self) -> float:
+        """sum_i w_i k(x_i, x_i); within the span where k(x, x) is not known."""
+        kernel, X = self.strip.kernel, self.strip.X
+        if kernel.psd:
+            diag = self.state.reach**2
+        else:
+            diag = np.concatenate(
+                list(over(X, lambda rows, _: kernel.diag(rows), _ROWS))
+            )
+            if np.isnan(diag).any():  # a precomputed strip: its rows are kernel rows
+                norms = self.engine.map(
+                    lambda chunk: self.gram.squared_norms(X[chunk]), chunks(len(X))
+                )
+                diag = np.concatenate(list(norms))
+        return float(diag.sum() if self.weights is None else self.weights @ diag)
