@@ -10,12 +10,12 @@ SOURCE = pathlib.Path(akkm.__file__).parent
 # Every room may use those before it.
 ROOMS = [
     ["engines", "gram", "bounds", "stored"],
-    ["kernels", "gradient", "disk"],
+    ["kernels", "gradient", "disk", "checkpoint"],
     ["sources"],
     ["products"],
     ["nearest"],
     ["inputs", "parts"],
-    ["landmarks"],
+    ["landmarks", "remote"],
     ["lloyd", "model", "metrics", "consensus", "leaders"],
     ["seeding", "exact", "theory"],
     ["approximate"],

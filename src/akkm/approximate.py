@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from akkm import gradient, gram, landmarks
+from akkm.checkpoint import Checkpoint
 from akkm.engines import Threads
 from akkm.gram import Centers, Gram
 from akkm.inputs import symmetric
@@ -17,7 +18,8 @@ from akkm.kernels import Kernel
 from akkm.lloyd import Solution, Step, lloyd
 from akkm.model import Model, shared_diagonal
 from akkm.nearest import Probes, View, require_finite
-from akkm.parts import Part
+from akkm.parts import Part, Parts
+from akkm.remote import RemoteRows
 from akkm.seeding import warm_start
 from akkm.sources import Rows, Strip, float32_will_do
 from akkm.stored import Stored
@@ -122,6 +124,20 @@ def factor(
     return Factored(strip, factored, Probes.of(strip, chosen.rows, factored, K))
 
 
+def parts_of(
+    strip: Strip,
+    gram: Gram,
+    engine: Threads,
+    *,
+    labels: Array | None,
+    weights: Array | None,
+) -> Parts:
+    """The rows of a strip, where they are."""
+    if isinstance(strip.X, RemoteRows):
+        return strip.X.parts(strip, gram)
+    return Part.of(strip, gram, engine, labels=labels, weights=weights)
+
+
 def solve(
     factored: Factored,
     engine: Threads,
@@ -134,11 +150,18 @@ def solve(
     cache_bytes: float,
     rng: np.random.Generator,
     watch: Callable[[Step], bool] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Solution:
-    """From a start to centers and labels: the best of `n_init` runs."""
+    """From a start to centers and labels: the best of `n_init` runs.
+
+    With a checkpoint, of which there is one run only, from where it was.
+    """
     strip, gram_, probes = factored.strip, factored.gram, factored.probes
     starts: list[dict[str, Any]]
-    if isinstance(init, str) and init == "k-means++":
+    saved = None if checkpoint is None else checkpoint.load()
+    if saved is not None:
+        starts = [{"centers": saved[0], "before": saved[1]}]
+    elif isinstance(init, str) and init == "k-means++":
         centers = warm_start(
             strip,
             gram_,
@@ -150,6 +173,8 @@ def solve(
             rng=rng,
         )
         starts = [{"centers": centers}]
+        if checkpoint is not None:
+            checkpoint.write(centers)
     elif isinstance(init, str):
         # The paper's start: memberships of all rows at random.
         draws = (rng.integers(n_clusters, size=strip.n) for _ in range(n_init))
@@ -158,21 +183,28 @@ def solve(
         starts = [{"labels": init}]
     # Narrow rows are compared faster than memory for the result is had.
     narrow = strip.kernel.cheap and strip.X.shape[1] < _WIDE
-    if strip.bytes <= cache_bytes and not narrow:
+    elsewhere = isinstance(strip.X, RemoteRows)
+    if strip.bytes <= cache_bytes and not narrow and not elsewhere:
         strip.hold(engine)
+
+    def noted(step: Step) -> bool:
+        assert checkpoint is not None
+        checkpoint.step(step.centers, step.changed, step.evaluated)
+        return watch is not None and watch(step)
+
     best: Solution | None = None
     for start in starts:
-        strip.keep(cache_bytes)
+        if not elsewhere:
+            strip.keep(cache_bytes)
+        labels = start.pop("labels", None)
         solution = lloyd(
-            Part.of(
-                strip, gram_, engine, labels=start.pop("labels", None), weights=weights
-            ),
+            parts_of(strip, gram_, engine, labels=labels, weights=weights),
             gram_,
             probes,
             dtype=strip.dtype,
             n_clusters=n_clusters,
             max_iter=max_iter,
-            watch=watch,
+            watch=noted if checkpoint is not None else watch,
             **start,
         )
         if best is None or solution.error(0.0) < best.error(0.0):

@@ -59,6 +59,16 @@ class State:
             np.zeros(n, dtype=np.int8),
         )
 
+    def copy(self) -> State:
+        """The same, to be changed."""
+        return State(
+            self.labels.copy(),
+            self.upper.copy(),
+            self.gap.copy(),
+            self.reach.copy(),
+            self.stamp.copy(),
+        )
+
 
 class Moves:
     """From each of the past centers to the present ones, as the bounds need it."""

@@ -40,6 +40,10 @@ class Stats:
         """No rows yet."""
         return Stats(np.zeros((n_clusters, m)), np.zeros(n_clusters))
 
+    def copy(self) -> Stats:
+        """The same, to be added to."""
+        return Stats(self.sums.copy(), self.counts.copy())
+
     def __iadd__(self, other: Stats) -> Stats:
         self.sums += other.sums
         self.counts += other.counts
@@ -69,6 +73,10 @@ class Swept:
     stats: Stats
     changed: int
     evaluated: int
+
+    def copy(self) -> Swept:
+        """The same, to be added to."""
+        return Swept(self.stats.copy(), self.changed, self.evaluated)
 
     def __iadd__(self, other: Swept) -> Swept:
         self.stats += other.stats
@@ -123,7 +131,7 @@ class Part:
     """Rows that this process has."""
 
     strip: Strip
-    gram: Gram
+    gram: Gram | None  # None: the kernel is positive definite, and lengths are its own
     weights: Array | None  # (n,)
     state: State
     engine: Threads
@@ -210,7 +218,7 @@ class Part:
 
     def _lengths(self, rows: Any, phi: Array) -> Array:
         """Length of the rows' images: sqrt k(x, x); in the span if k is indefinite."""
-        if self.strip.kernel.psd:
+        if self.strip.kernel.psd or self.gram is None:
             squared = self.strip.kernel.diag(self.strip.take(rows))
         else:
             squared = self.gram.squared_norms(phi).astype(np.float64)
@@ -266,8 +274,8 @@ class Part:
 
     def trace(self) -> float:
         """sum_i w_i k(x_i, x_i); within the span where k(x, x) is not known."""
-        kernel, X = self.strip.kernel, self.strip.X
-        if kernel.psd:
+        kernel, X, gram = self.strip.kernel, self.strip.X, self.gram
+        if kernel.psd or gram is None:
             diag = self.state.reach**2
         else:
             diag = np.concatenate(
@@ -275,7 +283,7 @@ class Part:
             )
             if np.isnan(diag).any():  # a precomputed strip: its rows are kernel rows
                 norms = self.engine.map(
-                    lambda chunk: self.gram.squared_norms(X[chunk]), chunks(len(X))
+                    lambda chunk: gram.squared_norms(X[chunk]), chunks(len(X))
                 )
                 diag = np.concatenate(list(norms))
         return float(diag.sum() if self.weights is None else self.weights @ diag)

@@ -116,18 +116,28 @@ class Strip:
         self.dtype = np.dtype(dtype)
         self.n, self.m = X.shape[0], Z.shape[0]
         self._fills: dict[np.dtype[Any], Fill] = {}
-        self._fill = self._fill_in(self.dtype)
+        self._fill_in(self.dtype)
         self._indices: Array | None = None  # which rows of X, if not all
         self._held: Array | None = None
         self._kept: Kept | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Bound points are functions, which can't be sent; they are bound again.
+        return {**self.__dict__, "_fills": {}}
+
+    def over(self, X: Rows) -> Strip:
+        """The strip of other rows against the same points."""
+        other = copy(self)
+        other.X, other.n, other._indices = X, X.shape[0], None
+        other._held = other._kept = None
+        return other
+
     def subset(self, indices: Array) -> Strip:
         """The strip of some rows, in order, against the same points."""
-        part = copy(self)
-        part.n, part._indices = len(indices), indices
-        part._held = part._kept = None
         if isinstance(self.X, Stored):  # read once
-            part.X, part._indices = self.X[indices], None
+            return self.over(self.X[indices])
+        part = self.over(self.X)
+        part.n, part._indices = len(indices), indices
         return part
 
     def chunks(self) -> list[slice]:
@@ -195,7 +205,7 @@ class Strip:
                 yield part, buffer[:size]
 
     def _compute(self, rows: Any, out: Array) -> None:
-        self._fill(cast(self.take(rows), self.dtype), out)
+        self._fill_in(self.dtype)(cast(self.take(rows), self.dtype), out)
 
     def keep(self, bytes_: float) -> None:
         """Keep kernel rows that are reserved, within so many bytes."""

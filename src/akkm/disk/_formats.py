@@ -15,6 +15,8 @@ Array = NDArray[Any]
 
 # Rows of a batch, where the file leaves it open: some 32 MB of float32.
 _CELLS = 8 * 2**20
+# Rows that are turned from columns at a time, near the processor.
+_TURNED = 512
 
 
 class Npy(Batches):
@@ -55,6 +57,7 @@ class Columns(Batches):
     what: str  # of which kind
 
     def __init__(self, paths: Sequence[Path], columns: Any, dtype: Any) -> None:
+        _failures()  # pyarrow is there
         self._paths = list(paths)
         self._pieces: list[tuple[Path, int]] = []  # a file and a piece of it
         counts: list[int] = []
@@ -95,9 +98,13 @@ class Columns(Batches):
             if not isinstance(error, _failures()):
                 raise
             raise _unreadable(path, self.what, error) from None
-        out = np.empty((piece.num_rows, self.width), dtype=self.dtype)
+        columns = np.empty((self.width, piece.num_rows), dtype=self.dtype)
         for j, name in enumerate(self.names):
-            out[:, j] = piece.column(name).to_numpy(zero_copy_only=False)
+            columns[j] = piece.column(name).to_numpy(zero_copy_only=False)
+        out = np.empty(columns.shape[::-1], dtype=self.dtype)
+        for start in range(0, len(out), _TURNED):
+            rows = slice(start, start + _TURNED)
+            out[rows] = columns[:, rows].T
         return out
 
     def where(self, batch: int) -> str:
@@ -204,8 +211,13 @@ def _chosen(dtype: Any, found: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    import pyarrow as pa
-
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise ImportError(
+            "Parquet and Arrow files need pyarrow, which is not installed. Install it "
+            "with: pip install 'akkm[files]'"
+        ) from error
     return (pa.ArrowException, OSError, EOFError)
 
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
 from akkm import approximate, gram
+from akkm.approximate import Factored, Landmarks
+from akkm.checkpoint import Checkpoint, fingerprint
 from akkm.engines import Threads
 from akkm.estimators import _checks
 from akkm.estimators._base import CenterClusterer
 from akkm.estimators._progress import Progress
 from akkm.gradient import Unfactored
+from akkm.kernels._base import dense
 from akkm.lloyd import Step
+from akkm.remote import is_dask, labels_like
 
 Array = NDArray[Any]
 
@@ -70,6 +76,10 @@ class ApproxKernelKMeans(CenterClusterer):
     cache_size : float, default=1024
         Megabytes in which kernel values are kept of the rows that are looked at more
         than once, instead of being computed again.
+    checkpoint : str or path, optional
+        A folder in which `fit` writes down every few seconds where it is. The same fit
+        started again goes on from there; one to other data or with other settings is
+        refused. Needs an integer `random_state`.
     random_state : int, RandomState instance or None, default=None
         Same seed, same labels, whatever `n_jobs`.
     n_jobs : int, optional
@@ -133,6 +143,7 @@ class ApproxKernelKMeans(CenterClusterer):
         indefinite: str = "clip",
         solver: str = "eigh",
         cache_size: float = 1024,
+        checkpoint: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -151,6 +162,7 @@ class ApproxKernelKMeans(CenterClusterer):
         self.indefinite = indefinite
         self.solver = solver
         self.cache_size = cache_size
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -175,6 +187,7 @@ class ApproxKernelKMeans(CenterClusterer):
         _checks.require_one_of("indefinite", self.indefinite, gram.INDEFINITE)
         _checks.require_megabytes(self.cache_size)
         _checks.require_one_of("solver", self.solver, ("eigh", "gradient"))
+        given = X
         X, weights, kernel, rng = self._start(X, sample_weight, self.landmarks)
         if self.solver == "gradient" and not kernel.psd:
             raise ValueError(
@@ -182,6 +195,7 @@ class ApproxKernelKMeans(CenterClusterer):
                 f"definite, which {kernel} is not; use solver='eigh'."
             )
         init = self._checked_init(X.shape[0])
+        _checks.require_init_can_be_used(X, init)
         progress = Progress(self, X, y, self.verbose)
 
         with Threads(self.n_jobs) as engine:
@@ -217,12 +231,14 @@ class ApproxKernelKMeans(CenterClusterer):
                 cache_bytes=self.cache_size * 2**20,
                 rng=rng,
                 watch=watch,
+                checkpoint=self._checkpoint(factored, chosen, weights, init),
             )
             trace = solution.parts.trace()
         centers = solution.centers
         self._model = factored.model(centers)
         self.kernel_ = kernel
-        self.labels_ = solution.labels
+        labels = solution.labels
+        self.labels_ = labels_like(labels, given) if is_dask(given) else labels
         self.inertia_ = solution.error(trace)
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
@@ -238,9 +254,47 @@ class ApproxKernelKMeans(CenterClusterer):
         self._warn_of_negative(span, f"indefinite={self.indefinite!r}")
         if isinstance(span, Unfactored) and (failure := span.failure()):
             self._tell_of_failure(failure)
-        self._warn(solution.labels, solution.converged or solution.stopped)
+        self._warn(self.labels_, solution.converged or solution.stopped)
         progress.end()
         return self
+
+    def _checkpoint(
+        self,
+        factored: Factored,
+        chosen: Landmarks,
+        weights: Array | None,
+        init: str | Array,
+    ) -> Checkpoint | None:
+        """Where the fit is written down, for these rows and settings."""
+        if self.checkpoint is None:
+            return None
+        if not isinstance(self.random_state, Integral):
+            raise ValueError(
+                "checkpoint= needs an integer random_state: a fit started again must "
+                f"choose the same landmarks. Got random_state={self.random_state!r}."
+            )
+        if isinstance(init, str) and init == "random" and self._restarts(init) > 1:
+            raise ValueError(
+                "checkpoint= follows one run over all rows: use n_init=1, or "
+                "init='k-means++', whose restarts are on a sample. Got "
+                f"n_init={self.n_init}."
+            )
+        settings = {
+            name: value
+            for name, value in self.get_params().items()
+            if name
+            not in ("checkpoint", "n_jobs", "verbose", "cache_size", "landmarks")
+        }
+        strip = factored.strip
+        mark = fingerprint(
+            type(self).__name__,
+            settings | {"kernel": str(strip.kernel), "init": str(init)},
+            (strip.n, strip.dtype.str),
+            dense(chosen.rows),
+            np.zeros(0) if weights is None else weights,
+            np.zeros(0) if isinstance(init, str) else init,
+        )
+        return Checkpoint(self.checkpoint, mark)
 
     def _tell_of_failure(self, condition: float) -> None:
         self._tell(

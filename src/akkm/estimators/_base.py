@@ -29,6 +29,7 @@ from akkm.gram import Gram
 from akkm.inputs import require_count
 from akkm.kernels import Kernel, Precomputed, resolve
 from akkm.model import Model
+from akkm.remote import is_dask, lazily, rows_of
 from akkm.sources import Rows
 from akkm.stored import Stored
 
@@ -81,6 +82,8 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _checked_rows(self, X: Any, reset: bool = True) -> Rows:
         """Rows as an array, or as they are stored."""
+        if is_dask(X) and self._takes_stored:
+            X = rows_of(X)
         if not isinstance(X, Stored):
             return validate_data(self, X, reset=reset, **self._accepted())
         _checks.require_stored_rows_fit(self, X, reset)
@@ -108,6 +111,7 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         X = self._checked_rows(X)
         weights = None
         if sample_weight is not None:
+            _checks.require_weights_can_be_used(X)
             weights = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
@@ -170,7 +174,7 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         )
 
     def _warn(self, labels: Array, settled: bool) -> None:
-        found = len(np.unique(labels))
+        found = len(np.asarray(np.unique(labels)))  # computes it, if it is of Dask
         if found < self.n_clusters:
             self._tell(
                 f"Number of distinct clusters ({found}) found smaller than "
@@ -222,7 +226,10 @@ class CenterClusterer(
         Returns
         -------
         labels : int32 array of shape (n,)
+            A Dask array, not computed yet, if X is one or a Dask data frame.
         """
+        if is_dask(X):
+            return lazily(self.predict, X, width=None, dtype=np.int32)
         X = self._new_rows(X)
         with Threads(self.n_jobs) as engine:
             parts = [part.labels for part in self._model.compare(X, engine)]
@@ -242,6 +249,8 @@ class CenterClusterer(
             negative part, if the kernel is not positive definite and that was left
             out), or that of the eigenvectors in spectral clustering.
         """
+        if is_dask(X):
+            return lazily(self.transform, X, width=self._n_features_out, dtype=None)
         return self._nearest(X)[1]
 
     def score(

@@ -271,5 +271,6 @@ class EnsembleKernelKMeans(KernelClusterer):
 
     def _member(self, **own: Any) -> ApproxKernelKMeans:
         params = self.get_params(deep=False)
-        shared = {name: params[name] for name in ApproxKernelKMeans().get_params()}
+        names = ApproxKernelKMeans().get_params().keys() & params.keys()
+        shared = {name: params[name] for name in names}
         return ApproxKernelKMeans(**{**shared, **own})

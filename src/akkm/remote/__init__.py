@@ -1,0 +1,6 @@
+"""Rows of Dask collections: on the workers of a cluster, or computed one by one."""
+
+from akkm.remote._collections import is_dask, labels_like, lazily, rows_of
+from akkm.remote._rows import RemoteRows
+
+__all__ = ["RemoteRows", "is_dask", "labels_like", "lazily", "rows_of"]

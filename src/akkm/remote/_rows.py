@@ -1,0 +1,124 @@
+"""Rows on the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from akkm.gram import Gram
+from akkm.remote._parts import RemoteParts
+from akkm.remote._waiting import Cluster
+from akkm.sources import Strip
+from akkm.stored import Stored
+
+Array = NDArray[Any]
+Result = TypeVar("Result")
+
+
+class RemoteRows(Stored):
+    """Partitions of rows, each on the worker that has it."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        blocks: list[Any],  # futures of (b, d) arrays
+        starts: Array,  # (P + 1,)
+        dtype: np.dtype[Any],
+        width: int,
+        names: tuple[str, ...] | None,
+    ) -> None:
+        self._cluster, self._blocks, self._starts = cluster, blocks, starts
+        self.shape = (int(starts[-1]), width)
+        self.dtype = dtype
+        self.names = names
+
+    @staticmethod
+    def of(array: Any, client: Any, names: tuple[str, ...] | None) -> RemoteRows:
+        """The partitions of a Dask array of floats, whose rows are whole."""
+        from distributed import futures_of
+
+        there = {future.key: future for future in futures_of(client.persist(array))}
+        keys = [key for (key,) in array.__dask_keys__()]
+        cluster = Cluster(client)
+        blocks = cluster.each(
+            _checked, [there[key] for key in keys], list(range(len(keys)))
+        )
+        starts = np.append(0, np.cumsum(array.chunks[0], dtype=np.int64))
+        return RemoteRows(cluster, blocks, starts, array.dtype, array.shape[1], names)
+
+    def __repr__(self) -> str:
+        n, d = self.shape
+        return (
+            f"RemoteRows({n:,} x {d:,}, {self.dtype}, {len(self._blocks)} partitions)"
+        )
+
+    def __getitem__(self, rows: Any) -> Array:
+        """Some rows, fetched: (b, d)."""
+        if isinstance(rows, slice):
+            rows = np.arange(*rows.indices(self.shape[0]))
+        rows = np.asarray(rows)
+        out = np.empty((len(rows), self.shape[1]), dtype=self.dtype)
+        order = np.argsort(rows, kind="stable")
+        edges = np.searchsorted(rows[order], self._starts)
+        wanted = np.flatnonzero(np.diff(edges)).tolist()
+        places = [order[edges[b] : edges[b + 1]] for b in wanted]
+        local = [
+            rows[place] - self._starts[b]
+            for b, place in zip(wanted, places, strict=True)
+        ]
+        taken = self._cluster.each(_take, [self._blocks[b] for b in wanted], local)
+        for place, part in zip(places, self._cluster.fetch(taken), strict=True):
+            out[place] = part
+        return out
+
+    def over(self, function: Callable[[Array, slice], Result]) -> Iterator[Result]:
+        """function(rows, which) for each partition, where it is."""
+        which = [slice(start, stop) for start, stop in pairwise(self._starts.tolist())]
+        results = self._cluster.each(function, self._blocks, which)
+        return iter(self._cluster.fetch(results))
+
+    def chunks(self) -> list[slice]:
+        """The partitions."""
+        return [slice(start, stop) for start, stop in pairwise(self._starts.tolist())]
+
+    def expect(self, rows: Array | None) -> None:
+        """Nothing to prepare: the rows are in memory, elsewhere."""
+
+    def checked_by(self, check: Callable[[Array], None]) -> RemoteRows:
+        """The same rows, on which check(rows) is called where they are."""
+        numbers = list(range(len(self._blocks)))
+        checks = [check] * len(numbers)
+        blocks = self._cluster.each(_checked, self._blocks, numbers, checks)
+        width, names = self.shape[1], self.names
+        return RemoteRows(self._cluster, blocks, self._starts, self.dtype, width, names)
+
+    def parts(self, strip: Strip, gram: Gram) -> RemoteParts:
+        """The rows as the loop needs them."""
+        return RemoteParts(self._cluster, self._blocks, self._starts, strip, gram)
+
+
+def _take(block: Array, rows: Array) -> Array:
+    return block[rows]
+
+
+def _checked(
+    block: Any, number: int, check: Callable[[Array], None] | None = None
+) -> Array:
+    """The rows of a partition, if they are as they should be."""
+    block = np.ascontiguousarray(block)
+    try:
+        if check is not None:
+            check(block)
+        elif not np.isfinite(block).all():
+            row, column = (int(first[0]) for first in np.nonzero(~np.isfinite(block)))
+            raise ValueError(
+                f"row {row:,}, column {column} is {block[row, column]}; expected "
+                "finite numbers. Drop or fill such rows."
+            )
+    except ValueError as error:
+        raise ValueError(f"partition {number}: {error}") from None
+    return block
