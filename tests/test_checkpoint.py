@@ -71,7 +71,7 @@ def test_it_goes_on_from_there(init, X, tmp_path, monkeypatch):
     assert model.n_iter_ == expected.n_iter_
     assert model.inertia_ == pytest.approx(expected.inertia_, rel=1e-9)
     # What had been done was not done again, but for a pass each time.
-    passed = np.flatnonzero((model.history_ != expected.history_).any(axis=1))
+    passed = np.flatnonzero(model.history_[:, 0] != expected.history_[:, 0])
     assert set(passed) <= {0, min(2, half) - 1, half - 1}
     again = ApproxKernelKMeans(**SETTINGS, init=init, checkpoint=tmp_path).fit(X)
     np.testing.assert_array_equal(again.labels_, expected.labels_)

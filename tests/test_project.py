@@ -19,7 +19,7 @@ ROOMS = [
     ["lloyd", "model", "metrics", "consensus", "leaders"],
     ["seeding", "exact", "theory"],
     ["approximate"],
-    ["spectral"],
+    ["spectral", "stream"],
     ["estimators"],
     ["demo", "tables"],
     ["encoding", "report"],

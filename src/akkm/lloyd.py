@@ -87,7 +87,7 @@ def lloyd(
     if centers is None:
         stats += parts.tally(n_clusters)
         require_finite(stats.sums, dtype)
-        centers = _means(stats, gram, None)
+        centers = means_of(stats, gram, None)
 
     past: list[Centers] = []
     limit = most_past(n_clusters, gram.rank)
@@ -111,7 +111,7 @@ def lloyd(
         if changed == 0 and not reseeded:
             break
         largest = _refresh(parts, stats, largest)
-        centers = _means(stats, gram, centers)
+        centers = means_of(stats, gram, centers)
     return Solution(parts, centers, stats, np.array(history), changed == 0, stop)
 
 
@@ -129,7 +129,7 @@ def _refresh(parts: Parts, stats: Stats, largest: Array) -> Array:
     return largest
 
 
-def _means(stats: Stats, gram: Gram, previous: Centers | None) -> Centers:
+def means_of(stats: Stats, gram: Gram, previous: Centers | None) -> Centers:
     """Centers at the clusters' means (α = Û K_B K̂⁻¹).
 
     An empty one stays where it was, or shares the first mean there is: in a tie the
