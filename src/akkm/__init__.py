@@ -1,6 +1,6 @@
 """akkm: kernel clustering of data sets too large for kernel methods."""
 
-from akkm import consensus, kernels, landmarks, metrics, theory
+from akkm import consensus, kernels, landmarks, metrics, plot, theory
 from akkm.estimators import (
     ApproxKernelKMeans,
     EnsembleKernelKMeans,
@@ -25,6 +25,7 @@ __all__ = [
     "kernels",
     "landmarks",
     "metrics",
+    "plot",
     "report",
     "theory",
 ]
