@@ -88,9 +88,10 @@ def test_map_draws_few_rows_of_all_clusters(rng):
 
 
 def test_clusters_differ_in_colour_and_shape():
-    looks = [plot._look(k) for k in range(56)]
-    assert len({(look["color"], look["marker"]) for look in looks}) == 56
+    looks = [plot._look(k) for k in range(168)]
+    assert len({(look["color"], look["marker"]) for look in looks}) == 168
     assert len({look["marker"] for look in looks[:8]}) == 8
+    assert len({look["color"] for look in looks[:23]}) == 21
 
 
 def test_feature_means_are_standardised_sparse_or_not(digits):

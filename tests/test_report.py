@@ -362,7 +362,7 @@ class TestChecks:
         assert "do not judge clusters by it" in self.said(fitted, wine, LOOK)
         page = report(fitted, wine).html
         assert "Read this first" in page
-        assert "see above" in page
+        assert page.count('class="doubt"') == 3
 
     @pytest.mark.parametrize("estimator", [KernelKMeans, NystroemSpectralClustering])
     def test_widths(self, estimator, wine):
@@ -404,7 +404,9 @@ class TestChecks:
         said = self.said(fitted, X, LOOK)
         assert "nearly between two clusters" in said
         assert "The landmarks see only 7" in said
-        assert "look closer: The landmarks" in report(fitted, X).html
+        page = report(fitted, X).html
+        assert "<li>The landmarks see only 7" in page
+        assert page.count('class="look"') == 2
 
     def test_not_converged(self, digits, rng):
         X, start = digits[0], rng.integers(10, size=1797)
@@ -509,6 +511,11 @@ class TestPage:
         assert len(page.html) < 600_000
         assert len(inlined(page)["map"]["x"]) == 2000
         assert "The 60 largest of 100 clusters" in page.html
+
+
+def inlined_cluster(view):
+    """The cluster of the first point of a map."""
+    return json.loads(view.locator("#data").text_content())["map"]["cluster"][0]
 
 
 def browser_path():
@@ -676,6 +683,77 @@ class TestBrowser:
             "document.querySelector('#map-picture > svg').viewBox.baseVal.width > 500"
         )
         assert view.locator("#map-picture .mark").count() == 2000
+
+    @pytest.mark.parametrize("name", ["three", "many"])
+    def test_paper(self, opened, name):
+        """From a dark screen: white, nothing on top of anything, legend and all."""
+        view = opened(name, 718, color_scheme="dark")
+        view.evaluate("dispatchEvent(new Event('beforeprint'))")
+        view.emulate_media(media="print", color_scheme="dark")
+        style = "getComputedStyle(document.querySelector('{}')).{}"
+        for element, part, wanted in (
+            ("html", "backgroundColor", "rgb(255, 255, 255)"),
+            ("html", "color", "rgb(0, 0, 0)"),
+            (".c0", "fill", "rgb(0, 114, 178)"),
+        ):
+            assert view.evaluate(style.format(element, part)) == wanted
+        assert view.locator("#map-legend button").count() == (
+            3 if name == "three" else 23
+        )
+        assert view.locator("#map-legend").is_visible()
+        assert view.locator("#summary table").last.is_visible()  # unfolded
+        assert not view.locator("#sizes table").is_visible()  # the picture is there
+        outside = view.evaluate(
+            """() => [...document.querySelectorAll("section")].flatMap((section) => {
+              const frame = section.getBoundingClientRect();
+              return [...section.querySelectorAll("table, svg, p")].filter((part) => {
+                const box = part.getBoundingClientRect();
+                return box.bottom > frame.bottom + 1 || box.right > innerWidth + 1;
+              }).map((part) => part.outerHTML.slice(0, 80));
+            })"""
+        )
+        assert outside == []
+        cut = """[...document.querySelectorAll(".scroll")].filter((box) =>
+          getComputedStyle(box).maskImage !== "none").length"""
+        assert view.evaluate(cut) == 0
+        view.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert view.locator("details[open]").count() == 0
+
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    def test_23_clusters_look_different(self, opened, scheme):
+        view = opened("many", color_scheme=scheme)
+        looks = view.evaluate(
+            """() => [...document.querySelectorAll("#map-legend path")].map((path) =>
+              [path.getAttribute("d"), getComputedStyle(path).fill])"""
+        )
+        assert len(looks) == 23
+        assert len({fill for _, fill in looks}) == 21
+        assert len({shape for shape, _ in looks}) == 8
+        for k, (shape, fill) in enumerate(looks):
+            for other_shape, other_fill in looks[:k]:
+                assert fill != other_fill or shape != other_shape
+        # On the map as in the legend.
+        mark = view.locator("#map-picture .mark").first
+        cluster = inlined_cluster(view)
+        assert mark.get_attribute("d") == looks[cluster][0]
+        assert mark.evaluate("m => getComputedStyle(m).fill") == looks[cluster][1]
+
+    def test_a_phone_shows_what_there_is_and_that_there_is_more(self, opened):
+        view = opened("many", 390)
+        assert view.locator("#map-row").bounding_box()["height"] < 100
+        box = view.locator(".scroll:has(.heat)").first
+        sign = view.locator(".sideways:has(+ .scroll .heat)").first
+        assert sign.is_visible()
+        assert "more" in box.get_attribute("class")
+        head = box.locator("thead th").nth(1)
+        assert head.inner_text() == "between clusters"
+        place = head.bounding_box()
+        assert place["x"] + place["width"] < 390 - 48
+        box.evaluate("box => { box.scrollLeft = box.scrollWidth; }")
+        view.wait_for_function(
+            "!document.querySelector('.scroll:has(.heat)').classList.contains('more')"
+        )
+        assert not opened("three").locator(".sideways:visible").count()
 
     def test_without_scripts_the_tables_are_there(self, browser, pages):
         context = browser.new_context(java_script_enabled=False)

@@ -26,11 +26,12 @@ Array = NDArray[Any]
 
 __all__ = ["convergence", "features", "map", "margins", "sizes"]
 
-# Okabe and Ito's colours without black. With eight shapes there are 56 pairs, as seven
-# and eight have no common divisor.
+# Okabe and Ito's colours without black, which become darker, then paler in each next
+# round. With eight shapes 168 clusters look different.
 _COLOURS = (
     "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f0e442",
 )  # fmt: skip
+_SHADES = ((0.0, 1.0), (0.0, 0.5), (1.0, 0.5))  # mixed with black or white: how much
 _SHAPES = ("o", "s", "^", "D", "P", "v", "*", "X")
 # Clusters named in a legend; more would not fit.
 _NAMED = 30
@@ -303,8 +304,11 @@ def _axes(ax: Any) -> Any:
 
 def _look(k: int) -> dict[str, Any]:
     """Colour and shape of a cluster."""
+    hue = _COLOURS[k % len(_COLOURS)]
+    mixed, share = _SHADES[k // len(_COLOURS) % len(_SHADES)]
+    parts = (int(hue[i : i + 2], 16) / 255 for i in (1, 3, 5))
     return {
-        "color": _COLOURS[k % len(_COLOURS)],
+        "color": tuple(share * part + (1 - share) * mixed for part in parts),
         "marker": _SHAPES[k % len(_SHAPES)],
         "edgecolors": "0.2",
         "linewidths": 0.3,

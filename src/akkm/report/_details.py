@@ -176,7 +176,9 @@ def certainty(facts: Facts) -> Section | None:
             tag("p", text),
             picture("certainty-picture", label),
             details(
-                f"{caption} as a table", table(caption, [head, "rows", "share"], rows)
+                f"{caption} as a table",
+                table(caption, [head, "rows", "share"], rows),
+                again=True,
             ),
             per_cluster,
         ]

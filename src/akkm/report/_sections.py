@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from akkm.report._checks import DOUBT, FINE, Check, checks, tally
+from akkm.report._checks import DOUBT, LOOK, Check, checks, tally
 from akkm.report._data import MOST_CLUSTERS, beyond, is_brief, shown_clusters
 from akkm.report._facts import Facts
 from akkm.report._html import (
@@ -131,15 +131,11 @@ def _warnings(asked: list[Check]) -> Markup | None:
 
 def _checked(asked: list[Check]) -> Markup:
     """What was looked at and how it came out; doubts are explained above."""
-    rows = []
-    for check in asked:
-        outcome = check.grade
-        if outcome == DOUBT:
-            outcome += ": see above"
-        elif outcome != FINE:
-            outcome += f": {check.advice}"
-        kind = check.grade.split()[0]
-        rows.append((check.name, check.found, tag("td", outcome, class_=kind)))
+    rows = [
+        (check.name, check.found, tag("td", check.grade, class_=check.grade.split()[0]))
+        for check in asked
+    ]
+    closer = [check.advice for check in asked if check.grade == LOOK]
     return join(
         [
             tag("h3", "What was checked"),
@@ -148,6 +144,7 @@ def _checked(asked: list[Check]) -> Markup:
                 f"{tally(asked)} They catch common mishaps; whether the clusters mean "
                 "something is for you to judge.",
             ),
+            tag("ul", *(tag("li", text) for text in closer)) if closer else None,
             table("Checks", ["check", "found", "outcome"], rows, class_="checks"),
         ]
     )
@@ -212,7 +209,11 @@ def map_(facts: Facts) -> Section:
             ),
             tag("div", id="map-legend", class_="legend", role="group",
                 aria_label="Show one cluster only"),
-            details(f"The {drawn:,} rows as a table", tag("div", id="map-table")),
+            details(
+                f"The {drawn:,} rows as a table",
+                tag("div", id="map-table"),
+                again=True,
+            ),
         ]
     )  # fmt: skip
     return Section("map", "Map", content)
@@ -232,6 +233,7 @@ def sizes(facts: Facts) -> Section:
             details(
                 "Sizes as a table",
                 table("Rows per cluster", ["cluster", "rows", "share"], rows),
+                again=True,
             ),
         ]
     )
@@ -278,7 +280,9 @@ def convergence(facts: Facts) -> Section | None:
         [
             tag("p", text),
             None if few else line,
-            details("Iterations as a table", table("Iterations", head, rows)),
+            details(
+                "Iterations as a table", table("Iterations", head, rows), again=True
+            ),
         ]
     )
     name = "Convergence of the fit" if facts.new_rows else "Convergence"
