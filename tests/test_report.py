@@ -307,6 +307,8 @@ class TestRows:
         page = report(fitted, new)
         assert inlined(page)["map"]["cluster"] == fitted.predict(new).tolist()
         assert "210 new rows" in page.html
+        fitted.labels_ = fitted.predict(new)
+        assert inlined(report(fitted, new))["map"]["x"] == inlined(page)["map"]["x"]
         one = report(fitted, X[:1], new_rows=True)
         assert "1 of 3" in one.html
 
@@ -505,8 +507,8 @@ class TestPage:
         assert os.listdir(tmp_path) == ["r.html"]
 
     def test_pages_of_many_rows_stay_small(self, rng):
-        X = rng.normal(size=(5000, 3)).astype(np.float32)
-        fitted = ApproxKernelKMeans(100, random_state=0, max_iter=1000).fit(X)
+        X = rng.normal(size=(3000, 3)).astype(np.float32)
+        fitted = ApproxKernelKMeans(100, n_landmarks=100, random_state=0).fit(X)
         page = report(fitted, X)
         assert len(page.html) < 600_000
         assert len(inlined(page)["map"]["x"]) == 2000

@@ -54,30 +54,52 @@ def subject(model: Any, X: Any, *, new_rows: bool = False) -> tuple[Any, Rows]:
             "give the rows that it was fitted to, or say that they are new "
             "(akkm.report(..., new_rows=True))."
         )
+    if _lacks_embedding(model, X):
+        model = copy.copy(model)
+        model.embedding_ = _embedded(model, X)
     return model, X
 
 
 def _as_if_fitted(model: Any, X: Rows) -> Any:
     """A copy with labels, agreement and embedding of the rows X (n, d)."""
     seen = copy.copy(model)
-    names = seen.__dict__.pop("feature_names_in_", None)  # X has none any more
-    if isinstance(seen, EnsembleKernelKMeans):
-        if not _has_labels(seen, X):
-            votes = seen._votes(X)
+    bare = _nameless(model)
+    if not _has_labels(bare, X):
+        if isinstance(model, EnsembleKernelKMeans):
+            votes = bare._votes(X)
             seen.labels_, seen.agreement_ = votes.labels, votes.agreement
-    elif not _has_labels(seen, X):
-        seen.labels_ = seen.predict(X)
-    if isinstance(seen, NystroemSpectralClustering):
-        seen.embedding_ = seen._new_rows(X)
-    if names is not None:
-        seen.feature_names_in_ = names
+        else:
+            seen.labels_ = bare.predict(X)
+    if isinstance(model, NystroemSpectralClustering):
+        seen.embedding_ = _embedded(model, X)
     return seen
+
+
+def _nameless(model: Any) -> Any:
+    """A copy that does not ask checked rows for the names of their columns."""
+    bare = copy.copy(model)
+    bare.__dict__.pop("feature_names_in_", None)
+    return bare
+
+
+def _embedded(model: Any, X: Rows) -> Array:
+    """Rows (n, q) in the space of a spectral clustering's eigenvectors."""
+    embedding: Array = _nameless(model)._new_rows(X)
+    return embedding
+
+
+def _lacks_embedding(model: Any, X: Rows) -> bool:
+    """Whether labels came back to a model that was read from a file, but no more."""
+    spectral = isinstance(model, NystroemSpectralClustering)
+    return spectral and len(getattr(model, "embedding_", ())) != X.shape[0]
 
 
 def _has_labels(model: Any, X: Rows) -> bool:
     """Whether the labels of a model are those of X, by what some of its rows say."""
     n = X.shape[0]
-    if len(getattr(model, "labels_", ())) != n:
-        return False
+    voted = isinstance(model, EnsembleKernelKMeans)
+    for name in ("labels_", "agreement_") if voted else ("labels_",):
+        if len(getattr(model, name, ())) != n:
+            return False
     some = np.unique(np.linspace(0, n - 1, _ASKED).astype(np.int64))
     return np.array_equal(model.predict(X[some]), model.labels_[some])
