@@ -1,6 +1,6 @@
 """akkm: kernel clustering of data sets too large for kernel methods."""
 
-from akkm import consensus, kernels, landmarks, metrics, theory
+from akkm import consensus, kernels, landmarks, metrics, plot, theory
 from akkm.disk import open_rows
 from akkm.estimators import (
     ApproxKernelKMeans,
@@ -27,6 +27,7 @@ __all__ = [
     "landmarks",
     "metrics",
     "open_rows",
+    "plot",
     "report",
     "theory",
 ]
