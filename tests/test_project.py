@@ -21,7 +21,7 @@ ROOMS = [
     ["approximate"],
     ["spectral"],
     ["estimators"],
-    ["demo", "tables"],
+    ["demo", "images", "tables"],
     ["encoding", "report"],
     ["plot", "model_file"],
     ["cli"],

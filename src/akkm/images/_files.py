@@ -57,20 +57,14 @@ def find_files(folder: str | os.PathLike[str]) -> list[str]:
         what = "is a file" if os.path.exists(folder) else "does not exist"
         raise ImageError(f"{folder} {what}; expected a folder with images.")
     found = [
-        os.path.join(at, name)
-        for at, folders, names in os.walk(folder)
-        if folders.sort() or True  # walk goes on in this order
-        for name in names
+        str(path)
+        for path in sorted(Path(folder).rglob("*"))
+        if path.is_file()
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
     ]
-    inside = [Path(path).relative_to(folder).parts for path in found]
-    seen = [
-        path
-        for path, parts in zip(found, inside, strict=True)
-        if not any(part.startswith(".") for part in parts)
-    ]
-    if not seen:
+    if not found:
         raise ImageError(f"{folder} has no files; expected a folder with images.")
-    return sorted(seen)
+    return found
 
 
 def read_image(source: Any, max_size: int | None = None) -> Array:
@@ -115,7 +109,7 @@ def read_image(source: Any, max_size: int | None = None) -> Array:
 
 
 def thumbnail(source: Any, size: int = 128) -> bytes:
-    """A small picture in colour, as a JPEG file's bytes.
+    r"""A small picture in colour, as a JPEG file's bytes.
 
     Parameters
     ----------
@@ -129,7 +123,7 @@ def thumbnail(source: Any, size: int = 128) -> bytes:
     >>> import numpy as np
     >>> from akkm.images import thumbnail
     >>> thumbnail(np.zeros((50, 50)))[:2]
-    b'\\xff\\xd8'
+    b'\xff\xd8'
     """
     cv2 = opencv()
     if isinstance(source, str | os.PathLike):

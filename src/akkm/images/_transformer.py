@@ -86,6 +86,7 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     vocabulary_ : float32 array of shape (n_words, 128)
+    n_features_out_ : int
 
     Examples
     --------
@@ -145,7 +146,7 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        self._learn(X, None)
+        _warn(self.learn(X), len(X))
         return self
 
     def transform(self, X: Sequence[Any]) -> Any:
@@ -182,6 +183,11 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         self._check()
+        if self.vocabulary_.shape != (self.n_words, 128):
+            raise ValueError(
+                f"n_words={self.n_words}, but {len(self.vocabulary_)} words were "
+                "learned; fit again."
+            )
         images = _images(X)
         # Row by row, so that nothing larger than the result is ever in memory.
         indices: list[Array] = []
@@ -200,11 +206,18 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
                 f"None of {len(images):,} images could be read. {unreadable[0]}"
             )
         ends = np.cumsum([0, *map(len, indices)])
+        if ends[-1] < 2**31:  # what scikit-learn's own estimators take
+            ends = ends.astype(np.int32)
         matrix = sparse.csr_array(
             (np.concatenate(values), np.concatenate(indices), ends),
-            shape=(len(rows), cells(self.levels) * self.n_words),
+            shape=(len(rows), self.n_features_out_),
         )
         return Described(matrix, np.array(rows), tuple(unreadable))
+
+    @property
+    def n_features_out_(self) -> int:
+        """Columns of the histograms."""
+        return cells(self.levels) * len(self.vocabulary_)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the columns, such as "word 3 in row 0, column 1 of 2 x 2"."""
@@ -220,10 +233,22 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
         ]
         return np.array(names, dtype=object)
 
-    def _learn(
-        self, X: Sequence[Any], watch: Callable[[int], None] | None
+    def learn(
+        self, X: Sequence[Any], watch: Callable[[int], None] | None = None
     ) -> tuple[str, ...]:
-        """Learn the words, and say which images could not be read."""
+        """Learn the visual words as `fit` does, without warnings.
+
+        Parameters
+        ----------
+        X : sequence of n images
+        watch : function of an int, optional
+            As in `describe`.
+
+        Returns
+        -------
+        unreadable : tuple of str
+            A message for each image that was to be read and could not be.
+        """
         self._check()
         images = _images(X)
         rng = generator(self.random_state)

@@ -55,20 +55,20 @@ def _loops() -> _Loops:
     """The compiled loops, made when first needed: numba takes a second to import."""
     import numba
 
-    @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+    @numba.njit(nogil=True)
     def scatter(indptr: Array, indices: Array, data: Array, d: int, tiles: Any) -> None:
         for i in range(len(indptr) - 1):
             first = i // _TILE * d
             for p in range(indptr[i], indptr[i + 1]):
                 tiles[first + indices[p], i % _TILE] = data[p]
 
-    @numba.njit(inline="always")  # type: ignore[untyped-decorator]
+    @numba.njit(inline="always")
     def least(x: Any, z: Any) -> Any:  # one instruction; min would mind NaN
         return x if x < z else z
 
     # Unsigned row numbers of tiles: signed ones might be counted from the end, and the
     # check for that keeps loops from using vector registers.
-    @numba.njit(nogil=True, fastmath={"reassoc", "nsz", "contract"})  # type: ignore[untyped-decorator]
+    @numba.njit(nogil=True, fastmath={"reassoc", "nsz", "contract"})
     def add_minima(
         indptr: Array, indices: Array, data: Array, d: int, tiles: Any, out: Array
     ) -> None:

@@ -58,6 +58,7 @@ def report(
     command: str | None = None,
     notes: Sequence[str] = (),
     seconds: float | None = None,
+    images: Sequence[Any] | None = None,
 ) -> Report:
     """A page about a clustering: what was done, a map, sizes, features, and doubts.
 
@@ -84,6 +85,10 @@ def report(
         What else a reader should know, such as how the data were prepared.
     seconds : float, optional
         How long the clustering took.
+    images : sequence of n images, optional
+        What the rows describe: file names or arrays, as in `akkm.images.read_image`.
+        The page then has a contact sheet: the most typical images of each cluster, and
+        the least certain.
 
     Returns
     -------
@@ -108,4 +113,9 @@ def report(
     )
     if isinstance(notes, str):
         notes = [notes]
-    return Report(page(facts, About(title, command, tuple(notes), seconds)))
+    if images is not None and len(images) != facts.n:
+        raise ValueError(
+            f"images has {len(images)} entries, but X has {facts.n} rows; give one "
+            "each."
+        )
+    return Report(page(facts, About(title, command, tuple(notes), seconds, images)))
