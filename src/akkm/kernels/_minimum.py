@@ -36,6 +36,7 @@ def sums_of_minima(Z: Rows) -> Fill:
 
     def fill(X: Rows, out: Array) -> None:
         X = _sparse(X)
+        out[...] = 0
         loops.add_minima(X.indptr, X.indices, X.data, d, tiles, out)
 
     return fill
@@ -62,7 +63,7 @@ def _loops() -> _Loops:
             for p in range(indptr[i], indptr[i + 1]):
                 tiles[first + indices[p], i % _TILE] = data[p]
 
-    @numba.njit(inline="always")
+    @numba.njit
     def least(x: Any, z: Any) -> Any:  # one instruction; min would mind NaN
         return x if x < z else z
 
@@ -73,14 +74,14 @@ def _loops() -> _Loops:
         indptr: Array, indices: Array, data: Array, d: int, tiles: Any, out: Array
     ) -> None:
         n, m = out.shape
-        out[:] = 0
         at = np.empty(n, np.int64)
         total = np.empty(_TILE, out.dtype)
         for tile in range(len(tiles) // max(d, 1)):
             base = np.uint64(tile * d)
             start = tile * _TILE
             width = min(_TILE, m - start)
-            at[:] = indptr[:n]
+            for i in range(n):
+                at[i] = indptr[i]
             for column in range(0, d, _COLUMNS):
                 for i in range(n):
                     p = q = at[i]
@@ -89,13 +90,17 @@ def _loops() -> _Loops:
                     if p == q:
                         continue
                     at[i] = q
-                    total[:] = 0
+                    for k in range(_TILE):
+                        total[k] = 0
                     while p + 4 <= q:  # four at a time: fewer loads of the totals
                         r0 = base + np.uint64(indices[p])
                         r1 = base + np.uint64(indices[p + 1])
                         r2 = base + np.uint64(indices[p + 2])
                         r3 = base + np.uint64(indices[p + 3])
-                        x0, x1, x2, x3 = data[p], data[p + 1], data[p + 2], data[p + 3]
+                        x0 = data[p]
+                        x1 = data[p + 1]
+                        x2 = data[p + 2]
+                        x3 = data[p + 3]
                         for k in range(_TILE):
                             total[k] += (
                                 least(x0, tiles[r0, k]) + least(x1, tiles[r1, k])
