@@ -93,13 +93,13 @@ def test_dense_sift_is_opencvs(rng):
     # Centers are whole pixels here, as OpenCV's are.
     found = dense_sift(read_image(pixels[:80, :89]), step=9, patch_size=16)
     at = found.places * (89, 80) - 0.5
-    np.testing.assert_array_equal(at, at.round())
+    np.testing.assert_allclose(at, at.round(), atol=1e-9)
     # OpenCV's bins are 1.5 times as wide as the size of a keypoint.
     points = [cv2.KeyPoint(float(x), float(y), 16 / 4 / 1.5, 0) for x, y in at]
     _, theirs = cv2.SIFT_create().compute(pixels[:80, :89], points)
     theirs /= np.linalg.norm(theirs, axis=1, keepdims=True)
     similar = (theirs * found.values).sum(axis=1)
-    assert similar.min() > 0.98
+    assert similar.min() > 0.995
 
 
 def test_a_patch_without_contrast_is_zero():
