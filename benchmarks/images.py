@@ -260,8 +260,8 @@ def _kernel_text(lines: Lines) -> list[str]:
     return [
         "## Kernel rows",
         f"{n:,} rows against {_M:,} landmarks; medians of {len(found)} runs, side by "
-        f"side. NumPy's is timed on {_SLOW_ROWS} rows. The paper's is {1e6 * paper:.0f} "
-        "µs per pair.",
+        f"side. NumPy's is timed on {_SLOW_ROWS} rows. The paper's is "
+        f"{1e6 * paper:.0f} µs per pair.",
         "| | s | µs per pair | times as fast as NumPy | as the paper |\n"
         "|---|---:|---:|---:|---:|\n" + "\n".join(rows),
     ]

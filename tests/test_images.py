@@ -49,7 +49,7 @@ def described():
     """36 images, their kinds, and them as rows."""
     images = textures(np.random.default_rng(0), 12)
     kinds = np.arange(36) % 3
-    steps = SpatialPyramid(30, 3, random_state=0)
+    steps = SpatialPyramid(30, 3, n_samples=3000, random_state=0)
     return images, kinds, steps, steps.fit_transform(images)
 
 

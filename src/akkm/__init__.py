@@ -1,6 +1,6 @@
 """akkm: kernel clustering of data sets too large for kernel methods."""
 
-from akkm import consensus, kernels, landmarks, metrics, theory
+from akkm import consensus, images, kernels, landmarks, metrics, theory
 from akkm.estimators import (
     ApproxKernelKMeans,
     EnsembleKernelKMeans,
@@ -22,6 +22,7 @@ __all__ = [
     "TwoStepKernelKMeans",
     "__version__",
     "consensus",
+    "images",
     "kernels",
     "landmarks",
     "metrics",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 import shlex
 import time
 from typing import Any
@@ -112,7 +113,7 @@ def images(
         about: dict[str, Any] = {
             "akkm": akkm.__version__,
             "command": shlex.join(["akkm", *given]),
-            "data": _work.describe(folder.rstrip("/")),
+            "data": os.path.basename(os.path.abspath(folder)),
             "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
             "rows": found.X.shape[0],
             "features": found.X.shape[1],
