@@ -17,6 +17,7 @@ from sklearn.cluster import KMeans
 import akkm
 from akkm import ApproxKernelKMeans, EnsembleKernelKMeans, KernelKMeans, model_file
 from akkm.encoding import TableEncoder
+from akkm.images import SpatialPyramid
 from akkm.kernels import KERNEL_NAMES, RBF, Cosine, Linear
 from akkm.model_file import ModelFileError, SavedModel, load_model, save_model
 from akkm.tables import open_table
@@ -93,6 +94,16 @@ def test_only_needed_types_are_trusted(points, tmp_path):
     for i, model in enumerate(models):
         save_model(SavedModel(encoder, model, {}), tmp_path / f"{i}.skops")
         seen |= types_inside(tmp_path / f"{i}.skops")
+    images = np.random.default_rng(0).random((6, 20, 20))
+    steps = SpatialPyramid(4, 2, random_state=0)
+    model = ApproxKernelKMeans(2, kernel="intersection", random_state=0)
+    model.fit(steps.fit_transform(images))
+    save_model(SavedModel(steps, model, {}), tmp_path / "images.skops")
+    seen |= types_inside(tmp_path / "images.skops")
+    assert load_model(tmp_path / "images.skops").encoder.levels == 2
+    save_model(SavedModel(steps.set_params(levels=3), model, {}), tmp_path / "no.skops")
+    with pytest.raises(ModelFileError, match="damaged"):  # columns that do not fit
+        load_model(tmp_path / "no.skops")
     assert seen <= set(model_file.TYPES)
     assert {t for t in model_file.TYPES if t.startswith("akkm.")} <= seen
 

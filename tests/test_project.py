@@ -21,7 +21,7 @@ ROOMS = [
     ["approximate"],
     ["spectral", "stream"],
     ["estimators"],
-    ["demo", "tables"],
+    ["demo", "images", "tables"],
     ["encoding", "report"],
     ["plot", "model_file"],
     ["cli"],
@@ -65,7 +65,14 @@ def test_modules_can_be_read_at_one_sitting():
 
 
 def test_public_lists_are_complete():
-    modules = (akkm.consensus, akkm.kernels, akkm.landmarks, akkm.metrics, akkm.theory)
+    modules = (
+        akkm.consensus,
+        akkm.images,
+        akkm.kernels,
+        akkm.landmarks,
+        akkm.metrics,
+        akkm.theory,
+    )
     for module in (akkm, *modules):
         public = {
             name

@@ -1,6 +1,6 @@
 """akkm: kernel clustering of data sets too large for kernel methods."""
 
-from akkm import consensus, kernels, landmarks, metrics, plot, theory
+from akkm import consensus, images, kernels, landmarks, metrics, plot, theory
 from akkm.disk import open_rows
 from akkm.estimators import (
     ApproxKernelKMeans,
@@ -23,6 +23,7 @@ __all__ = [
     "TwoStepKernelKMeans",
     "__version__",
     "consensus",
+    "images",
     "kernels",
     "landmarks",
     "metrics",

@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
@@ -23,9 +23,6 @@ from sklearn.utils.validation import check_is_fitted
 import akkm
 from akkm.estimators._base import KernelClusterer
 from akkm.kernels import Function, Kernel, Product, Sum
-
-if TYPE_CHECKING:
-    from akkm.encoding import TableEncoder
 
 __all__ = [
     "ModelFileError",
@@ -57,6 +54,7 @@ TYPES = (
     "akkm.model.Model",
     "akkm.nearest.View",
     "akkm.gram.Gram",
+    "akkm.images._transformer.SpatialPyramid",
     "akkm.spectral.Embedding",
     "akkm.leaders.Heads",
     "akkm.consensus._votes.MetaClusters",
@@ -114,8 +112,8 @@ class SavedModel:
 
     Attributes
     ----------
-    encoder : TableEncoder
-        From a table to rows of numbers, as they were clustered.
+    encoder : TableEncoder or SpatialPyramid
+        From a table or images to rows of numbers, as they were clustered.
     estimator : a fitted estimator of akkm
         Without what it says of each training row (`labels_`, `agreement_`,
         `embedding_`), once it has been in a file.
@@ -123,9 +121,14 @@ class SavedModel:
         Plain values: version, command, data, numbers of rows and clusters, scores.
     """
 
-    encoder: TableEncoder
+    encoder: Any
     estimator: Any
     about: dict[str, Any]
+
+    @property
+    def of_table(self) -> bool:
+        """Whether rows come from a table, not from images."""
+        return hasattr(self.encoder, "columns_")
 
 
 def save_model(model: SavedModel, path: str | os.PathLike[str]) -> None:
@@ -245,6 +248,7 @@ def _read(name: str, file: BinaryIO) -> SavedModel:
     import skops.io
 
     from akkm.encoding import TableEncoder
+    from akkm.images import SpatialPyramid
 
     if not zipfile.is_zipfile(file):
         file.seek(0)
@@ -262,8 +266,13 @@ def _read(name: str, file: BinaryIO) -> SavedModel:
     file.seek(0)
     parts = skops.io.load(file, trusted=TYPES)
     encoder, estimator = parts["encoder"], parts["estimator"]
-    sound = isinstance(encoder, TableEncoder) and isinstance(estimator, KernelClusterer)
-    if not sound or len(encoder.feature_names_) != estimator.n_features_in_:
+    if isinstance(encoder, SpatialPyramid):
+        width = encoder.n_features_out_
+    elif isinstance(encoder, TableEncoder):
+        width = len(encoder.feature_names_)
+    else:
+        raise _damaged(name)
+    if not isinstance(estimator, KernelClusterer) or width != estimator.n_features_in_:
         raise _damaged(name)
     check_is_fitted(estimator)
     for matrix in _sparse_inside(estimator):

@@ -20,6 +20,7 @@ import akkm
 from akkm.cli._cluster import cluster
 from akkm.cli._compare import compare
 from akkm.cli._demo import demo
+from akkm.cli._images import images
 from akkm.cli._info import info
 from akkm.cli._plan import plan
 from akkm.cli._predict import predict
@@ -64,7 +65,7 @@ def app(debug: bool) -> None:
     """Kernel clustering of files too large for kernel methods."""
 
 
-for command in (cluster, predict, plan, info, compare, demo):
+for command in (cluster, images, predict, plan, info, compare, demo):
     app.add_command(command)
 
 

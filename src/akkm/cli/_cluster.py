@@ -63,7 +63,7 @@ def cluster(
     """
     from akkm.model_file import SavedModel, write_model
 
-    estimator = build(method, encoding)
+    estimator = build(method, encoding.scale)
     require_kind(labels, encoding.id)
     voice = Voice(quiet)
     wanted = {"--labels": labels, "--model": model, "--report": report}
@@ -107,7 +107,7 @@ def cluster(
         if report is not None:
             _work.write_report(outputs, estimator, encoder, encoded, shown, about)
         outputs.publish()
-    _summarise(voice, about, encoder.notes_, heard, clusters, outputs.paths)
+    summarise(voice, about, encoder.notes_, heard, clusters, outputs.paths)
 
 
 def fit(estimator: Any, X: Any, shown: Phases) -> list[str]:
@@ -167,7 +167,7 @@ def said(chosen: dict[str, Any]) -> list[tuple[str, str]]:
     return facts
 
 
-def _summarise(
+def summarise(
     voice: Voice,
     about: dict[str, Any],
     notes: list[str],
@@ -175,6 +175,7 @@ def _summarise(
     clusters: Any,
     paths: list[str],
 ) -> None:
+    """Say what was done, and what came of it."""
     facts = [
         ("data", about["data"]),
         ("rows", f"{about['rows']:,}"),

@@ -40,7 +40,9 @@ def info(model: str) -> None:
         facts.append(("scores", _work.told(about["scores"])))
     notes = about.get("notes", ())
     facts += [("" if i else "notes", note) for i, note in enumerate(notes)]
-    columns = [f"{c['name']} ({c['kind']})" for c in encoder.columns_]
+    columns = ["a folder of images"]
+    if saved.of_table:
+        columns = [f"{c['name']} ({c['kind']})" for c in encoder.columns_]
     if len(columns) > _SHOWN:
         columns[_SHOWN:] = [f"... and {len(columns) - _SHOWN} more"]
     facts.append(("expects", ", ".join(columns)))

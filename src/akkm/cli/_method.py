@@ -5,28 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 import akkm
-from akkm.cli._options import Encoding, Method
+from akkm.cli._options import Method
 from akkm.estimators._base import KernelClusterer
 
 # Kernels of histograms: entries are 0 or more.
 _HISTOGRAMS = ("chi2", "additive_chi2", "intersection")
 
 
-def build(method: Method, encoding: Encoding) -> KernelClusterer:
+def build(method: Method, scale: str) -> KernelClusterer:
     """The estimator that was asked for; ValueError if options do not go together.
+
+    `scale` is how columns are scaled: "standard", "minmax" or "none".
 
     Examples
     --------
     >>> from akkm.cli._method import build
-    >>> from akkm.cli._options import Encoding, Method
-    >>> encoding = Encoding((), (), None, None, (), "standard", "error")
+    >>> from akkm.cli._options import Method
     >>> build(
     ...     Method(3, "approx", "rbf", "scale", None, None, 50, None, None, 0, None),
-    ...     encoding,
+    ...     "standard",
     ... )
     ApproxKernelKMeans(n_clusters=3, n_landmarks=50, random_state=0)
     """
-    _require_sense(method, encoding)
+    _require_sense(method, scale)
     own: dict[str, Any] = {
         "degree": method.degree,
         "coef0": method.coef0,
@@ -56,7 +57,7 @@ def build(method: Method, encoding: Encoding) -> KernelClusterer:
     )
 
 
-def _require_sense(method: Method, encoding: Encoding) -> None:
+def _require_sense(method: Method, scale: str) -> None:
     """Raise ValueError for options that have no meaning together."""
     kernel, name = method.kernel, method.method
     if name != "approx" and method.ensemble is not None:
@@ -72,7 +73,7 @@ def _require_sense(method: Method, encoding: Encoding) -> None:
         raise ValueError(f"The {kernel} kernel has no degree; leave out --degree.")
     if kernel not in ("poly", "sigmoid") and method.coef0 is not None:
         raise ValueError(f"The {kernel} kernel has no coef0; leave out --coef0.")
-    if kernel in _HISTOGRAMS and encoding.scale == "standard":
+    if kernel in _HISTOGRAMS and scale == "standard":
         raise ValueError(
             f"The {kernel} kernel needs values of 0 or more, and --scale standard "
             "makes negative ones; add --scale minmax or --scale none."

@@ -111,14 +111,21 @@ def _flat(ctx: Any, param: Any, value: tuple[list[str], ...]) -> tuple[str, ...]
     return tuple(name for names in value for name in names)
 
 
-def _gathered(record: Any, name: str) -> Callable[[Command], Command]:
-    """Let a command take one record in place of as many arguments as it has fields."""
+def _gathered(record: Any, name: str, **fixed: Any) -> Callable[[Command], Command]:
+    """Let a command take one record in place of as many arguments as it has fields.
+
+    Fields that are `fixed` are no arguments.
+    """
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def gathering(**given: Any) -> Any:
-            values = {field.name: given.pop(field.name) for field in fields(record)}
-            return command(**given, **{name: record(**values)})
+            values = {
+                field.name: given.pop(field.name)
+                for field in fields(record)
+                if field.name not in fixed
+            }
+            return command(**given, **{name: record(**values, **fixed)})
 
         return gathering  # type: ignore[return-value]
 
@@ -189,7 +196,7 @@ encoding_options = _all(
     _gathered(Encoding, "encoding"),
 )
 
-method_options = _all(
+_HOW = (
     click.option(
         "-k", "k", type=click.IntRange(min=1), required=True, help="How many clusters."
     ),
@@ -200,6 +207,8 @@ method_options = _all(
         show_default=True,
         help="Approximate kernel k-means, or what it is compared with.",
     ),
+)
+_KERNEL = (
     click.option(
         "--kernel", type=click.Choice(KERNELS), default="rbf", show_default=True
     ),
@@ -217,6 +226,8 @@ method_options = _all(
         type=float,
         help="Of the polynomial and sigmoid kernels. [default: 1]",
     ),
+)
+_RUN = (
     click.option(
         "--landmarks",
         type=NumberOr(int, ("auto",)),
@@ -242,7 +253,10 @@ method_options = _all(
         help="Same seed, same clusters.",
     ),
     click.option("--threads", type=click.IntRange(min=1), help="[default: all]"),
-    _gathered(Method, "method"),
 )
+method_options = _all(*_HOW, *_KERNEL, *_RUN, _gathered(Method, "method"))
+# The kernel of spatial pyramids is what it is.
+_PYRAMID = {"kernel": "intersection", "gamma": None, "degree": None, "coef0": None}
+pyramid_method_options = _all(*_HOW, *_RUN, _gathered(Method, "method", **_PYRAMID))
 
 quiet_option = click.option("--quiet", is_flag=True, help="Say nothing but errors.")

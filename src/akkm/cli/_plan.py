@@ -68,7 +68,7 @@ def plan(source: Source, method: Method, encoding: Encoding) -> None:
     """
     from akkm.kernels import resolve
 
-    estimator: Any = build(method, encoding)
+    estimator: Any = build(method, encoding.scale)
     voice = Voice()
     with Phases(voice.shows_progress) as shown:
         started = time.perf_counter()

@@ -10,6 +10,7 @@ import click
 
 from akkm.cli import _work
 from akkm.cli._console import Voice, seconds
+from akkm.cli._folder import KEY, read_folder
 from akkm.cli._labels import require_kind
 from akkm.cli._options import Source, quiet_option, source_options
 from akkm.cli._outputs import Outputs
@@ -43,7 +44,7 @@ def predict(
     """Put the rows of DATA into the clusters of MODEL.
 
     DATA has the columns that the model was made with, in any order, and is encoded in
-    the same way.
+    the same way; for a model of images it is a folder.
     """
     from akkm.model_file import load_model
 
@@ -51,16 +52,22 @@ def predict(
     voice = Voice(quiet)
     saved = load_model(model)
     encoder, about = saved.encoder, saved.about
-    require_kind(labels, encoder.id)
+    key = encoder.id if saved.of_table else KEY
+    require_kind(labels, key)
     estimator = copy.copy(saved.estimator).set_params(n_jobs=threads)
     wanted = {"--labels": labels, "--report": report}
     with Outputs(wanted, source.data) as outputs, Phases(voice.shows_progress) as shown:
-        table = _work.open_source(source, about)
-        with shown.phase("reading") as phase:
-            encoded = encoder.transform(phase.watch(table))
+        if saved.of_table:
+            table = _work.open_source(source, about)
+            with shown.phase("reading") as phase:
+                encoded = encoder.transform(phase.watch(table))
+        else:
+            encoder.set_params(n_jobs=threads)
+            encoded = read_folder(encoder, source.data, shown, fit=False)
+        made = encoder.notes_ if saved.of_table else []
         started = time.perf_counter()
         clusters, agreement = _work.write_labels(
-            outputs, labels, estimator, encoded, encoder.id, shown, fitted=False
+            outputs, labels, estimator, encoded, key, shown, fitted=False
         )
         took = time.perf_counter() - started
         estimator.labels_ = clusters  # as if it had been fitted to these rows
@@ -70,7 +77,7 @@ def predict(
             told = {
                 "data": f"{_work.describe(source.data)} by {_work.describe(model)}",
                 "command": shlex.join(["akkm", *given]),
-                "notes": [*encoder.notes_, *encoded.notes],
+                "notes": [*made, *encoded.notes],
                 "seconds": took,
             }
             _work.write_report(outputs, estimator, encoder, encoded, shown, told)

@@ -144,11 +144,13 @@ def write_report(
     """The page to look at."""
     from akkm.report import report
 
+    images = getattr(encoded, "files", None)
     with phases.phase("report"):
         page = report(
             estimator,
             encoded.X,
-            feature_names=encoder.feature_names_,
+            feature_names=encoder.feature_names_ if images is None else None,
+            images=images,
             ids=encoded.rows if encoded.ids is None else encoded.ids,
             labels_true=values(encoded.labels),
             title=about["data"],

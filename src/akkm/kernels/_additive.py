@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from akkm.kernels._base import Array, Fill, Kernel, Rows, dense
+from akkm.kernels._minimum import sums_of_minima
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Laplacian(_Exponential):
         return _loops()["manhattan"]
 
 
-class _NonNegative(_ColumnSum):
+class _NonNegative(Kernel):
     def check(self, X: Rows) -> None:
         lowest = X.min() if X.shape[0] else 0
         if lowest < 0:
@@ -75,7 +76,7 @@ class _NonNegative(_ColumnSum):
 
 
 @dataclass(frozen=True)
-class AdditiveChi2(_NonNegative):
+class AdditiveChi2(_NonNegative, _ColumnSum):
     """k(x, y) = -sum_j (x_j - y_j)² / (x_j + y_j), 0/0 = 0; x, y ≥ 0"""
 
     psd: ClassVar[bool] = False
@@ -91,7 +92,7 @@ class AdditiveChi2(_NonNegative):
 
 
 @dataclass(frozen=True)
-class Chi2(_Exponential, _NonNegative):
+class Chi2(_NonNegative, _Exponential):
     """k(x, y) = exp(-gamma sum_j (x_j - y_j)² / (x_j + y_j)), 0/0 = 0; x, y ≥ 0"""
 
     def _loop(self) -> Callable[[Array, Array, Array], None]:
@@ -104,23 +105,30 @@ class Intersection(_NonNegative):
 
     psd: ClassVar[bool] = True
 
-    def _loop(self) -> Callable[[Array, Array, Array], None]:
-        return _loops()["intersection"]
+    def bind(self, Z: Rows) -> Fill:
+        require_numba()
+        return sums_of_minima(Z)
 
     def diag(self, X: Rows) -> Array:
         return np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
 
 
-@cache
-def _loops() -> dict[str, Callable[[Array, Array, Array], None]]:
-    """The compiled loops, made when first needed: numba takes a second to import."""
+def require_numba() -> None:
+    """Raise ImportError, with the cure, if numba is not there."""
     try:
-        import numba
+        import numba  # noqa: F401
     except ImportError as error:
         raise ImportError(
             "The laplacian, chi2 and intersection kernels need numba, which is not "
             "installed. Install it with: pip install 'akkm[numba]'"
         ) from error
+
+
+@cache
+def _loops() -> dict[str, Callable[[Array, Array, Array], None]]:
+    """The compiled loops, made when first needed: numba takes a second to import."""
+    require_numba()
+    import numba
 
     def compiled(
         term: Callable[[Any, Any], Any],
@@ -144,5 +152,4 @@ def _loops() -> dict[str, Callable[[Array, Array, Array], None]]:
         "chi2": compiled(
             lambda x, z: (x - z) * (x - z) / (x + z) if x + z > 0 else x * 0
         ),
-        "intersection": compiled(lambda x, z: min(x, z)),
     }

@@ -24,12 +24,24 @@ def tag(name: str, *children: Any, **attributes: Any) -> Markup:
     >>> tag("p", "a < b ", tag("b", "c"), class_="x")
     '<p class="x">a &lt; b <b>c</b></p>'
     """
+    return Markup(f"{void(name, **attributes)}{join(children)}</{name}>")
+
+
+def void(name: str, **attributes: Any) -> Markup:
+    """An element that has no children and no end; attributes are escaped.
+
+    Examples
+    --------
+    >>> from akkm.report._html import void
+    >>> void("img", alt='a "b"')
+    '<img alt="a &quot;b&quot;">'
+    """
     parts = [
         f' {key.rstrip("_").replace("_", "-")}="{html.escape(str(value))}"'
         for key, value in attributes.items()
         if value is not None
     ]
-    return Markup(f"<{name}{''.join(parts)}>{join(children)}</{name}>")
+    return Markup(f"<{name}{''.join(parts)}>")
 
 
 def join(children: Iterable[Any]) -> Markup:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from string import Template
+from typing import Any
 
 from akkm.report import _details, _sections
+from akkm.report._contact import contact_sheet
 from akkm.report._data import data
 from akkm.report._facts import Facts
 from akkm.report._html import Markup, join, short, tag, to_json
@@ -23,17 +26,21 @@ class About:
     command: str | None = None
     notes: tuple[str, ...] = ()
     seconds: float | None = None
+    images: Sequence[Any] | None = None
 
 
 def page(facts: Facts, about: About) -> str:
     """The whole page as HTML."""
     rows = f"{facts.n:,} new rows" if facts.new_rows else f"{facts.n:,} rows"
     title = short(about.title or f"{rows} in {len(facts.clusters)} clusters")
+    images = about.images
     sections = [
         _sections.summary(facts, about.command, about.notes, about.seconds),
+        # Visual words mean nothing to people: pictures in their place.
+        None if images is None else contact_sheet(facts, images),
         _sections.map_(facts),
         _sections.sizes(facts),
-        _details.features(facts),
+        _details.features(facts) if images is None else None,
         _details.certainty(facts),
         _details.scores(facts),
         _details.landmarks(facts),
@@ -66,7 +73,7 @@ def _file(name: str) -> Markup:
 def _policy(style: str, script: str) -> Markup:
     """Nothing from anywhere else; and of what is here only this style and script."""
     return Markup(
-        f"default-src 'none'; style-src '{_digest(style)}'; "
+        f"default-src 'none'; img-src data:; style-src '{_digest(style)}'; "
         f"script-src '{_digest(script)}'; base-uri 'none'; form-action 'none'"
     )
 

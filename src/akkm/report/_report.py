@@ -70,6 +70,7 @@ def report(
     seconds: float | None = None,
     original: Callable[[Any], list[dict[str, Any]]] | None = None,
     new_rows: bool = False,
+    images: Sequence[Any] | None = None,
 ) -> Report:
     """A page about a clustering: what was done, a map, sizes, features, and doubts.
 
@@ -103,6 +104,10 @@ def report(
     new_rows : bool, default=False
         Whether X are other rows than those of the fit. They are put into its clusters.
         A model that was read from a file does not know its rows, so all are new to it.
+    images : sequence of n images, optional
+        What the rows describe: file names or arrays, as in `akkm.images.read_image`.
+        The page then has a contact sheet: the most typical images of each cluster, and
+        the least certain.
 
     Returns
     -------
@@ -139,4 +144,9 @@ def report(
     )
     if isinstance(notes, str):
         notes = [notes]
-    return Report(page(facts, About(title, command, tuple(notes), seconds)))
+    if images is not None and len(images) != facts.n:
+        raise ValueError(
+            f"images has {len(images)} entries, but X has {facts.n} rows; give one "
+            "each."
+        )
+    return Report(page(facts, About(title, command, tuple(notes), seconds, images)))
