@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from akkm import ApproxKernelKMeans
+from akkm import ApproxKernelKMeans, EnsembleKernelKMeans
 from akkm.sources import chunks
 
 da = pytest.importorskip("dask.array")
@@ -106,6 +106,21 @@ def test_without_a_cluster_partitions_are_computed_here(X, expected):
     model = ApproxKernelKMeans(5, **SETTINGS).fit(rows)
     assert isinstance(model.labels_, da.Array)
     np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+    np.testing.assert_array_equal(model.predict(rows).compute(), expected.labels_)
+
+
+@pytest.mark.parametrize("where", ["workers", "here"])
+def test_ensemble(where, X, request):
+    settings = {"n_members": 3, **SETTINGS}
+    expected = EnsembleKernelKMeans(5, **settings).fit(X)
+    if where == "workers":
+        request.getfixturevalue("client")
+    rows = da.from_array(X, chunks=(8_000, 6))
+    model = EnsembleKernelKMeans(5, **settings).fit(rows)
+    assert isinstance(model.labels_, da.Array)
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+    np.testing.assert_allclose(np.asarray(model.agreement_), expected.agreement_)
+    assert model.anmi_ == pytest.approx(expected.anmi_)
     np.testing.assert_array_equal(model.predict(rows).compute(), expected.labels_)
 
 

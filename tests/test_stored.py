@@ -151,6 +151,15 @@ def test_only_batches_with_rows_in_doubt_are_read(X, table, tmp_path):
     assert len(later) < model.history_[:, 1][full - 1 :].sum() + 1
 
 
+def test_ensemble(X, table, tmp_path):
+    settings = {"n_members": 3, "n_landmarks": 50, "random_state": 0}
+    expected = akkm.EnsembleKernelKMeans(5, **settings).fit(X)
+    rows = as_parquet(X, table, tmp_path)
+    model = akkm.EnsembleKernelKMeans(5, **settings).fit(rows)
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    np.testing.assert_array_equal(model.predict(rows), expected.labels_)
+
+
 def test_names_of_columns(X, table, tmp_path):
     rows = as_parquet(X, table, tmp_path)
     model = ApproxKernelKMeans(5, n_landmarks=50, random_state=0).fit(rows)

@@ -264,7 +264,8 @@ class ApproxKernelKMeans(CenterClusterer):
         self._warn_of_negative(span, f"indefinite={self.indefinite!r}")
         if isinstance(span, Unfactored) and (failure := span.failure()):
             self._tell_of_failure(failure)
-        self._warn(self.labels_, solution.converged or solution.stopped)
+        there = np.flatnonzero(solution.stats.counts > 0) if is_dask(labels) else labels
+        self._warn(there, solution.converged or solution.stopped)
         progress.end()
         return self
 

@@ -174,7 +174,7 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         )
 
     def _warn(self, labels: Array, settled: bool) -> None:
-        found = len(np.asarray(np.unique(labels)))  # computes it, if it is of Dask
+        found = len(np.unique(labels))
         if found < self.n_clusters:
             self._tell(
                 f"Number of distinct clusters ({found}) found smaller than "

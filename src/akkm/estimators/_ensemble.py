@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from akkm.estimators._approx import ApproxKernelKMeans
 from akkm.estimators._base import KernelClusterer
 from akkm.estimators._progress import Progress
 from akkm.inputs import require_count
+from akkm.remote import RemoteRows, is_dask, labels_like, lazily, opinions, voted
 
 Array = NDArray[Any]
 
@@ -96,6 +98,8 @@ class EnsembleKernelKMeans(KernelClusterer):
     (10, True)
     """
 
+    _takes_stored = True
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -166,6 +170,7 @@ class EnsembleKernelKMeans(KernelClusterer):
                 f"landmarks is a {type(self.landmarks).__name__}; expected the name of "
                 "a strategy, as every member chooses landmarks of its own."
             )
+        given = X
         X, weights, kernel, rng = self._start(X, sample_weight)
         progress = Progress(self, X, y, self.verbose)
         seeds = rng.integers(2**31 - 1, size=self.n_members + 1).tolist()
@@ -194,7 +199,10 @@ class EnsembleKernelKMeans(KernelClusterer):
                 text += f" after {member.n_iter_} iterations"
                 if progress.part(name, text):
                     break
-        labelings = [member.labels_ for member in members]
+        labelings: Any = [member.labels_ for member in members]
+        elsewhere = isinstance(X, RemoteRows)
+        if elsewhere:
+            labelings, weights = opinions(labelings)
         there = sum(len(np.unique(labels)) for labels in labelings)
         consensus = mcla(
             labelings,
@@ -204,22 +212,27 @@ class EnsembleKernelKMeans(KernelClusterer):
             random_state=seeds[-1],
             n_jobs=self.n_jobs,
         )
+        agreed = np.average(consensus.agreement, weights=weights)
         progress.say(
-            f"{consensus.agreement.mean():.1%} of the members' votes agree with the "
-            f"consensus, mean NMI with it {consensus.anmi:.3f}"
+            f"{agreed:.1%} of the members' votes agree with the consensus, "
+            f"mean NMI with it {consensus.anmi:.3f}"
         )
         self.kernel_ = kernel
         self.members_ = members
-        self.labels_ = consensus.labels
-        self.agreement_ = consensus.agreement
+        self.labels_, self.agreement_ = consensus.labels, consensus.agreement
+        if elsewhere:
+            vote = partial(consensus.meta.vote, n_jobs=1)
+            self.labels_, self.agreement_ = voted([m.labels_ for m in members], vote)
+        elif is_dask(given):
+            self.labels_ = labels_like(self.labels_, given)
         self.anmi_ = consensus.anmi
         self.n_iter_ = max(member.n_iter_ for member in members)
         self._meta = consensus.meta
         self._repeat_warnings()
-        if len(np.unique(self.labels_)) < max(map(len, self._meta.values)):
-            self._warn_of_losers()
+        if len(np.unique(consensus.labels)) < max(map(len, self._meta.values)):
+            self._warn_of_losers(len(np.unique(consensus.labels)))
         else:
-            self._warn(self.labels_, True)
+            self._warn(consensus.labels, True)
         progress.end()
         return self
 
@@ -235,6 +248,8 @@ class EnsembleKernelKMeans(KernelClusterer):
         -------
         labels : int32 array of shape (n,)
         """
+        if is_dask(X):
+            return lazily(self.predict, X, width=None, dtype=np.int32)
         return self._votes(X).labels
 
     def _votes(self, X: Any) -> Votes:
@@ -249,9 +264,9 @@ class EnsembleKernelKMeans(KernelClusterer):
                 labelings.append(clusters[np.concatenate(parts)])
         return self._meta.vote(labelings, n_jobs=self.n_jobs)
 
-    def _warn_of_losers(self) -> None:
+    def _warn_of_losers(self, winners: int) -> None:
         self._tell(
-            f"Members disagree so much that only {len(np.unique(self.labels_))} of "
+            f"Members disagree so much that only {winners} of "
             f"{self.n_clusters} clusters won the vote of any row (anmi_ is "
             f"{self.anmi_:.2f}). The kernel may be too narrow: lower gamma, or raise "
             "n_landmarks.",

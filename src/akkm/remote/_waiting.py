@@ -51,7 +51,8 @@ class Cluster:
         try:
             while True:
                 try:
-                    wait(list(futures), timeout=_LOOK)
+                    with self._client.as_current():  # whatever this thread's is
+                        wait(list(futures), timeout=_LOOK)
                     return list(self._client.gather(list(futures)))
                 except TimeoutError:
                     if self._client.scheduler_info(n_workers=-1)["workers"]:
