@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from akkm.tables._blocks import Block
 from akkm.tables._entries import Entry, feature_names
-from akkm.tables._table import Table, TableError, brief
+from akkm.tables._table import Table, TableError, advised, brief
 
 Array = NDArray[Any]
 
@@ -76,7 +76,7 @@ class Sheet:
             raise TableError(
                 f"{table.name}: column {name!r} has numbers too large for single "
                 f"precision ({self._peak.max():.3g} after scaling); rescale it or "
-                f"leave it out (--drop {name})"
+                f"leave it out ({advised('--drop', name)})"
             )
         self._X.resize((self._n, self._X.shape[1]), refcheck=False)
         return self._X
