@@ -9,6 +9,7 @@ from akkm.estimators import (
     NystroemSpectralClustering,
     TwoStepKernelKMeans,
 )
+from akkm.model_file import load_model
 from akkm.report import report
 
 __version__ = "0.1.0"
@@ -24,6 +25,7 @@ __all__ = [
     "consensus",
     "kernels",
     "landmarks",
+    "load_model",
     "metrics",
     "report",
     "theory",
