@@ -9,7 +9,7 @@ SOURCE = pathlib.Path(akkm.__file__).parent
 
 # Every room may use those before it.
 ROOMS = [
-    ["engines", "gram", "bounds"],
+    ["engines", "gram", "bounds", "whole_file"],
     ["kernels", "gradient"],
     ["sources"],
     ["products"],

@@ -149,6 +149,15 @@ class TestRoundTrips:
         monkeypatch.setattr(sys, "stdin", Piped(sink.getvalue()))
         same(self.encoded("-"), expected)
 
+    def test_how_much_was_read_is_known(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(_csv, "BLOCK", 1 << 12)
+        packed(mixed(20_000), tmp_path / "x.csv.gz", gzip.compress)
+        table = open_table(str(tmp_path / "x.csv.gz"))
+        shares = [table.share for _ in table.batches(["x", "color"])]
+        assert shares == sorted(shares)
+        assert 0 < shares[0] < 0.9
+        assert shares[-1] == 1
+
     def test_a_temporary_file_goes_with_its_table(self, monkeypatch):
         monkeypatch.setattr(sys, "stdin", Piped(b"a,b\n1,2\n3,4\n"))
         table = open_table("-")
@@ -452,6 +461,13 @@ BAD = [
         "looks like dates .*; write them as 2024-12-31",
     ),
     ("x.csv", "a\n" + "1\n" * 99 + '"2,5"\n', {}, "decimal comma"),
+    (
+        "x.csv",
+        column(*(f"{i},065" for i in MANY), "1,000,000"),
+        {},
+        r"thousands separators .*\); write them without, or take",
+    ),
+    ("x.csv", "sep=;\na;b\n1;2\n", {}, "'sep=', is meant for spreadsheets"),
     ("x.csv", "a b c\n1 2 x\n3 4 y\n", {}, "separated by spaces; .*--delimiter ' '"),
     ("x.csv", "1  2\n3  4\n", {}, "separated by spaces; .*tr -s ' ' ','"),
     (

@@ -70,10 +70,11 @@ def require_name(id: str | None) -> None:
 
 def require_writable(path: str, ids: Any) -> None:
     """Raise ValueError if ids (n,) are of a type that such a file can't hold."""
-    no_clusters = Assigned(np.zeros(len(ids[:1]), np.int32), {})
+    if not str(ids.type).endswith("binary"):  # of bytes, each may be no text
+        ids = ids[:1]
     try:
         writer = LabelWriter(io.BytesIO(), path, "id")
-        writer.write(ids[:1], no_clusters)
+        writer.write(ids, Assigned(np.zeros(len(ids), np.int32), {}))
         writer.close()
     except pa.ArrowException as error:
         raise ValueError(

@@ -109,6 +109,10 @@ def require_delimiter(rows: Sequence[Sequence[str]], file: str, used: str) -> No
 
     `rows` are the first ones.
     """
+    if rows[0][0].startswith("sep="):
+        raise TableError(
+            f"{file}: the first line, 'sep=', is meant for spreadsheets only; remove it"
+        )
     if len(rows[0]) > 1:
         return
     for other, name in (("\t", "tab"), (";", ";"), (",", ","), ("|", "|")):

@@ -36,21 +36,23 @@ def disguised(
     """
     looked = dict(islice(values.items(), _LOOKED_AT))
     plain = Counter[str]()
-    found: dict[tuple[str, str], Counter[str]] = {}
+    found: dict[str, Counter[str]] = {}
+    cures: dict[str, set[str]] = {}
     for value, count in looked.items():
         if is_number(value, table.decimal):
             plain[value] = count
         elif seen := what_it_is(value, table.decimal):
-            found.setdefault(seen, Counter())[value] = count
+            found.setdefault(seen[0], Counter())[value] = count
+            cures.setdefault(seen[0], set()).add(seen[1])
     if not dates:
-        found = {seen: c for seen, c in found.items() if seen[0] != "dates"}
+        found.pop("dates", None)
     if not found:
         return None
     share = plain.total() + sum(c.total() for c in found.values())
     if share < NUMBERS * sum(looked.values()):
         return None
-    # 1,065 may be either; 1,065,000 tells.
-    (what, cure), example = max(found.items(), key=lambda item: item[1].total())
+    what, example = max(found.items(), key=lambda item: item[1].total())
+    cure = min(cures[what], key=len)  # 1,065 may mean two things; 1,065,000 tells
     return TableError(
         f"{table.name}: column {name!r} looks like {what} ({brief(example, 2)}); "
         f"{cure}, or take it as text ({advised('--text', name)}) or leave it out "
