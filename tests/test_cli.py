@@ -307,7 +307,6 @@ class TestOutputs:
     def test_a_file_is_whole_or_as_it_was(self, here):
         (here / "out.csv").write_text("old")
 
-
         def fail():
             with whole_file("out.csv") as file:
                 file.write(b"half")

@@ -249,6 +249,8 @@ class TestRoundTrips:
             assert X[f"{name}=u"].tolist() == [1, 0]
         assert X["date"].tolist() == X["time"].tolist() == [86_400, 0]
         assert X["clock"].tolist() == X["span"].tolist() == [5, 0]
+        held = TableEncoder(columns=["half"], id="view").fit_transform(opened)
+        assert held.ids.type == pa.large_string()
         assert "date, time, clock, span: times in seconds, as they are" in (
             encoder.describe()
         )

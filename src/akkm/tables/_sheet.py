@@ -120,7 +120,9 @@ def joined(parts: list[pa.Array], typed: bool) -> pa.Array:
     if pa.types.is_dictionary(parts[0].type):
         parts = [part.dictionary_decode() for part in parts]
     size = sum(part.nbytes for part in parts)
-    if pa.types.is_string(parts[0].type) and size > _STRINGS:
+    kind = parts[0].type
+    # Views can't be written as CSV.
+    if pa.types.is_string_view(kind) or (pa.types.is_string(kind) and size > _STRINGS):
         parts = [part.cast(pa.large_string()) for part in parts]
     column = pa.concat_arrays(parts)
     return column if typed else _integers(column)
