@@ -1,6 +1,8 @@
 """Pictures: what is on the axes, for every estimator."""
 
 import builtins
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from akkm import (
     TwoStepKernelKMeans,
     plot,
 )
+from akkm.report._facts import gather
 
 pytest.importorskip("matplotlib").use("agg")
 pyplot = pytest.importorskip("matplotlib.pyplot")
@@ -48,11 +51,11 @@ def test_every_estimator_can_be_drawn(estimator, blobs):
     axes = pyplot.figure().subplots(5)
     assert plot.map(model, X, axes[0]) is axes[0]
     assert sum(len(part.get_offsets()) for part in axes[0].collections) == 400
-    plot.sizes(model, axes[1])
+    plot.sizes(model, X, axes[1])
     assert sorted(bar.get_width() for bar in axes[1].patches) == [50, 150, 200]
-    plot.convergence(model, axes[2])
+    plot.convergence(model, X, axes[2])
     assert axes[2].lines[0].get_ydata()[-1] == 0
-    plot.features(model, X, list("abcd"), axes[3])
+    plot.features(model, X, axes[3], feature_names=list("abcd"))
     assert axes[3].images[0].get_array().shape == (4, 3)
     plot.margins(model, X, axes[4])
     assert sum(bar.get_height() for bar in axes[4].patches) == pytest.approx(400)
@@ -85,9 +88,10 @@ def test_map_draws_few_rows_of_all_clusters(rng):
 
 
 def test_clusters_differ_in_colour_and_shape():
-    looks = [plot._look(k) for k in range(56)]
-    assert len({(look["color"], look["marker"]) for look in looks}) == 56
+    looks = [plot._look(k) for k in range(168)]
+    assert len({(look["color"], look["marker"]) for look in looks}) == 168
     assert len({look["marker"] for look in looks[:8]}) == 8
+    assert len({look["color"] for look in looks[:23]}) == 21
 
 
 def test_feature_means_are_standardised_sparse_or_not(digits):
@@ -114,13 +118,48 @@ def test_margins_are_the_place_between_the_centers():
     np.testing.assert_array_equal(heights, expected)
 
 
+def test_margins_are_binned_as_in_the_report(blobs):
+    X, _ = blobs
+    for estimator in (ApproxKernelKMeans, EnsembleKernelKMeans):
+        model = estimator(3, random_state=0).fit(X)
+        counts, edges = gather(model, X).certainty.histogram()
+        bars = plot.margins(model, X).patches
+        np.testing.assert_array_equal([bar.get_height() for bar in bars], counts)
+        np.testing.assert_allclose([bar.get_x() for bar in bars], edges[:-1])
+
+
+def test_models_from_a_file_have_no_labels(blobs):
+    X, _ = blobs
+    for estimator in ESTIMATORS:
+        model = estimator(3, random_state=0).fit(X)
+        for name in ("labels_", "agreement_", "embedding_"):
+            vars(model).pop(name, None)
+        ax = plot.map(model, X)
+        assert sorted(len(part.get_offsets()) for part in ax.collections) == [
+            50, 150, 200
+        ]  # fmt: skip
+        heights = [bar.get_height() for bar in plot.margins(model, X).patches]
+        assert sum(heights) == pytest.approx(400)
+        assert sum(bar.get_width() for bar in plot.sizes(model, X).patches) == 400
+        with pytest.raises(ValueError, match="give the rows"):
+            plot.sizes(model)
+
+
+def test_is_there_without_an_import_and_without_matplotlib():
+    code = "import akkm, sys; akkm.plot.map; assert 'matplotlib' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_what_can_not_be_drawn_is_said(blobs, monkeypatch):
     X, _ = blobs
     model = ApproxKernelKMeans(3, random_state=0).fit(X)
     with pytest.raises(ValueError, match="fitted to 400; give the rows"):
         plot.map(model, X[:10])
     with pytest.raises(ValueError, match="feature_names has 1 names, but X has 4"):
-        plot.features(model, X, ["a"])
+        plot.features(model, X, feature_names=["a"])
+    for draw in (plot.sizes, plot.convergence):
+        with pytest.raises(ValueError, match="fitted to 400; give the rows"):
+            draw(model, X[:10])
     with pytest.raises(TypeError, match="expected a fitted estimator of akkm"):
         plot.sizes(object())
     with pytest.raises(ValueError, match="need two clusters"):

@@ -10,9 +10,12 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import make_blobs
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_wine, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from akkm import (
     ApproxKernelKMeans,
@@ -23,10 +26,11 @@ from akkm import (
     TwoStepKernelKMeans,
 )
 from akkm.report import Report, report
-from akkm.report._doubts import doubts
+from akkm.report._checks import DOUBT, LOOK, checks
 from akkm.report._facts import gather
 from akkm.report._nearness import typical
 from akkm.report._sample import draw
+from akkm.report._scores import scores
 
 ALWAYS = ["summary", "map", "sizes", "features", "certainty", "convergence"]
 HOSTILE = "</script><script>window.hacked = 1</script><img src=x onerror=alert(1)>\"'&"
@@ -40,6 +44,12 @@ def blobs():
 @pytest.fixture(scope="module")
 def model(blobs):
     return ApproxKernelKMeans(3, random_state=0).fit(blobs[0])
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X = load_wine().data
+    return (X - X.mean(axis=0)) / X.std(axis=0)
 
 
 def sections(page):
@@ -162,6 +172,18 @@ class TestFacts:
         assert inlined(pages[0])["map"]["name"][:2] == ["id0", "id1"]
         assert "40 rows have no class" in pages[0].html
 
+    def test_not_a_number_is_no_class(self):
+        arrow = pytest.importorskip("pyarrow")
+        values, labels = [1.0, float("nan"), 2.0, None], np.array([0, 0, 1, 1])
+        for given in (
+            values,
+            arrow.array(values),
+            arrow.array(values).dictionary_encode(),
+            arrow.array(["1.0", None, "2.0", None]).dictionary_encode(),
+        ):
+            found = scores(given, labels)
+            assert (found.classes, found.missing, found.ari) == (("1.0", "2.0"), 2, 1.0)
+
     def test_wrong_lengths_are_said(self, model, blobs):
         X, _ = blobs
         with pytest.raises(ValueError, match="ids has 1 entries, but X has 840 rows"):
@@ -172,6 +194,10 @@ class TestFacts:
             report(model, X, labels_true=[None] * 840)
         with pytest.raises(ValueError, match="fitted to 840; give the rows"):
             report(model, X[:5])
+        K = model.kernel_(X)
+        given = ApproxKernelKMeans(3, kernel="precomputed", random_state=0).fit(K)
+        with pytest.raises(ValueError, match="through a precomputed kernel"):
+            report(given, K[:5], new_rows=True)
 
     def test_samples_stand_for_all_rows(self, rng):
         labels = np.repeat([0, 1, 3], [9000, 990, 10])
@@ -183,13 +209,206 @@ class TestFacts:
         assert (labels[sample.rows] == 3).sum() == 10
 
 
-class TestDoubts:
-    def said(self, fitted, X):
-        return " ".join(doubts(gather(fitted, X)))
+class TestRows:
+    """What is shown of single rows, and of rows that were not fitted."""
+
+    def encoded(self, blobs):
+        """Blobs as a file might have had them: numbers, and a town one-hot."""
+        X, y = blobs
+        shift, scale = np.array([2000.0, -5.0, 0.0, 7.5]), np.array([500, 1, 0.1, 9])
+        towns = np.array(["Ulm", "Bonn", "Köln"])
+        names = ["year", "b", "4", "d", *(f"town={t}" for t in towns)]
+
+        def original(rows):
+            assert rows.ndim == 2
+            return [
+                dict(zip(["year", "b", "4", "d"], row[:4] * scale + shift, strict=True))
+                | {"town": towns[row[4:].argmax()]}
+                for row in rows
+            ]
+
+        return np.hstack([X, np.eye(3)[y]]), names, original
+
+    def test_values_as_in_the_file(self, blobs):
+        X, names, original = self.encoded(blobs)
+        fitted = ApproxKernelKMeans(3, random_state=0).fit(X)
+        page = report(fitted, X, feature_names=names, original=original)
+        points = inlined(page)["map"]
+        assert sorted(points["features"]) == ["b", "column 4", "d", "town", "year"]
+        columns = [name.removeprefix("column ") for name in points["features"]]
+        for i in (0, 500, 839):
+            expected = original(X[[i]])[0]
+            for name, value in zip(columns, points["values"][i], strict=True):
+                wanted = expected[name]
+                if name != "town":
+                    wanted = pytest.approx(wanted, rel=1e-5)
+                assert value == wanted
+        assert "values as they were before they were encoded" in page.html
+        table = re.search(r'<table class="typical">.*?</table>', page.html)[0]
+        assert "<td>Ulm</td>" in table
+        assert "as they were clustered" in report(fitted, X).html
+        unnamed = report(fitted, X, feature_names=[f"{j}" for j in range(7)]).html
+        assert re.search("(low|high) column 4", unnamed)
+        # The heat map stays as it was clustered.
+        assert "town=Ulm" in page.html
+
+    def test_pipelines(self, blobs):
+        pandas = pytest.importorskip("pandas")
+        X, y = blobs
+        X = X * [1, 1, 1, 1000]
+        pipe = make_pipeline(StandardScaler(), ApproxKernelKMeans(3, random_state=0))
+        page = report(pipe.fit(X), X, labels_true=y)
+        points = inlined(page)["map"]
+        at = [int(name.removeprefix("column ")) for name in points["features"]]
+        assert points["values"][7] == [pytest.approx(v, rel=1e-4) for v in X[7, at]]
+        named = report(pipe, X, feature_names=list("abcd"), labels_true=y)
+        assert inlined(named)["map"]["features"] == ["abcd"[j] for j in at]
+
+        frame = pandas.DataFrame(X, columns=list("pqrs"))
+        frame["town"] = np.array(["Ulm", "Bonn", "Köln"], dtype=object)[y]
+        both = make_column_transformer(
+            (StandardScaler(), list("pqrs")), (OneHotEncoder(), ["town"])
+        )
+        pipe = make_pipeline(both, ApproxKernelKMeans(3, random_state=0)).fit(frame)
+        page = report(pipe, frame)
+        points = inlined(page)["map"]
+        assert sorted(points["features"]) == ["p", "q", "r", "s", "town"]
+        expected = frame.iloc[7][points["features"]].tolist()
+        assert points["values"][7] == [
+            v if isinstance(v, str) else pytest.approx(v, rel=1e-4) for v in expected
+        ]
+        assert "onehotencoder__town_Ulm" in page.html
+        assert "new rows" in report(pipe, frame[:50], new_rows=True).html
+        with pytest.raises(TypeError, match="expected a fitted estimator of akkm"):
+            report(make_pipeline(StandardScaler()).fit(X), X)
+
+    @pytest.mark.parametrize(
+        "estimator",
+        [ApproxKernelKMeans, EnsembleKernelKMeans, KernelKMeans, LeadersKernelKMeans,
+         NystroemSpectralClustering, TwoStepKernelKMeans],
+    )  # fmt: skip
+    def test_new_rows(self, estimator, blobs):
+        X, _ = blobs
+        fitted = estimator(3, random_state=0).fit(X)
+        new = X[::4] + 0.01
+        page = report(fitted, new, new_rows=True)
+        assert inlined(page)["map"]["cluster"] == fitted.predict(new).tolist()
+        assert "Iterations of the fit" in page.html
+        assert "Convergence of the fit" in page.html
+        assert "<dt>Iterations</dt>" not in page.html
+        assert "Largest cluster" not in page.html
+        assert len(fitted.labels_) == 840  # left alone
+        # As many rows as those of the fit are new ones all the same.
+        page = report(fitted, X[::-1], new_rows=True)
+        assert inlined(page)["map"]["cluster"] == fitted.labels_[::-1].tolist()
+        # As it is in a model file.
+        for name in ("labels_", "agreement_", "embedding_"):
+            vars(fitted).pop(name, None)
+        page = report(fitted, new)
+        assert inlined(page)["map"]["cluster"] == fitted.predict(new).tolist()
+        assert "210 new rows" in page.html
+        fitted.labels_ = fitted.predict(new)
+        assert inlined(report(fitted, new))["map"]["x"] == inlined(page)["map"]["x"]
+        one = report(fitted, X[:1], new_rows=True)
+        assert "1 of 3" in one.html
+
+    def test_labels_that_were_found_are_used(self, blobs, monkeypatch):
+        X, _ = blobs
+        fitted = ApproxKernelKMeans(3, random_state=0).fit(X)
+        new = np.vstack([X, X]) + 0.01
+        fitted.labels_ = fitted.predict(new)
+        asked = []
+        whole = ApproxKernelKMeans.predict
+        monkeypatch.setattr(
+            ApproxKernelKMeans,
+            "predict",
+            lambda self, X: asked.append(len(X)) or whole(self, X),
+        )
+        report(fitted, new, new_rows=True)
+        assert asked == [1000]
+
+    def test_few_iterations_are_told(self, model, blobs, digits, rng):
+        page = report(model, blobs[0])
+        assert len(model.history_) == 2
+        assert "convergence" not in inlined(page)
+        assert 'id="convergence-picture"' not in page.html
+        assert "each row got a label, then no label changed in the last" in page.html
+        assert "10 restarts had run on a sample" in page.html
+        X, start = digits[0], rng.integers(10, size=1797)
+        long = ApproxKernelKMeans(10, init=start, random_state=0).fit(X)
+        page = report(long, X)
+        assert len(inlined(page)["convergence"]["changed"][0]) == len(long.history_)
+        assert "restarts" not in page.html
+
+
+class TestChecks:
+    def said(self, fitted, X, grade=DOUBT):
+        found = checks(gather(fitted, X))
+        return " ".join(check.advice for check in found if check.grade == grade)
 
     def test_a_clear_result_raises_none(self, model, blobs):
-        assert self.said(model, blobs[0]) == ""
-        assert "None of the checks" in report(model, blobs[0]).html
+        X = blobs[0]
+        assert self.said(model, X) == self.said(model, X, LOOK) == ""
+        page = report(model, X).html
+        assert "10 checks: 10 fine" in page
+        assert "Read this first" not in page
+        assert page.count('class="fine"') == 10
+
+    def test_one_cluster_that_has_nearly_all(self, wine):
+        """A kernel so narrow that every row is alone: two rows and the rest."""
+        fitted = ApproxKernelKMeans(3, gamma=100.0, random_state=0).fit(wine)
+        said = self.said(fitted, wine)
+        assert "Nearly all rows are in one cluster" in said
+        assert "have a single row" in said
+        assert "too narrow" in said
+        assert "do not judge clusters by it" in self.said(fitted, wine, LOOK)
+        page = report(fitted, wine).html
+        assert "Read this first" in page
+        assert page.count('class="doubt"') == 3
+
+    @pytest.mark.parametrize("estimator", [KernelKMeans, NystroemSpectralClustering])
+    def test_widths(self, estimator, wine):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for gamma, text in ((100.0, "narrow"), (1e-6, "too wide")):
+                fitted = estimator(3, gamma=gamma, random_state=0).fit(wine)
+                assert text in self.said(fitted, wine)
+        fitted = estimator(3, random_state=0).fit(wine)
+        assert "The kernel" not in self.said(fitted, wine)
+
+    def test_similarity_against_the_definition(self, wine):
+        fitted = KernelKMeans(3, random_state=0).fit(wine)
+        K = fitted.kernel_(wine)
+        np.fill_diagonal(K, np.nan)
+        alike = gather(fitted, wine).similarity
+        assert alike.nearest == pytest.approx(np.median(np.nanmax(K, axis=1)))
+        assert alike.pairs == pytest.approx(np.nanmedian(K))
+        given = KernelKMeans(3, kernel="precomputed", random_state=0)
+        K = fitted.kernel_(wine)
+        same = gather(given.fit(K), K).similarity
+        assert same.nearest == pytest.approx(alike.nearest)
+        straight = KernelKMeans(3, kernel="linear", random_state=0).fit(wine)
+        assert gather(straight, wine).similarity is None  # no k(x, x) in common
+
+    def test_more_clusters_than_the_rows_can_fill(self, wine):
+        fitted = ApproxKernelKMeans(100, random_state=0).fit(wine)
+        assert "each has 1.8 rows on average" in self.said(fitted, wine)
+
+    def test_a_column_that_drowns_the_others(self, wine):
+        X = wine * np.array([1.0] * 12 + [60.0])
+        fitted = ApproxKernelKMeans(3, random_state=0).fit(X)
+        assert "column 12 has 100 % of the variance" in self.said(fitted, X)
+
+    def test_some_doubt_is_told_in_the_table(self, digits):
+        X, _ = digits
+        fitted = ApproxKernelKMeans(10, n_landmarks=60, random_state=0).fit(X)
+        assert self.said(fitted, X) == ""
+        said = self.said(fitted, X, LOOK)
+        assert "nearly between two clusters" in said
+        assert "The landmarks see only 7" in said
+        page = report(fitted, X).html
+        assert "<li>The landmarks see only 7" in page
+        assert page.count('class="look"') == 2
 
     def test_not_converged(self, digits, rng):
         X, start = digits[0], rng.integers(10, size=1797)
@@ -228,10 +447,11 @@ class TestDoubts:
         assert "landmarks see only" in self.said(fitted, X)
 
     def test_tiny_cluster(self, rng):
-        X = np.vstack([rng.normal(size=(3000, 2)), [[60.0, 60.0]]])
-        far = (np.arange(3001) == 3000).astype(int)
-        fitted = ApproxKernelKMeans(2, kernel="linear", init=far).fit(X)
-        assert "Cluster 1 has less than 0.10 %" in self.said(fitted, X)
+        middle = np.repeat([[0.0, 0.0], [9, 0], [0, 9], [9, 9]], 1000, axis=0)
+        X = np.vstack([rng.normal(size=(4000, 2)) + middle, [[60.0, 60.0]] * 2])
+        start = np.repeat([0, 1, 2, 3, 4], [1000, 1000, 1000, 1000, 2])
+        fitted = ApproxKernelKMeans(5, kernel="linear", init=start).fit(X)
+        assert "Cluster 4 has less than 0.10 %" in self.said(fitted, X, LOOK)
 
     def test_members_that_disagree(self, rng):
         X = rng.normal(size=(1000, 50))
@@ -277,13 +497,27 @@ class TestPage:
         assert path.read_text() == "one"
         assert os.listdir(tmp_path) == ["r.html"]
 
+    def test_what_can_not_be_written_is_called_by_its_name(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match=r"no folder \S*gone; make it"):
+            Report("one").save(tmp_path / "gone" / "r.html")
+        (tmp_path / "r.html").mkdir()
+        with pytest.raises(OSError, match=r"r\.html'") as caught:
+            Report("one").save(tmp_path / "r.html")
+        assert str(os.getpid()) not in str(caught.value)
+        assert os.listdir(tmp_path) == ["r.html"]
+
     def test_pages_of_many_rows_stay_small(self, rng):
-        X = rng.normal(size=(5000, 3)).astype(np.float32)
-        fitted = ApproxKernelKMeans(100, random_state=0, max_iter=1000).fit(X)
+        X = rng.normal(size=(3000, 3)).astype(np.float32)
+        fitted = ApproxKernelKMeans(100, n_landmarks=100, random_state=0).fit(X)
         page = report(fitted, X)
         assert len(page.html) < 600_000
         assert len(inlined(page)["map"]["x"]) == 2000
         assert "The 60 largest of 100 clusters" in page.html
+
+
+def inlined_cluster(view):
+    """The cluster of the first point of a map."""
+    return json.loads(view.locator("#data").text_content())["map"]["cluster"][0]
 
 
 def browser_path():
@@ -451,6 +685,77 @@ class TestBrowser:
             "document.querySelector('#map-picture > svg').viewBox.baseVal.width > 500"
         )
         assert view.locator("#map-picture .mark").count() == 2000
+
+    @pytest.mark.parametrize("name", ["three", "many"])
+    def test_paper(self, opened, name):
+        """From a dark screen: white, nothing on top of anything, legend and all."""
+        view = opened(name, 718, color_scheme="dark")
+        view.evaluate("dispatchEvent(new Event('beforeprint'))")
+        view.emulate_media(media="print", color_scheme="dark")
+        style = "getComputedStyle(document.querySelector('{}')).{}"
+        for element, part, wanted in (
+            ("html", "backgroundColor", "rgb(255, 255, 255)"),
+            ("html", "color", "rgb(0, 0, 0)"),
+            (".c0", "fill", "rgb(0, 114, 178)"),
+        ):
+            assert view.evaluate(style.format(element, part)) == wanted
+        assert view.locator("#map-legend button").count() == (
+            3 if name == "three" else 23
+        )
+        assert view.locator("#map-legend").is_visible()
+        assert view.locator("#summary table").last.is_visible()  # unfolded
+        assert not view.locator("#sizes table").is_visible()  # the picture is there
+        outside = view.evaluate(
+            """() => [...document.querySelectorAll("section")].flatMap((section) => {
+              const frame = section.getBoundingClientRect();
+              return [...section.querySelectorAll("table, svg, p")].filter((part) => {
+                const box = part.getBoundingClientRect();
+                return box.bottom > frame.bottom + 1 || box.right > innerWidth + 1;
+              }).map((part) => part.outerHTML.slice(0, 80));
+            })"""
+        )
+        assert outside == []
+        cut = """[...document.querySelectorAll(".scroll")].filter((box) =>
+          getComputedStyle(box).maskImage !== "none").length"""
+        assert view.evaluate(cut) == 0
+        view.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert view.locator("details[open]").count() == 0
+
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    def test_23_clusters_look_different(self, opened, scheme):
+        view = opened("many", color_scheme=scheme)
+        looks = view.evaluate(
+            """() => [...document.querySelectorAll("#map-legend path")].map((path) =>
+              [path.getAttribute("d"), getComputedStyle(path).fill])"""
+        )
+        assert len(looks) == 23
+        assert len({fill for _, fill in looks}) == 21
+        assert len({shape for shape, _ in looks}) == 8
+        for k, (shape, fill) in enumerate(looks):
+            for other_shape, other_fill in looks[:k]:
+                assert fill != other_fill or shape != other_shape
+        # On the map as in the legend.
+        mark = view.locator("#map-picture .mark").first
+        cluster = inlined_cluster(view)
+        assert mark.get_attribute("d") == looks[cluster][0]
+        assert mark.evaluate("m => getComputedStyle(m).fill") == looks[cluster][1]
+
+    def test_a_phone_shows_what_there_is_and_that_there_is_more(self, opened):
+        view = opened("many", 390)
+        assert view.locator("#map-row").bounding_box()["height"] < 100
+        box = view.locator(".scroll:has(.heat)").first
+        sign = view.locator(".sideways:has(+ .scroll .heat)").first
+        assert sign.is_visible()
+        assert "more" in box.get_attribute("class")
+        head = box.locator("thead th").nth(1)
+        assert head.inner_text() == "between clusters"
+        place = head.bounding_box()
+        assert place["x"] + place["width"] < 390 - 48
+        box.evaluate("box => { box.scrollLeft = box.scrollWidth; }")
+        view.wait_for_function(
+            "!document.querySelector('.scroll:has(.heat)').classList.contains('more')"
+        )
+        assert not opened("three").locator(".sideways:visible").count()
 
     def test_without_scripts_the_tables_are_there(self, browser, pages):
         context = browser.new_context(java_script_enabled=False)

@@ -1,6 +1,6 @@
 """akkm: kernel clustering of data sets too large for kernel methods."""
 
-from akkm import consensus, kernels, landmarks, metrics, theory
+from akkm import consensus, kernels, landmarks, metrics, plot, theory
 from akkm.estimators import (
     ApproxKernelKMeans,
     EnsembleKernelKMeans,
@@ -27,6 +27,7 @@ __all__ = [
     "landmarks",
     "load_model",
     "metrics",
+    "plot",
     "report",
     "theory",
 ]

@@ -13,24 +13,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.report._doubts import AGREEMENT, BORDER
-from akkm.report._facts import checked_model, checked_rows
+from akkm.report._certainty import certainty
 from akkm.report._features import features as telling_features
 from akkm.report._features import names_for
 from akkm.report._nearness import nearness
 from akkm.report._quality import convergence as course_of
 from akkm.report._sample import draw
 from akkm.report._space import plane_of
+from akkm.report._subject import checked_model, subject
 
 Array = NDArray[Any]
 
 __all__ = ["convergence", "features", "map", "margins", "sizes"]
 
-# Okabe and Ito's colours without black. With eight shapes there are 56 pairs, as seven
-# and eight have no common divisor.
+# Okabe and Ito's colours without black, which become darker, then paler in each next
+# round. With eight shapes 168 clusters look different.
 _COLOURS = (
     "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f0e442",
 )  # fmt: skip
+_SHADES = ((0.0, 1.0), (0.0, 0.5), (1.0, 0.5))  # mixed with black or white: how much
 _SHAPES = ("o", "s", "^", "D", "P", "v", "*", "X")
 # Clusters named in a legend; more would not fit.
 _NAMED = 30
@@ -65,7 +66,7 @@ def map(model: Any, X: Any, ax: Any = None, *, n_rows: int = 5000) -> Any:
     >>> len(ax.collections)  # a cluster each
     2
     """
-    X = checked_rows(model, X)
+    model, X = subject(model, X)
     labels = model.labels_
     sample = draw(labels, most=n_rows)
     seen = plane_of(model, X, sample)
@@ -85,12 +86,14 @@ def map(model: Any, X: Any, ax: Any = None, *, n_rows: int = 5000) -> Any:
     return ax
 
 
-def sizes(model: Any, ax: Any = None) -> Any:
+def sizes(model: Any, X: Any = None, ax: Any = None) -> Any:
     """Rows of each cluster, as bars.
 
     Parameters
     ----------
     model : fitted estimator of akkm
+    X : array, data frame or CSR matrix of shape (n, d), optional
+        The rows that it was fitted to; not needed.
     ax : matplotlib axes, optional
 
     Returns
@@ -106,7 +109,14 @@ def sizes(model: Any, ax: Any = None) -> Any:
     >>> sorted(int(bar.get_width()) for bar in ax.patches)
     [1, 2]
     """
-    counts = np.bincount(checked_model(model).labels_)
+    if X is not None:
+        model, X = subject(model, X)
+    elif not hasattr(checked_model(model), "labels_"):
+        raise ValueError(
+            f"This {type(model).__name__} has no labels_, as it was read from a file; "
+            "give the rows to count too."
+        )
+    counts = np.bincount(model.labels_)
     ax = _axes(ax)
     bars = ax.barh(np.arange(len(counts)), counts, color=_COLOURS[0])
     if len(counts) <= _NAMED:
@@ -119,7 +129,7 @@ def sizes(model: Any, ax: Any = None) -> Any:
     return ax
 
 
-def convergence(model: Any, ax: Any = None) -> Any:
+def convergence(model: Any, X: Any = None, ax: Any = None) -> Any:
     """Labels that changed and rows that were looked at, in each iteration.
 
     Of an ensemble, the labels that changed in each of its members.
@@ -127,6 +137,8 @@ def convergence(model: Any, ax: Any = None) -> Any:
     Parameters
     ----------
     model : fitted estimator of akkm
+    X : array, data frame or CSR matrix of shape (n, d), optional
+        The rows that it was fitted to; not needed.
     ax : matplotlib axes, optional
 
     Returns
@@ -143,6 +155,8 @@ def convergence(model: Any, ax: Any = None) -> Any:
     ['labels changed', 'rows looked at']
     """
     course = course_of(checked_model(model))
+    if X is not None:
+        subject(model, X)
     if course is None:
         raise ValueError(
             f"This {type(model).__name__} has no history_ of its iterations; fit it."
@@ -169,9 +183,9 @@ def convergence(model: Any, ax: Any = None) -> Any:
 def features(
     model: Any,
     X: Any,
-    feature_names: Sequence[str] | None = None,
     ax: Any = None,
     *,
+    feature_names: Sequence[str] | None = None,
     n_features: int = 20,
 ) -> Any:
     """Heat map of the clusters' means, in standard deviations from the overall mean.
@@ -181,8 +195,8 @@ def features(
     model : fitted estimator of akkm
     X : array, data frame or CSR matrix of shape (n, d)
         The rows that it was fitted to.
-    feature_names : sequence of d str, optional
     ax : matplotlib axes, optional
+    feature_names : sequence of d str, optional
     n_features : int, default=20
         Most columns that are shown; the most telling ones, first.
 
@@ -196,11 +210,11 @@ def features(
     >>> from akkm import ApproxKernelKMeans
     >>> X = [[0.0, 1.0], [1.0, 2.0], [10.0, 1.0], [11.0, 2.0]]
     >>> model = ApproxKernelKMeans(2, random_state=0).fit(X)
-    >>> ax = akkm.plot.features(model, X, ["height", "noise"])
+    >>> ax = akkm.plot.features(model, X, feature_names=["height", "noise"])
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['height']
     """
-    X = checked_rows(model, X)
+    model, X = subject(model, X)
     names = names_for(model, feature_names, X.shape[1])
     found = telling_features(X, model.labels_, names, n_features)
     ax = _axes(ax)
@@ -246,26 +260,33 @@ def margins(model: Any, X: Any, ax: Any = None) -> Any:
     >>> sum(bar.get_height() for bar in ax.patches)
     np.float64(4.0)
     """
-    X = checked_rows(model, X)
-    if hasattr(model, "agreement_"):
-        values, weights, top, limit = model.agreement_, None, 1.0, AGREEMENT
-        name = "agreement of members"
-    else:
+    model, X = subject(model, X)
+    near = None
+    if not hasattr(model, "agreement_"):
         near = nearness(model, X, model.labels_)
-        if near is None:
-            raise ValueError(
-                "There are no margins: they need two clusters, and k(x, x) of the "
-                "rows, which a precomputed strip does not hold."
-            )
-        values, weights = near.certainty, near.sample.weights
-        top, limit, name = 2.0, BORDER, "0: at the border, 1: at the center"
+    found = certainty(model, near)
+    if found is None:
+        raise ValueError(
+            "There are no margins: they need two clusters, and k(x, x) of the rows, "
+            "which a precomputed strip does not hold."
+        )
+    counts, edges = found.histogram()
     ax = _axes(ax)
-    bins = np.linspace(0, top, 21)
-    ax.hist(
-        values.clip(0, top), bins, weights=weights, color=_COLOURS[0], edgecolor="white"
+    ax.bar(
+        edges[:-1],
+        counts,
+        np.diff(edges),
+        align="edge",
+        color=_COLOURS[0],
+        edgecolor="white",
     )
-    ax.axvline(limit, color="0.4", linestyle=":")
-    ax.set(xlabel=name, ylabel="rows", xlim=(0, top))
+    ax.axvline(found.limit, color="0.4", linestyle=":")
+    name = "0: at the border, 1: at the center"
+    ax.set(
+        xlabel="agreement of members" if found.agreement else name,
+        ylabel="rows",
+        xlim=(0, found.top),
+    )
     return ax
 
 
@@ -283,8 +304,11 @@ def _axes(ax: Any) -> Any:
 
 def _look(k: int) -> dict[str, Any]:
     """Colour and shape of a cluster."""
+    hue = _COLOURS[k % len(_COLOURS)]
+    mixed, share = _SHADES[k // len(_COLOURS) % len(_SHADES)]
+    parts = (int(hue[i : i + 2], 16) / 255 for i in (1, 3, 5))
     return {
-        "color": _COLOURS[k % len(_COLOURS)],
+        "color": tuple(share * part + (1 - share) * mixed for part in parts),
         "marker": _SHAPES[k % len(_SHAPES)],
         "edgecolors": "0.2",
         "linewidths": 0.3,

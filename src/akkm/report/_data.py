@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.report._doubts import AGREEMENT, BORDER
-from akkm.report._facts import SHOWN, Facts
+from akkm.report._facts import Facts
 from akkm.report._html import rounded, short
+from akkm.report._quality import Convergence
 
 Array = NDArray[Any]
 
-# Bins of the histogram, and the range that they cover.
-_BINS = 20
 # Clusters that pictures and tables show; the others are counted.
 MOST_CLUSTERS = 60
+# Iterations that are told, not drawn.
+_BRIEF = 3
 # A few points far away would squeeze the map of all others.
 _FAR = 2.0
 
@@ -32,21 +32,26 @@ def data(facts: Facts) -> dict[str, Any]:
             "n": facts.n,
         },
     }
-    if facts.convergence is not None:
+    if facts.convergence is not None and not is_brief(facts.convergence):
         runs = facts.convergence.histories
         drawn["convergence"] = {
             "changed": [run[:, 0].tolist() for run in runs],
             "looked": runs[0][:, 1].tolist() if len(runs) == 1 else None,
         }
     if facts.certainty is not None:
-        counts, edges = histogram(facts)
+        counts, edges = facts.certainty.histogram()
         drawn["certainty"] = {
             "counts": [rounded(c) for c in counts],
             "edges": [round(float(edge), 4) for edge in edges],
-            "limit": round(AGREEMENT if facts.agreement else BORDER, 4),
+            "limit": round(facts.certainty.limit, 4),
             "open": not facts.agreement,
         }
     return drawn
+
+
+def is_brief(course: Convergence) -> bool:
+    """Whether a sentence says as much as a picture of the iterations."""
+    return max(map(len, course.histories)) <= _BRIEF
 
 
 def shown_clusters(facts: Facts) -> Array:
@@ -56,20 +61,6 @@ def shown_clusters(facts: Facts) -> Array:
         return clusters
     largest = np.argsort(-facts.sizes[clusters], kind="stable")[:MOST_CLUSTERS]
     return np.sort(clusters[largest])
-
-
-def histogram(facts: Facts) -> tuple[Array, Array]:
-    """Rows (b,) whose certainty is between edges (b + 1,); the ends are open."""
-    assert facts.certainty is not None
-    top = 1.0 if facts.agreement else 2.0
-    counts, edges = np.histogram(
-        # Agreement of 0.6 is in the bin that begins there, whatever its last digit.
-        np.clip(facts.certainty + 1e-9, 0, top),
-        bins=10 if facts.agreement else _BINS,
-        range=(0, top),
-        weights=facts.certainty_weights,
-    )
-    return counts, edges
 
 
 def frame(xy: Array) -> tuple[Array, Array]:
@@ -118,7 +109,7 @@ def _map(facts: Facts) -> dict[str, Any]:
         assert facts.near_drawn is not None
         certainty = facts.near.certainty[facts.near_drawn]
         points["certainty"] = [rounded(c) for c in certainty]
-    if facts.features is not None:
-        points["features"] = [short(name) for name in facts.features.names[:SHOWN]]
-        points["values"] = [[rounded(v) for v in row] for row in facts.values(rows)]
+    if facts.values is not None:
+        points["features"] = [short(name) for name in facts.values.names]
+        points["values"] = facts.values.of(rows)
     return points

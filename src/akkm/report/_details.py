@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from akkm.report._data import MOST_CLUSTERS, histogram, shown_clusters
-from akkm.report._doubts import AGREEMENT, BORDER, unsure_share
-from akkm.report._facts import SHOWN, Facts
+from akkm.report._certainty import AGREEMENT, BORDER
+from akkm.report._data import MOST_CLUSTERS, shown_clusters
+from akkm.report._facts import Facts
 from akkm.report._html import (
     Markup,
     details,
@@ -24,6 +24,7 @@ from akkm.report._html import (
 )
 from akkm.report._nearness import typical
 from akkm.report._sections import Section, left_out, picture
+from akkm.report._values import said
 
 # Where the heat map's colours change, in standard deviations.
 _STEPS = (0.2, 0.5, 1.0, 1.5, 2.5)
@@ -37,9 +38,9 @@ def features(facts: Facts) -> Section | None:
     if told is None:
         return None
     shown = shown_clusters(facts)
-    head = ["feature", *(f"{k}" for k in shown), "between clusters"]
+    head = ["feature", "between clusters", *(f"{k}" for k in shown)]
     rows = [
-        (short(name), *(_heat(z) for z in told.z[shown, j]), percent(told.telling[j]))
+        (short(name), percent(told.telling[j]), *(_heat(z) for z in told.z[shown, j]))
         for j, name in enumerate(told.names)
     ]
     most = ""
@@ -72,9 +73,9 @@ def _heat(z: float) -> Markup:
 
 
 def _typical_rows(facts: Facts, shown: list[int]) -> Markup | None:
-    if facts.near is None or facts.features is None:
+    if facts.near is None or facts.values is None:
         return None
-    names = [short(name) for name in facts.features.names[:SHOWN]]
+    names = [short(name) for name in facts.values.names]
     head = tag(
         "tr", *(tag("th", cell, scope="col") for cell in ["row", "distance", *names])
     )
@@ -88,7 +89,11 @@ def _typical_rows(facts: Facts, shown: list[int]) -> Markup | None:
             tag(
                 "p",
                 f"The rows nearest to the center of their cluster, among {among}, with "
-                "their values as they were clustered (after any scaling).",
+                + (
+                    "values as they were before they were encoded."
+                    if facts.values.original
+                    else "their values as they were clustered (after any scaling)."
+                ),
             ),
             scrolling(
                 name,
@@ -107,6 +112,7 @@ def _typical_rows(facts: Facts, shown: list[int]) -> Markup | None:
 def _of_cluster(facts: Facts, k: int, width: int) -> Iterator[Markup]:
     assert facts.near is not None
     assert facts.features is not None
+    assert facts.values is not None
     z = facts.features.z[k]
     order = np.argsort(-np.abs(z), kind="stable")[:_WORDS]
     words = ", ".join(
@@ -120,16 +126,16 @@ def _of_cluster(facts: Facts, k: int, width: int) -> Iterator[Markup]:
     places = typical(facts.near, facts.labels, k, _TYPICAL)
     rows = facts.near.sample.rows[places]
     named = zip(facts.names(rows), facts.near.own[places], strict=True)
-    for (name, distance), values in zip(named, facts.values(rows), strict=True):
-        cells = [tag("td", number(rounded)) for rounded in (distance, *values)]
-        yield tag("tr", heading(short(name)), *cells)
+    for (name, distance), values in zip(named, facts.values.of(rows), strict=True):
+        cells = [tag("td", said(value)) for value in values]
+        yield tag("tr", heading(short(name)), tag("td", number(distance)), *cells)
 
 
 def certainty(facts: Facts) -> Section | None:
     """How sure assignments are."""
-    if facts.certainty is None or facts.certainty_weights is None:
+    if facts.certainty is None:
         return None
-    share = unsure_share(facts)
+    share = facts.certainty.unsure()
     if facts.agreement:
         text = (
             "The share of the ensemble's members that agree with the verdict on a row. "
@@ -147,7 +153,7 @@ def certainty(facts: Facts) -> Section | None:
             text += f" From {len(facts.near.sample.rows):,} rows."
         label = "Histogram: rows by certainty."
         caption, head = "Rows by certainty", "certainty"
-    counts, edges = histogram(facts)
+    counts, edges = facts.certainty.histogram()
     total = counts.sum()
     rows = []
     for i, count in enumerate(counts):
@@ -170,7 +176,9 @@ def certainty(facts: Facts) -> Section | None:
             tag("p", text),
             picture("certainty-picture", label),
             details(
-                f"{caption} as a table", table(caption, [head, "rows", "share"], rows)
+                f"{caption} as a table",
+                table(caption, [head, "rows", "share"], rows),
+                again=True,
             ),
             per_cluster,
         ]

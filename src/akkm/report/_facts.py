@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from akkm.estimators._base import KernelClusterer
 from akkm.kernels import Precomputed
-from akkm.report._features import Features, features, names_for, values
+from akkm.report._certainty import Certainty, certainty
+from akkm.report._features import Features, features, names_for
 from akkm.report._nearness import Nearness, nearness
-from akkm.report._quality import Convergence, Landmarks, convergence, landmarks
+from akkm.report._quality import (
+    Convergence,
+    Landmarks,
+    Similarity,
+    convergence,
+    landmarks,
+    similarity,
+)
 from akkm.report._sample import Sample, draw
 from akkm.report._scores import Scores, scores
 from akkm.report._space import Plane, plane_of
-from akkm.sources import Rows
+from akkm.report._subject import subject
+from akkm.report._values import Values, values
 
 Array = NDArray[Any]
 
-# Points on the map, columns of the heat map, columns shown of a single row.
-MAP_ROWS, _FEATURES, SHOWN = 2_000, 20, 5
+# Points on the map, columns of the heat map.
+MAP_ROWS, _FEATURES = 2_000, 20
 
 
 @dataclass(frozen=True)
@@ -39,14 +46,15 @@ class Facts:
     plane: Plane
     near: Nearness | None
     near_drawn: Array | None  # places of the drawn rows in near's sample
-    certainty: Array | None  # of the compared rows, or the ensemble's agreement (n,)
-    certainty_weights: Array | None
+    certainty: Certainty | None
     features: Features | None
+    values: Values | None  # of single rows
     convergence: Convergence | None
     landmarks: Landmarks | None
+    similarity: Similarity | None
     scores: Scores | None
     ids: Any
-    X: Rows
+    new_rows: bool  # not those of the fit
 
     @property
     def clusters(self) -> Array:
@@ -56,12 +64,7 @@ class Facts:
     @property
     def agreement(self) -> bool:
         """Whether certainty is the agreement of an ensemble's members."""
-        return hasattr(self.model, "agreement_")
-
-    def values(self, rows: Array) -> Array:
-        """The most telling columns of some rows: (b, at most 5)."""
-        assert self.features is not None
-        return values(self.X, rows, self.features.columns[:SHOWN])
+        return self.certainty is not None and self.certainty.agreement
 
     def names(self, rows: Array) -> list[str]:
         """What rows are called: their ids, or their numbers."""
@@ -71,31 +74,6 @@ class Facts:
         return [str(v.as_py() if hasattr(v, "as_py") else v) for v in picked]
 
 
-def checked_model(model: Any) -> Any:
-    """A fitted estimator of akkm."""
-    if not isinstance(model, KernelClusterer):
-        raise TypeError(
-            f"model is a {type(model).__name__}; expected a fitted estimator of akkm, "
-            "such as ApproxKernelKMeans."
-        )
-    check_is_fitted(model)
-    return model
-
-
-def checked_rows(model: Any, X: Any) -> Rows:
-    """Rows that a fitted model of akkm was fitted to."""
-    checked_model(model)
-    # Of spectral clustering too: its own would embed the rows.
-    X = KernelClusterer._new_rows(model, X)
-    if X.shape[0] != len(model.labels_):
-        fitted = len(model.labels_)
-        raise ValueError(
-            f"X has {X.shape[0]:,} rows, but the model was fitted to {fitted:,}; give "
-            "the rows that it was fitted to."
-        )
-    return X
-
-
 def gather(
     model: Any,
     X: Any,
@@ -103,9 +81,16 @@ def gather(
     feature_names: Sequence[str] | None = None,
     ids: Any = None,
     labels_true: Any = None,
+    records: Callable[[Array], list[dict[str, Any]]] | None = None,
+    original: Callable[[Array], list[dict[str, Any]]] | None = None,
+    new_rows: bool = False,
 ) -> Facts:
-    """Look at a fitted model and the rows it was fitted to."""
-    X = checked_rows(model, X)
+    """Look at a fitted model and the rows it was fitted to, or new ones.
+
+    `records` gives rows as they were once by their numbers, `original` from themselves.
+    """
+    new_rows = new_rows or not hasattr(model, "labels_")  # it was read from a file
+    model, X = subject(model, X, new_rows=new_rows)
     n, d = X.shape
     ids = _checked_ids(ids, n)
     names = names_for(model, feature_names, d)
@@ -118,15 +103,16 @@ def gather(
         # Rows whose distances are known.
         inner = draw(labels[near.sample.rows], most=MAP_ROWS)
         drawn, near_drawn = inner.of(near.sample), inner.rows
-    certainty = weights = None
-    if hasattr(model, "agreement_"):
-        certainty, weights = model.agreement_, np.ones(n)
-    elif near is not None:
-        certainty, weights = near.certainty, near.sample.weights
     told = None
     # Columns of a kernel matrix are rows once more.
     if not isinstance(model.kernel_, Precomputed):
         told = features(X, labels, names, _FEATURES)
+        told = told if len(told.columns) else None
+    if original is not None:
+
+        def records(rows: Array) -> list[dict[str, Any]]:
+            return original(X[rows])
+
     return Facts(
         model=model,
         n=n,
@@ -137,14 +123,15 @@ def gather(
         plane=plane_of(model, X, drawn),
         near=near,
         near_drawn=near_drawn,
-        certainty=certainty,
-        certainty_weights=weights,
-        features=told if told is not None and len(told.columns) else None,
+        certainty=certainty(model, near),
+        features=told,
+        values=None if told is None else values(X, told, records),
         convergence=convergence(model),
         landmarks=landmarks(model, X),
+        similarity=similarity(model, X, new_rows=new_rows),
         scores=known,
         ids=ids,
-        X=X,
+        new_rows=new_rows,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,8 @@ class Features:
     columns: Array  # (f,) which columns of X they are
     telling: Array  # (f,) share of the column's variance that lies between clusters
     z: Array  # (C, f) (cluster's mean - mean) / standard deviation
+    widest: str  # the column of the largest variance
+    widest_share: float  # of the sum of all columns' variances
 
 
 def features(X: Rows, labels: Array, names: Sequence[str], most: int) -> Features:
@@ -66,7 +69,10 @@ def features(X: Rows, labels: Array, names: Sequence[str], most: int) -> Feature
     columns = np.argsort(-telling, kind="stable")[:most]
     columns = columns[telling[columns] > 0]
     chosen = tuple(str(names[j]) for j in columns)
-    return Features(chosen, columns, telling[columns], z[:, columns])
+    widest = int(variance.argmax())
+    share = float(variance[widest] / (variance.sum() or 1.0))
+    name = str(names[widest])
+    return Features(chosen, columns, telling[columns], z[:, columns], name, share)
 
 
 def names_for(model: Any, feature_names: Sequence[str] | None, d: int) -> list[str]:
@@ -80,10 +86,17 @@ def names_for(model: Any, feature_names: Sequence[str] | None, d: int) -> list[s
             f"feature_names has {len(feature_names)} names, but X has {d} columns; "
             "give one name per column."
         )
-    return [str(name) for name in feature_names]
+    return [labelled(name) for name in feature_names]
 
 
-def values(X: Rows, rows: Array, columns: Array) -> Array:
-    """X[rows][:, columns], dense."""
-    some = X[rows][:, columns]
-    return some.toarray() if sparse.issparse(some) else np.asarray(some)
+def labelled(name: Any) -> str:
+    """A column's name; one that is a number says what it numbers.
+
+    Examples
+    --------
+    >>> from akkm.report._features import labelled
+    >>> labelled("age"), labelled("28"), labelled("3=tcp")
+    ('age', 'column 28', 'column 3=tcp')
+    """
+    text = str(name)
+    return f"column {text}" if re.match(r"\d+(=|$)", text) else text

@@ -112,14 +112,17 @@ def _cell(cell: Any) -> Markup:
 
 def scrolling(name: str, content: Markup) -> Markup:
     """A box that scrolls sideways on its own, by keyboard too."""
-    return tag(
+    sign = tag("p", "Scrolls sideways →", class_="sideways", aria_hidden="true")
+    box = tag(
         "div", content, class_="scroll", role="region", aria_label=name, tabindex="0"
     )
+    return join([sign, box])
 
 
-def details(summary: str, *content: Any) -> Markup:
-    """Something that unfolds."""
-    return tag("details", tag("summary", summary), *content)
+def details(summary: str, *content: Any, again: bool = False) -> Markup:
+    """Something that unfolds; `again`: what a picture shows too."""
+    kind = "again" if again else None
+    return tag("details", tag("summary", summary), *content, class_=kind)
 
 
 def to_json(data: Any) -> Markup:

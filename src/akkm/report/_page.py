@@ -27,7 +27,8 @@ class About:
 
 def page(facts: Facts, about: About) -> str:
     """The whole page as HTML."""
-    title = short(about.title or f"{facts.n:,} rows in {len(facts.clusters)} clusters")
+    rows = f"{facts.n:,} new rows" if facts.new_rows else f"{facts.n:,} rows"
+    title = short(about.title or f"{rows} in {len(facts.clusters)} clusters")
     sections = [
         _sections.summary(facts, about.command, about.notes, about.seconds),
         _sections.map_(facts),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sklearn.pipeline import Pipeline
+
 from akkm.report._facts import gather
 from akkm.report._page import About, page
+from akkm.report._pipeline import unwrap
 
 
 @dataclass(frozen=True)
@@ -38,11 +41,18 @@ class Report:
             A file that exists is replaced.
         """
         path = Path(path)
+        if not path.parent.is_dir():
+            raise FileNotFoundError(
+                f"{path} can't be written: there is no folder {path.parent}; make it "
+                "first, or choose another."
+            )
         unfinished = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             unfinished.write_text(self.html, encoding="utf-8", newline="\n")
             os.replace(unfinished, path)
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, OSError) and error.filename is not None:
+                error.filename = str(path)  # the name that the user knows
             unfinished.unlink(missing_ok=True)
             raise
 
@@ -58,6 +68,8 @@ def report(
     command: str | None = None,
     notes: Sequence[str] = (),
     seconds: float | None = None,
+    original: Callable[[Any], list[dict[str, Any]]] | None = None,
+    new_rows: bool = False,
 ) -> Report:
     """A page about a clustering: what was done, a map, sizes, features, and doubts.
 
@@ -68,9 +80,10 @@ def report(
 
     Parameters
     ----------
-    model : fitted estimator of akkm
+    model : fitted estimator of akkm, or a scikit-learn Pipeline that ends in one
     X : array, data frame or CSR matrix of shape (n, d)
-        The rows that it was fitted to.
+        The rows that it was fitted to. Of a pipeline, as it takes them; single rows are
+        then shown as they are here, and clusters are compared after its steps.
     feature_names : sequence of d str, optional
         Names of the columns; by default those of the data frame that was fitted.
     ids : sequence of n values, optional
@@ -84,6 +97,12 @@ def report(
         What else a reader should know, such as how the data were prepared.
     seconds : float, optional
         How long the clustering took.
+    original : callable, optional
+        From a few rows of X (b, d) to a dict name -> value for each: what single rows
+        are shown as, where X was encoded. By default values are shown as in X.
+    new_rows : bool, default=False
+        Whether X are other rows than those of the fit. They are put into its clusters.
+        A model that was read from a file does not know its rows, so all are new to it.
 
     Returns
     -------
@@ -103,8 +122,20 @@ def report(
     True
     >>> page.save("groups.html")  # doctest: +SKIP
     """
+    records = None
+    if isinstance(model, Pipeline):
+        taken = unwrap(model, X, feature_names)
+        model, X, feature_names = taken.model, taken.X, taken.feature_names
+        records = None if original is not None else taken.records
     facts = gather(
-        model, X, feature_names=feature_names, ids=ids, labels_true=labels_true
+        model,
+        X,
+        feature_names=feature_names,
+        ids=ids,
+        labels_true=labels_true,
+        records=records,
+        original=original,
+        new_rows=new_rows,
     )
     if isinstance(notes, str):
         notes = [notes]

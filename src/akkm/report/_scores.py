@@ -64,8 +64,10 @@ def _encode(labels: Any) -> tuple[list[str], Array]:
     """Names of classes and the class of each row (n,), -1 for none."""
     if hasattr(labels, "combine_chunks"):  # of Arrow
         labels = labels.combine_chunks()
+    if hasattr(labels, "dictionary_decode"):  # its values may be missing, or equal
+        labels = labels.dictionary_decode()
     if hasattr(labels, "dictionary_encode"):
-        encoded = labels.dictionary_encode()
+        encoded = _without_nan(labels).dictionary_encode()
         codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         names = encoded.dictionary.to_pylist()
     else:
@@ -80,3 +82,13 @@ def _encode(labels: Any) -> tuple[list[str], Array]:
         codes[gone] = -1
         names = found.tolist()
     return [str(name) for name in names], codes.astype(np.int64)
+
+
+def _without_nan(labels: Any) -> Any:
+    """An Arrow array in which not a number is no value."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_floating(labels.type):
+        return labels
+    return pc.if_else(pc.is_nan(labels), pa.scalar(None, labels.type), labels)

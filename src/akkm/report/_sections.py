@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from akkm.report._data import MOST_CLUSTERS, beyond, shown_clusters
-from akkm.report._doubts import doubts
+from akkm.report._checks import DOUBT, LOOK, Check, checks, tally
+from akkm.report._data import MOST_CLUSTERS, beyond, is_brief, shown_clusters
 from akkm.report._facts import Facts
 from akkm.report._html import (
     Markup,
@@ -58,18 +58,22 @@ def summary(
 ) -> Section:
     """What was done, and where it should not be trusted."""
     model = facts.model
+    # What new rows are put into was found before.
+    of_fit = " of the fit" if facts.new_rows else ""
+    there = len(facts.clusters)
+    fewer = facts.new_rows and there < model.n_clusters
     rows = [
-        ("Rows", f"{facts.n:,}"),
+        ("New rows" if facts.new_rows else "Rows", f"{facts.n:,}"),
         ("Columns", f"{facts.d:,}"),
-        ("Clusters", f"{len(facts.clusters):,}"),
+        ("Clusters", f"{there:,} of {model.n_clusters:,}" if fewer else f"{there:,}"),
         ("Method", type(model).__name__),
         ("Kernel", _kernel(model.kernel_)),
-        ("Iterations", f"{model.n_iter_:,}"),
+        (f"Iterations{of_fit}", f"{model.n_iter_:,}"),
     ]
     if hasattr(model, "inertia_") and np.isfinite(model.inertia_):
-        rows.append(("Clustering error", number(model.inertia_)))
+        rows.append((f"Clustering error{of_fit}", number(model.inertia_)))
     if hasattr(model, "anmi_"):
-        rows.append(("Members' agreement (NMI)", f"{model.anmi_:.3f}"))
+        rows.append((f"Members' agreement{of_fit} (NMI)", f"{model.anmi_:.3f}"))
     if seconds is not None:
         rows.append(("Time", f"{number(seconds)} s"))
     settings = [(name, _setting(v)) for name, v in model.get_params().items()]
@@ -98,28 +102,51 @@ def summary(
         )
         for name, text in rows
     )
+    asked = checks(facts)
     content = join(
         [
-            _warnings(doubts(facts)),
+            _warnings(asked),
             tag("dl", *pairs, class_="facts"),
-            repeat,
+            _checked(asked),
             told,
+            repeat,
             details("All settings", table("Settings", ["name", "value"], settings)),
         ]
     )
     return Section("summary", "Summary", content)
 
 
-def _warnings(found: list[str]) -> Markup:
-    if not found:
-        text = "None of the checks on this page found a reason to doubt the result."
-        return tag("p", text, class_="calm")
+def _warnings(asked: list[Check]) -> Markup | None:
+    doubts = [check.advice for check in asked if check.grade == DOUBT]
+    if not doubts:
+        return None
     return tag(
         "div",
         tag("h3", "Read this first"),
-        tag("ul", *(tag("li", text) for text in found)),
+        tag("ul", *(tag("li", text) for text in doubts)),
         class_="warnings",
         role="note",
+    )
+
+
+def _checked(asked: list[Check]) -> Markup:
+    """What was looked at and how it came out; doubts are explained above."""
+    rows = [
+        (check.name, check.found, tag("td", check.grade, class_=check.grade.split()[0]))
+        for check in asked
+    ]
+    closer = [check.advice for check in asked if check.grade == LOOK]
+    return join(
+        [
+            tag("h3", "What was checked"),
+            tag(
+                "p",
+                f"{tally(asked)} They catch common mishaps; whether the clusters mean "
+                "something is for you to judge.",
+            ),
+            tag("ul", *(tag("li", text) for text in closer)) if closer else None,
+            table("Checks", ["check", "found", "outcome"], rows, class_="checks"),
+        ]
     )
 
 
@@ -182,7 +209,11 @@ def map_(facts: Facts) -> Section:
             ),
             tag("div", id="map-legend", class_="legend", role="group",
                 aria_label="Show one cluster only"),
-            details(f"The {drawn:,} rows as a table", tag("div", id="map-table")),
+            details(
+                f"The {drawn:,} rows as a table",
+                tag("div", id="map-table"),
+                again=True,
+            ),
         ]
     )  # fmt: skip
     return Section("map", "Map", content)
@@ -202,6 +233,7 @@ def sizes(facts: Facts) -> Section:
             details(
                 "Sizes as a table",
                 table("Rows per cluster", ["cluster", "rows", "share"], rows),
+                again=True,
             ),
         ]
     )
@@ -220,15 +252,9 @@ def convergence(facts: Facts) -> Section | None:
     course = facts.convergence
     if course is None:
         return None
-    runs = course.histories
+    runs, few = course.histories, is_brief(course)
     if len(runs) == 1:
-        last = int(runs[0][-1, 0])
-        text = (
-            f"{len(runs[0]):,} iterations; in the last of them {last:,} labels changed."
-            if last
-            else f"Settled after {len(runs[0]):,} iterations: no label changed in the "
-            "last."
-        )
+        text = _course(runs[0][:, 0].tolist(), facts.n, few)
         rows = [
             (f"{i}", f"{changed:,}", f"{looked:,}")
             for i, (changed, looked) in enumerate(runs[0].tolist(), 1)
@@ -236,16 +262,42 @@ def convergence(facts: Facts) -> Section | None:
         head = ["iteration", "labels changed", "rows looked at"]
     else:
         settled = len(runs) - course.unsettled
-        text = f"{settled} of {len(runs)} members settled."
+        text = f"{settled} of {len(runs)} members settled"
+        text += f", within {max(map(len, runs))} iterations." if few else "."
         rows = [
             (f"{i}", f"{len(run):,}", f"{run[-1, 0]:,}") for i, run in enumerate(runs)
         ]
         head = ["member", "iterations", "labels changed in the last"]
+    if course.restarts:
+        each = "for each of them " if len(runs) > 1 else ""
+        text += (
+            f" Before the first iteration, {each}{course.restarts} restarts had run on "
+            "a sample of the rows (on all of them where they are few), and the best "
+            "was the start; so there may be little left to do."
+        )
+    line = picture("convergence-picture", "Line: labels changed per iteration.")
     content = join(
         [
             tag("p", text),
-            picture("convergence-picture", "Line: labels changed per iteration."),
-            details("Iterations as a table", table("Iterations", head, rows)),
+            None if few else line,
+            details(
+                "Iterations as a table", table("Iterations", head, rows), again=True
+            ),
         ]
     )
-    return Section("convergence", "Convergence", content)
+    name = "Convergence of the fit" if facts.new_rows else "Convergence"
+    return Section("convergence", name, content)
+
+
+def _course(changed: list[int], n: int, few: bool) -> str:
+    """Labels that changed in each iteration in a sentence; `few` one by one."""
+    times = f"{len(changed):,} iteration{'s' if len(changed) > 1 else ''}"
+    steps = []
+    if few:
+        steps = [f"{count:,} labels changed" for count in changed[:-1]]
+    if steps and changed[0] == n:
+        steps[0] = "each row got a label"
+    steps.append(f"{changed[-1]:,} labels" if changed[-1] else "no label")
+    steps[-1] += " changed in the last"
+    how = "Stopped" if changed[-1] else "Settled"
+    return f"{how} after {times}: {', then '.join(steps)}."

@@ -1,9 +1,9 @@
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
 
-// Eight shapes and seven colours: as they have no common divisor, 56 clusters get
-// different pairs, and eight can be told apart without any colour.
-const COLOURS = 7;
+// Eight shapes, and seven colours that become darker, then paler in each next round:
+// 168 clusters look different, and eight can be told apart without any colour.
+const COLOURS = 7, ROUNDS = 3;
 const SHAPES = [
   "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0",
   "M-3.6,-3.6h7.2v7.2h-7.2z",
@@ -15,7 +15,8 @@ const SHAPES = [
   "M-4.9,-2.1h9.8v4.2h-9.8z",
 ];
 const shape = (cluster) => SHAPES[cluster % SHAPES.length];
-const colour = (cluster) => `c${cluster % COLOURS}`;
+const colour = (cluster) =>
+  `c${cluster % COLOURS} r${Math.floor(cluster / COLOURS) % ROUNDS}`;
 
 function element(name, attributes = {}, parent = null, text = null) {
   const made = document.createElement(name);
@@ -63,8 +64,21 @@ function share(part) {
   if (part < 0.0001) return "< 0.01 %";
   return `${(100 * part).toFixed(part >= 0.0995 ? 0 : part >= 0.00995 ? 1 : 2)} %`;
 }
-const number = (value) =>
-  value === null ? "–" : String(Number(value.toPrecision(4))).replace("-", "−");
+// Numbers are rounded already; text stays as it is.
+const told = (value) =>
+  value === null ? "–" : typeof value === "string" ? value : String(value).replace("-", "−");
+
+// A box that holds more than it shows says so, and fades out at that side.
+function fading(box) {
+  const look = () => {
+    const hidden = box.scrollWidth - box.clientWidth;
+    box.classList.toggle("wide", hidden > 2);
+    box.classList.toggle("more", hidden - box.scrollLeft > 2);
+  };
+  look();
+  box.addEventListener("scroll", look, { passive: true });
+  new ResizeObserver(look).observe(box);
+}
 
 function mark(cluster, x, y, parent, size = 1) {
   const attributes = { d: shape(cluster), class: `mark ${colour(cluster)}` };

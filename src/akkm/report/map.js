@@ -30,11 +30,11 @@ function map(points) {
     };
     say("cluster", points.cluster[i]);
     if (points.distance) {
-      say("distance to its center", number(points.distance[i]));
-      say(`to the next (cluster ${points.next[i]})`, number(points.other[i]));
+      say("distance to its center", told(points.distance[i]));
+      say(`to the next (cluster ${points.next[i]})`, told(points.other[i]));
     }
-    if (points.certainty) say(points.sure, number(points.certainty[i]));
-    points.features?.forEach((name, j) => say(name, number(points.values[i][j])));
+    if (points.certainty) say(points.sure, told(points.certainty[i]));
+    points.features?.forEach((name, j) => say(name, told(points.values[i][j])));
   }
 
   function nearest(svg, event) {
@@ -169,7 +169,8 @@ function rowTable(points) {
     points.name.forEach((_, i) => {
       const row = element("tr", {}, body);
       columns.forEach(([, values], j) =>
-        cell(row, j === 0, values[i] === null ? "–" : values[i]));
+        cell(row, j === 0, told(values[i])));
     });
+    fading(box);
   });
 }

@@ -107,7 +107,14 @@ map(data.map);
 sizes(data.sizes);
 if (data.convergence) convergence(data.convergence);
 if (data.certainty) certainty(data.certainty);
+for (const box of document.querySelectorAll(".scroll")) fading(box);
+
+// On paper nothing unfolds; what a picture shows is not told again.
+let unfolded = [];
 addEventListener("beforeprint", () => {
-  for (const box of document.querySelectorAll("details"))
-    if (!box.querySelector("#map-table")) box.open = true;
+  unfolded = [...document.querySelectorAll("details:not([open], .again)")];
+  for (const box of unfolded) box.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const box of unfolded) box.open = false;
 });
