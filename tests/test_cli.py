@@ -160,6 +160,19 @@ class TestCluster:
         assert "colour: text, 3 values one-hot encoded" in page
         assert "left out, as you said: name" in page
 
+    def test_the_report_shows_values_as_in_the_file(self, here):
+        args = ("-k", 2, "--id", "name", "--label", "species", "--report", "r.html")
+        fine("cluster", "iris.csv", *args)
+        page = (here / "r.html").read_text(encoding="utf-8")
+        assert "violet" in page  # a cell, not only the name of a column
+        shown = json.loads(re.search(r"<script[^>]*json[^>]*>(.*?)</script>", page)[1])
+        at = shown["map"]["features"].index("colour")
+        assert {row[at] for row in shown["map"]["values"]} == {
+            "blue",
+            "violet",
+            "white",
+        }
+
     def test_what_to_do_if_nothing_was_written(self, here):
         out = fine("cluster", "iris.csv", "-k", 2, "--drop", "name")
         assert out.endswith("Nothing was written; --labels FILE keeps the clusters.\n")

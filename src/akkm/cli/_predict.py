@@ -78,14 +78,18 @@ def predict(
             )
             took = time.perf_counter() - started
             if report is not None:
-                _as_if_fitted(estimator, encoded.X, clusters, agreement)
+                estimator.labels_ = clusters  # or the report would ask for them again
+                if agreement is not None:
+                    estimator.agreement_ = agreement
                 told = {
                     "data": f"{_work.describe(source.data)} by {_work.describe(model)}",
                     "command": run.command,
                     "notes": list(encoded.notes),
                     "seconds": took,
                 }
-                _work.write_report(outputs, estimator, encoder, encoded, shown, told)
+                _work.write_report(
+                    outputs, estimator, encoder, encoded, shown, told, new_rows=True
+                )
         outputs.publish()
     facts = [
         ("model", f"{model}, of {about.get('data', 'unknown data')}"),
@@ -122,12 +126,3 @@ def _adapt(
     encoder.ignored_ = [*encoder.ignored_, *drop]
     if missing is not None:
         encoder.set_params(missing=missing)
-
-
-def _as_if_fitted(estimator: Any, X: Any, clusters: Any, agreement: Any) -> None:
-    """Give an estimator from a file what it would say of rows it was fitted to."""
-    estimator.labels_ = clusters
-    if agreement is not None:
-        estimator.agreement_ = agreement
-    if hasattr(estimator, "_embedding"):
-        estimator.embedding_ = estimator._new_rows(X)

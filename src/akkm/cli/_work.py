@@ -146,6 +146,8 @@ def write_report(
     encoded: Any,
     phases: Phases,
     about: dict[str, Any],
+    *,
+    new_rows: bool = False,
 ) -> None:
     """The page to look at."""
     from akkm.report import report
@@ -161,6 +163,9 @@ def write_report(
             command=about["command"],
             notes=[*encoder.describe(), *about["notes"]],
             seconds=about["seconds"],
+            # Of sparse rows, most columns are zeros that nobody wrote.
+            original=encoder.original if encoder.matrix_ is None else None,
+            new_rows=new_rows,
         )
         outputs["--report"].write(page.html.encode())
 
