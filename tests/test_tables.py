@@ -262,8 +262,9 @@ class TestRoundTrips:
         assert encoded.X.ravel().tolist() == [0, 86_400]
 
     def test_nothing_among_the_values_of_a_dictionary(self, tmp_path):
-        words = pa.DictionaryArray.from_arrays([0, 1, 2, 0], ["u", None, "v"])
-        codes = pa.DictionaryArray.from_arrays([0, 1, 2, 0], [3.0, None, 5.0])
+        places = pa.array([0, 1, 2, 0], pa.int32())
+        words = pa.DictionaryArray.from_arrays(places, ["u", None, "v"])
+        codes = pa.DictionaryArray.from_arrays(places, [3.0, None, 5.0])
         table = pa.table({"t": words, "a": codes, "y": words})
         pa.feather.write_feather(table, tmp_path / "x.arrow")
         opened = open_table(str(tmp_path / "x.arrow"))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import click
 from rich import box
@@ -79,19 +78,9 @@ class Voice:
             yield
         except BrokenPipeError:
             self._quiet = True
-            _forget()
         except OSError as error:
-            _forget()
             where = "standard output"
             raise OSError(error.errno, error.strerror, where) from error
-
-
-def _forget() -> None:
-    """Python would try once more, at its end, to write what could not be written."""
-    with suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
 
 
 def seconds(value: float) -> str:
