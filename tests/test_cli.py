@@ -757,7 +757,7 @@ BAD = {
     "decimal commas": (
         made("d.csv", "a;b\n" + "1,5;2\n2,5;3\n" * 9),
         f"{CLUSTER} --delimiter ;",
-        "say --decimal ,",
+        "say --decimal ','",
     ),
     "decimal": (D, f"{CLUSTER} --decimal x", "'--decimal'"),
     "decimal is the delimiter": (D, f"{CLUSTER} --decimal ,", "not the delimiter"),

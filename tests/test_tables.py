@@ -437,9 +437,9 @@ BAD = [
         {"text": ["a"]},
         "9,000 different values in 9,000 .*--id a.*--drop a",
     ),
-    ("x.csv", column(*(f"{i},5" for i in MANY)), {}, "a decimal comma .*--decimal ,"),
-    ("x.csv", column(*("1,5", "2,25") * 15), {}, "a decimal comma .*--decimal ,"),
-    ("x.csv", column(*("1", "2,5") * 15), {}, "a decimal comma .*--decimal ,"),
+    ("x.csv", column(*(f"{i},5" for i in MANY)), {}, "a decimal comma .*--decimal ','"),
+    ("x.csv", column(*("1,5", "2,25") * 15), {}, "a decimal comma .*--decimal ','"),
+    ("x.csv", column(*("1", "2,5") * 15), {}, "a decimal comma .*--decimal ','"),
     ("x.csv", column(*("3",) * 29, "2,5"), {}, r"looks like numbers .*\('2,5'\)"),
     ("x.csv", column(*(f"1.{i:03},5" for i in MANY)), {}, "write them without '.' and"),
     (
@@ -452,7 +452,7 @@ BAD = [
         "x.csv",
         column(*(f"{i},065" for i in MANY)),
         {},
-        r"thousands separators .*\(or, if it is a decimal comma, say --decimal ,\)",
+        r"thousands separators .*\(or, if it is a decimal comma, say --decimal ','\)",
     ),
     ("x.csv", column(*(f"{i} 065" for i in MANY)), {}, "thousands separators"),
     ("x.csv", column(*(f"{i} %" for i in MANY)), {}, "a sign such as % or €"),
@@ -846,6 +846,10 @@ class TestOriginal:
         encoder, _ = encode("a,t\n1,u\n2,v\n")
         X = encoder.transform(open_table(write("n.csv", "a,t\n1,w\n"))).X
         assert encoder.original(X) == [{"a": 1.0, "t": None}]
+
+    def test_odd_names_are_quoted(self, encode):
+        encoder, _ = encode('"a,b","c\nd",e\n1,2,3\n4,5,6\n')
+        assert encoder.describe()[0].startswith(r"'a,b', 'c\nd', e: numbers")
 
     def test_a_description_of_many_columns_stays_short(self, encode):
         names = [*(f"n{i}" for i in range(40)), *(f"t{i}" for i in range(40))]

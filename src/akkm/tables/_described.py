@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from akkm.tables._entries import Entry, feature_names
+from akkm.tables._table import brief
 
 Array = NDArray[Any]
 
@@ -49,7 +50,7 @@ def described(
         lines.append(f"{_listed(_names(flags))}: {text}")
     words = [entry for entry in texts if not is_flag(entry)]
     shown = words if len(words) <= _LINES + 1 else words[:_LINES]
-    lines += [f"{entry['name']}: {_of_text(entry)}" for entry in shown]
+    lines += [f"{_listed([entry['name']])}: {_of_text(entry)}" for entry in shown]
     if len(shown) < len(words):
         rest = words[len(shown) :]
         total = sum(len(entry["values"]) for entry in rest)
@@ -118,9 +119,13 @@ def _names(entries: Iterable[Entry]) -> list[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    if len(names) <= _NAMES + 1:
-        return ", ".join(names)
-    return f"{', '.join(names[:_NAMES])} and {len(names) - _NAMES:,} more"
+    """The first few, in quotes where they need them, and how many more."""
+    most = len(names) if len(names) <= _NAMES + 1 else _NAMES
+    shown = ", ".join(
+        brief([name]) if "," in name or not name.isprintable() else name
+        for name in names[:most]
+    )
+    return shown if most == len(names) else f"{shown} and {len(names) - most:,} more"
 
 
 def _number(x: float, entry: Entry) -> Any:

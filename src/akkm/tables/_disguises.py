@@ -64,7 +64,7 @@ def what_it_is(value: str, decimal: str) -> tuple[str, str] | None:
     """What a text seems to be, and what to do about it; `decimal` is "." or ","."""
     value = value.strip()
     other, word = (",", "comma") if decimal == "." else (".", "point")
-    say = "say --decimal ," if decimal == "." else "leave out --decimal"
+    say = "say --decimal ','" if decimal == "." else "leave out --decimal"
     here, there = re.escape(decimal), re.escape(other)
     if re.fullmatch(rf"[+-]?\d{{1,3}}({there}\d{{3}})+({here}\d+)?", value):
         cure = "write them without"
