@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from akkm.report._certainty import AGREEMENT
 from akkm.report._facts import Facts
-from akkm.report._html import percent
+from akkm.report._html import percent, short
 
 # How a check comes out.
 FINE, LOOK, DOUBT = "fine", "look closer", "doubt"
@@ -142,7 +142,7 @@ def _smallest(facts: Facts) -> Iterator[Check]:
 def _columns(facts: Facts) -> Iterator[Check]:
     if facts.features is None or facts.d < 2:
         return
-    widest, share = facts.features.widest, facts.features.widest_share
+    widest, share = short(facts.features.widest), facts.features.widest_share
     yield Check(
         "Widest column",
         f"{widest}: {percent(share)} of the variance",
