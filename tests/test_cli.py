@@ -1,14 +1,17 @@
 """The command line: what it writes, what it says, and how it ends."""
 
 import errno
+import html
 import json
 import os
 import pickle
 import re
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 import zipfile
 
@@ -26,6 +29,7 @@ from akkm.cli._progress import iterations_left
 from akkm.metrics import adjusted_rand_index, nmi
 from akkm.model_file import load_model
 from akkm.tables import open_table
+from akkm.whole_file import whole_file
 
 AKKM = [sys.executable, "-m", "akkm.cli"]
 
@@ -131,7 +135,9 @@ class TestCluster:
         for pattern in (
             r"rows +150\n",
             r"features +7\n",  # four numbers and three colours
-            r"colour: 3 values one-hot encoded",
+            r"columns +x0, x1, x2, x3: numbers, scaled to mean 0",
+            r"colour: text, 3 values one-hot encoded",
+            r"held out: name, species",
             r"kernel +RBF\(gamma=0\.\d+",
             r"landmarks +150 \(uniform\), rank \d+",
             r"error +\d+\.\d+",
@@ -147,6 +153,52 @@ class TestCluster:
         fine("cluster", "iris.csv", "-k", 2, "--drop", "name", "--report", "a b.html")
         page = (here / "a b.html").read_text(encoding="utf-8")
         assert "akkm cluster iris.csv -k 2 --drop name --report" in page
+
+    def test_the_report_tells_how_columns_are_encoded(self, here):
+        fine("cluster", "iris.csv", "-k", 2, "--drop", "name", "--report", "r.html")
+        page = (here / "r.html").read_text(encoding="utf-8")
+        assert "colour: text, 3 values one-hot encoded" in page
+        assert "left out, as you said: name" in page
+
+    def test_the_report_shows_values_as_in_the_file(self, here):
+        args = ("-k", 2, "--id", "name", "--label", "species", "--report", "r.html")
+        fine("cluster", "iris.csv", *args)
+        page = (here / "r.html").read_text(encoding="utf-8")
+        assert "violet" in page  # a cell, not only the name of a column
+        shown = json.loads(re.search(r"<script[^>]*json[^>]*>(.*?)</script>", page)[1])
+        at = shown["map"]["features"].index("colour")
+        assert {row[at] for row in shown["map"]["values"]} == {
+            "blue",
+            "violet",
+            "white",
+        }
+
+    def test_what_to_do_if_nothing_was_written(self, here):
+        out = fine("cluster", "iris.csv", "-k", 2, "--drop", "name")
+        assert out.endswith("Nothing was written; --labels FILE keeps the clusters.\n")
+
+    def test_how_a_file_is_read(self, here):
+        """Decimal commas and words for missing values, and predict knows them."""
+        text = (here / "iris.csv").read_text().replace(",", ";").replace(".", ",")
+        lines = text.splitlines()
+        lines[3] = re.sub(r";[^;]*", ";?", lines[3], count=1)
+        (here / "e.csv").write_text("\n".join(lines))
+        read = ("--delimiter", ";", "--decimal", ",", "--na", "?", "--missing", "drop")
+        args = ("-k", 3, "--id", "name", "--label", "species", "--model", "m.skops")
+        out = fine("cluster", "e.csv", *read, *args, "--labels", "a.csv")
+        assert "1 of 150 rows left out, as values are missing: 1 in 'x0'" in out
+        fine("predict", "m.skops", "e.csv", "--labels", "b.csv")
+        assert (here / "a.csv").read_bytes() == (here / "b.csv").read_bytes()
+
+    @pytest.mark.parametrize("values", [None, np.nan])
+    def test_labels_that_nobody_has(self, values, here, iris):
+        """Rows without a label are left out of the scores; perhaps all of them."""
+        truth = pa.array([values] * 150, pa.float64(), from_pandas=False)
+        parquet.write_table(iris.append_column("truth", truth), "x.parquet")
+        args = ("--drop", "name", "--label", "truth", "--report", "r.html")
+        assert "scores      no row has a label\n" in fine(
+            *("cluster", "x.parquet", "-k", 3, *args)
+        )
 
     def test_nothing_is_said_or_written_if_nothing_is_wanted(self, here):
         assert fine("cluster", "iris.csv", "-k", 2, "--drop", "name", "--quiet") == ""
@@ -237,8 +289,9 @@ class TestOutputs:
     def test_what_a_living_process_writes_is_left_alone(self, here):
         from akkm.cli._outputs import Outputs
 
-        with Outputs({"--labels": "out.csv"}) as first:
-            with Outputs({"--labels": "out.csv"}) as second:
+        wanted = {"--labels": "out.csv"}
+        with Outputs(wanted, {}, []) as first:
+            with Outputs(wanted, {}, []) as second:
                 second["--labels"].write(b"second")
                 second.publish()
             first["--labels"].write(b"first")
@@ -246,25 +299,62 @@ class TestOutputs:
         assert (here / "out.csv").read_text() == "first"
         assert sorted(os.listdir()) == ["iris.csv", "out.csv"]
 
-    @pytest.mark.parametrize("broken", ["labels", "model", "report"])
-    def test_no_space_left(self, broken, here, monkeypatch):
-        def full(*args, **kwargs):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    def test_swept_before_it_was_locked(self, here, monkeypatch):
+        """Another process may find a hidden file in the moment before its lock."""
+        fcntl = pytest.importorskip("fcntl")
+        lock, swept = fcntl.flock, []
 
-        where = {
-            "labels": "akkm.cli._labels.LabelWriter.write",
-            "model": "akkm.model_file.write_model",
-            "report": "akkm.cli._work.write_report",
-        }
-        monkeypatch.setattr(where[broken], full)
-        (here / "out.csv").write_text("old")
-        files = ("--labels", "out.csv", "--model", "m.skops", "--report", "r.html")
-        result = run("cluster", "iris.csv", "-k", 2, "--drop", "name", *files)
-        assert result.exit_code == 2
-        assert result.stderr.startswith("akkm: error: No space left on device; no file")
-        assert result.stderr.count("\n") == 1
+        def late(file, how):
+            if not swept:
+                swept.extend(here.glob(".out.csv.*"))
+                swept[0].unlink()
+            lock(file, how)
+
+        monkeypatch.setattr(fcntl, "flock", late)
+        with whole_file("out.csv") as file:
+            file.write(b"all")
+        assert len(swept) == 1
+        assert (here / "out.csv").read_bytes() == b"all"
         assert sorted(os.listdir()) == ["iris.csv", "out.csv"]
+
+    def test_a_file_is_whole_or_as_it_was(self, here):
+        (here / "out.csv").write_text("old")
+
+        def fail():
+            with whole_file("out.csv") as file:
+                file.write(b"half")
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            fail()
         assert (here / "out.csv").read_text() == "old"
+        assert sorted(os.listdir()) == ["iris.csv", "out.csv"]
+
+    def test_files_that_were_there_are_told(self, here):
+        (here / "l.csv").write_text("old")
+        args = ("cluster", "iris.csv", "-k", 2, "--drop", "name")
+        out = fine(*args, "--labels", "l.csv", "--model", "m.skops")
+        assert out.endswith("written  l.csv (replaced)\n         m.skops\n")
+
+    def test_the_model_is_not_overwritten(self, here):
+        model_and_labels()
+        shutil.move("m.skops", "m.html")
+        args = ("--labels", "l.csv", "--report", "./m.html")
+        result = run("predict", "m.html", "iris.csv", *args)
+        assert result.exit_code == 2
+        assert "--report and MODEL are the same file" in result.stderr
+        load_model("m.html")
+
+    def test_stopped_after_all_was_written(self, here, monkeypatch):
+        def interrupt(*args):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("akkm.cli._cluster._summarise", interrupt)
+        args = ("cluster", "iris.csv", "-k", 2, "--drop", "name", "--labels", "l.csv")
+        result = run(*args)
+        assert result.exit_code == 130
+        assert result.stderr.strip() == "akkm: stopped; written: l.csv."
+        assert (here / "l.csv").exists()
 
     @pytest.mark.parametrize(
         ("error", "code", "message"),
@@ -308,13 +398,71 @@ class TestPredict:
         assert again["cluster"].equals(labels["cluster"])
         assert "scores" not in out
 
-    def test_scores_and_report(self, here):
-        for method in ([], ["--ensemble", "3", "--landmarks", "20"]):
-            model_and_labels(*method)
-            args = ("--labels", "l.csv", "--report", "r.html")
-            out = fine("predict", "m.skops", "iris.csv", *args)
-            assert re.search(r"scores +NMI 0\.\d{4}, ARI 0\.\d{4}\n", out)
-            assert "<html" in (here / "r.html").read_text(encoding="utf-8")
+    @pytest.mark.parametrize("method", METHODS, ids=" ".join)
+    def test_scores_and_report(self, method, here):
+        model_and_labels(*method)
+        args = ("--labels", "l.csv", "--report", "r.html")
+        out = fine("predict", "m.skops", "iris.csv", *args)
+        assert re.search(r"scores +NMI 0\.\d{4}, ARI 0\.\d{4}\n", out)
+        assert "<html" in (here / "r.html").read_text(encoding="utf-8")
+
+    @pytest.mark.parametrize("first", ["error", "drop", "mean"])
+    @pytest.mark.parametrize("then", [None, "error", "drop", "mean"])
+    def test_missing_values(self, first, then, here, iris):
+        """As the model was made, or as is said now; and what was done is told."""
+        model_and_labels("--missing", first)
+        holes = iris["x0"].to_pylist()
+        holes[4:6] = [None, None]
+        at = iris.column_names.index("x0")
+        csv.write_csv(iris.set_column(at, "x0", pa.array(holes)), "holes.csv")
+        args = ["predict", "m.skops", "holes.csv", "--labels", "l.csv"]
+        args += ["--report", "r.html", *(["--missing", then] if then else [])]
+        policy = then or first
+        if policy == "error":
+            result = run(*args)
+            assert result.exit_code == 2
+            assert "missing values: 2 in 'x0'" in result.stderr
+            return
+        out = fine(*args)
+        said = {
+            "drop": "2 of 150 rows left out, as values are missing: 2 in 'x0'",
+            "mean": "missing values filled (numbers with the mean, text as 'missing'): "
+            "2 in 'x0'",
+        }
+        assert f"notes   {said[policy]}\n" in out
+        page = (here / "r.html").read_text(encoding="utf-8")
+        assert html.escape(said[policy]) in page
+
+    def test_the_report_does_not_tell_of_training(self, here, iris):
+        numbered = iris.append_column("n", pa.array(np.arange(150)))
+        csv.write_csv(numbered, "n.csv")
+        args = ("--drop", "name", "--model", "m.skops", "--report", "a.html")
+        fine("cluster", "n.csv", "-k", 3, *args)
+        csv.write_csv(numbered.slice(0, 140), "new.csv")
+        args = ("--labels", "l.csv", "--report", "b.html")
+        fine("predict", "m.skops", "new.csv", *args)
+        said = "n: seems to number the rows"
+        assert said in (here / "a.html").read_text(encoding="utf-8")
+        assert said not in (here / "b.html").read_text(encoding="utf-8")
+
+    def test_more_columns(self, here, iris):
+        _, labels = model_and_labels()
+        more = iris.append_column("size, cm", pa.array(np.arange(150)))
+        csv.write_csv(more, "more.csv")
+        args = ("predict", "m.skops", "more.csv", "--labels", "again.parquet")
+        result = run(*args)
+        assert result.exit_code == 2
+        (advice,) = re.findall(r"\(leave them out: (.*)\)", result.stderr)
+        fine(*args, *shlex.split(advice))
+        assert parquet.read_table("again.parquet").equals(labels)
+        result = run(*args, *shlex.split(advice), "--drop", "x1")
+        assert "--drop x1: the model was made with this column" in result.stderr
+
+    def test_from_python(self, here):
+        _, labels = model_and_labels()
+        model = akkm.load_model("m.skops")
+        X = model.encoder.transform(open_table("iris.csv")).X
+        np.testing.assert_array_equal(model.estimator.predict(X), labels["cluster"])
 
     def test_the_model_knows_how_its_file_was_read(self, here, iris):
         options = csv.WriteOptions(include_header=False, delimiter=";")
@@ -334,28 +482,60 @@ class TestOtherCommands:
             "akkm cluster iris.csv -k 3 --id name --label species",
             "iris.csv: 150 rows",
             "ApproxKernelKMeans, seed 0",
-            "x0 (number)",
-            "colour (text)",
+            "x0, x1, x2, x3: numbers, scaled",
+            "colour: text, 3 values one-hot encoded",
+            "cluster  rows  share",
         ):
             assert text in out, text
 
     def test_plan(self, here):
         args = ("-k", 3, "--id", "name", "--label", "species")
         out = fine("plan", "iris.csv", *args, "--gamma", "median")
-        for text in ("rows", "one-hot", "gamma: median", "landmarks  150", "theory"):
+        for text in ("rows", "one-hot", "gamma: median", "landmarks  150: all rows"):
             assert text in out, text
-        assert re.search(r"memory +about \d", out)
+        assert "theory" not in out  # all rows are landmarks
+        assert re.search(r"memory +up to \d", out)
         assert re.search(r"time +about .* to read and encode, .* s to cluster", out)
         assert os.listdir() == ["iris.csv"]
 
     @pytest.mark.parametrize("method", METHODS, ids=" ".join)
     def test_plan_of_a_sample(self, method, here, monkeypatch):
         monkeypatch.setattr("akkm.cli._plan._SAMPLE", 100)
+        monkeypatch.setattr("akkm.cli._plan._EXACT", 100)
         args = ("-k", 3, "--id", "name", "--label", "species")
         out = fine("plan", "iris.csv", *args, *method)
         fitted = int(re.search(r"from a fit to (\d+) rows", out)[1])
         assert 70 < fitted < 130
         assert re.search(r"rows +150\n", out)
+        assert ("theory promises" in out) == ("--ensemble" in method)
+
+    def test_plan_of_many_clusters(self, here, monkeypatch):
+        monkeypatch.setattr("akkm.cli._plan._SAMPLE", 20)
+        out = fine("plan", "iris.csv", "-k", 14, "--drop", "name", "--landmarks", 20)
+        fitted = int(re.search(r"from a fit to (\d+) rows", out)[1])
+        assert 120 < fitted < 150
+        assert "as you said" in out
+
+    def test_plan_counts_what_is_kept(self, here):
+        out = fine("plan", "iris.csv", "-k", 3, "--drop", "name")
+        parsed = float(re.search(r"columns as parsed: up to (\S+) MB", out)[1])
+        assert parsed == pytest.approx(150 * 7 * 8 / 1e6, rel=0.05)
+        assert "up to 0.09 MB of kernel values" in out  # 150 x 150 x 4 bytes
+        sparse.save_npz("x.npz", sparse.eye_array(40, format="csr"))
+        assert "parsed" not in fine("plan", "x.npz", "-k", 3)
+
+    @pytest.mark.parametrize("kind", ["csv", "parquet"])
+    def test_compare_names_like_missing_values(self, kind, here):
+        """Somebody may be called NA, and somebody else not at all."""
+        names = pa.array(["NA", "", "None", "Eva"])
+        table = pa.table({"id": names, "x": [0.0, 0.1, 5.0, 5.1]})
+        parquet.write_table(table, "x.parquet")
+        args = ("cluster", "x.parquet", "-k", 2, "--id", "id", "--labels")
+        fine(*args, "a.csv")
+        fine(*args, f"b.{kind}")
+        out = fine("compare", "a.csv", f"b.{kind}")
+        assert "rows in both  4, by id" in out
+        assert "ARI           1.0000" in out
 
     def test_compare(self, here):
         a = pa.table({"row": [0, 1, 2, 3, 4], "cluster": [0, 0, 1, 1, 10]})
@@ -386,6 +566,12 @@ class TestOtherCommands:
         assert "A disc in a ring" in page
         assert str(here / "akkm-demo.html") in out
         assert re.search(r"akkm +1\.000", out)
+
+    def test_demo_without_matplotlib(self, here, monkeypatch):
+        monkeypatch.setattr("akkm.cli._demo.find_spec", lambda name: None)
+        out = fine("demo", "--rows", 2000)
+        assert "picture  none, as it needs matplotlib: pip install 'akkm[plot]'" in out
+        assert sorted(os.listdir()) == ["akkm-demo.html", "iris.csv"]
 
     @pytest.mark.parametrize("name", ["", *sorted(app.commands)])
     def test_help_has_an_example(self, name):
@@ -485,30 +671,15 @@ def tall(here):
     (here / "d.csv").write_text("a,b\n" + "\n".join(f"{x},1" for (x,) in X) + "\n")
 
 
-def locked(here):
-    numbers(here / "d.csv")
-    if os.geteuid() == 0:
-        pytest.skip("root may read everything")
-    (here / "d.csv").chmod(0)
-
-
-def locked_folder(here):
-    numbers(here / "d.csv")
-    if os.geteuid() == 0:
-        pytest.skip("root may write everywhere")
-    (here / "closed").mkdir(mode=0o500)
-
-
 D = made("d.csv")
 CLUSTER = "cluster d.csv -k 2 --labels out.csv --model out.skops --report out.html "
 PREDICT = "predict m.skops d.csv --labels out.csv --report out.html "
 BAD = {
     "no such file": (None, CLUSTER, "there is no such file"),
     "a directory": (lambda p: (p / "d.csv").mkdir(), CLUSTER, "folder"),
-    "no permission": (locked, CLUSTER, "permission"),
     "empty file": (made("d.csv", ""), CLUSTER, "empty"),
     "header only": (made("d.csv", "a,b\n"), CLUSTER, "no rows"),
-    "ragged rows": (made("d.csv", end="1,2,3\n"), CLUSTER, "line 32"),
+    "ragged rows": (made("d.csv", end="1,2,3\n"), CLUSTER, "row 31 of the data"),
     "wrong delimiter": (made("d.csv", "a;b\n1;2\n3;4\n"), CLUSTER, "--delimiter"),
     "missing values": (made("d.csv", end=",0.5\n"), CLUSTER, "missing"),
     "NaN": (made("d.csv", end="NaN,0.5\n"), CLUSTER, "missing"),
@@ -576,28 +747,54 @@ BAD = {
     "gamma in words": (D, f"{CLUSTER} --gamma wide", "neither a positive number nor"),
     "half a landmark": (D, f"{CLUSTER} --landmarks 0.5", "neither a positive number"),
     "few landmarks": (D, f"{CLUSTER} --landmarks 1", "less than -k 2"),
-    "many landmarks": (D, f"{CLUSTER} --landmarks 31", "31"),
+    "many landmarks": (D, f"{CLUSTER} --landmarks 31", "--landmarks 31 of 30 rows"),
     "histograms": (D, f"{CLUSTER} --kernel chi2", "--scale minmax"),
     "exact ensemble": (D, f"{CLUSTER} --ensemble 3 --method exact", "--ensemble"),
     "exact landmarks": (D, f"{CLUSTER} --landmarks 9 --method exact", "no landmarks"),
     "degree of rbf": (D, f"{CLUSTER} --degree 2", "no degree"),
     "seed": (D, f"{CLUSTER} --seed -1", "'--seed'"),
-    "delimiter": (D, f"{CLUSTER} --delimiter ;;", "not one plain character"),
-    "labels of no kind": (D, "cluster d.csv -k 2 --labels out.txt", ".parquet or .csv"),
-    "no folder": (D, f"{CLUSTER} --labels no/out.csv", "there is no folder"),
-    "no permission to write": (
-        locked_folder,
-        f"{CLUSTER} --labels closed/out.csv",
-        "c",
+    "delimiter": (D, f"{CLUSTER} --delimiter ;;", "expected one character"),
+    "decimal commas": (
+        made("d.csv", "a;b\n" + "1,5;2\n2,5;3\n" * 9),
+        f"{CLUSTER} --delimiter ;",
+        "say --decimal ','",
     ),
+    "decimal": (D, f"{CLUSTER} --decimal x", "'--decimal'"),
+    "decimal is the delimiter": (D, f"{CLUSTER} --decimal ,", "not the delimiter"),
+    "labels of no kind": (D, "cluster d.csv -k 2 --labels out.txt", ".parquet or .csv"),
+    "report of no kind": (D, f"{CLUSTER} --report out.txt", ".html or .htm"),
+    "model of no kind": (D, f"{CLUSTER} --model out.pkl", "ends in .skops"),
+    "no folder": (D, f"{CLUSTER} --labels no/out.csv", "there is no folder"),
     "out is a folder": (
         lambda p: (numbers(p / "d.csv"), (p / "out.csv").mkdir()),
         "cluster d.csv -k 2 --model out.skops --labels out.csv",
         "is a directory",
     ),
-    "out is a device": (D, "cluster d.csv -k 2 --model /dev/null", "no regular file"),
+    "out is a device": (
+        lambda p: (numbers(p / "d.csv"), (p / "x.skops").symlink_to("/dev/null")),
+        "cluster d.csv -k 2 --model x.skops",
+        "no regular file",
+    ),
+    "labels that are lists": (
+        lambda p: parquet.write_table(
+            pa.table({"a": [1, 2, 3], "y": [[1], [2], [3]]}), p / "d.parquet"
+        ),
+        CLUSTER.replace("d.csv", "d.parquet") + " --label y",
+        "--label 'y' is of type list",
+    ),
+    "ids that CSV can't hold": (
+        lambda p: parquet.write_table(
+            pa.table({"a": [1, 2, 3], "y": [b"1", b"2", b"\xff"]}), p / "d.parquet"
+        ),
+        CLUSTER.replace("d.csv", "d.parquet") + " --id y",
+        "--id is a column of type binary, which out.csv can't hold",
+    ),
     "out is in": (D, "cluster d.csv -k 2 --labels d.csv", "are the same file"),
-    "out twice": (D, f"{CLUSTER} --report ./out.csv", "are the same file"),
+    "out twice": (
+        lambda p: (numbers(p / "d.csv"), (p / "out.html").symlink_to("out.csv")),
+        CLUSTER,
+        "are the same file",
+    ),
     "id of a reserved name": (
         made("d.csv", "cluster,b\n1,2\n3,4\n5,7\n"),
         f"{CLUSTER} --id cluster",
@@ -686,6 +883,28 @@ def test_bad_input(name, tmp_path, monkeypatch):
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def refuse(*args, **kwargs):
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("pathlib.Path.open", "d.csv: no permission to read it"),
+        ("akkm.whole_file.os.open", "--labels out.csv can't be written: Permission"),
+    ],
+)
+def test_no_permission(what, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    D(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(what, refuse)
+        result = run(*CLUSTER.split())
+    assert result.exit_code == 2, result.output
+    assert result.stderr.startswith(f"akkm: error: {message}")
+    assert os.listdir() == ["d.csv"]
+
+
 class TestProcesses:
     """What only a process of its own can show."""
 
@@ -746,8 +965,116 @@ class TestProcesses:
         if number == signal.SIGINT:
             assert err.strip() == "akkm: stopped; no file was written."
 
+    @pytest.mark.parametrize("size", [1_000, 20_000, 60_000])
+    def test_no_space_left(self, size, here):
+        """Labels, the model or the report can't be written to their end."""
+        resource = pytest.importorskip("resource")
+        (here / "out.csv").write_text("old")
+        files = ["--labels", "out.csv", "--model", "m.skops", "--report", "r.html"]
+        done = subprocess.run(
+            [*AKKM, "cluster", "iris.csv", "-k", "2", "--drop", "name", *files],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
+        )
+        assert done.returncode == 2
+        said = (
+            r"akkm: error: .*(F|f)ile too large.*; no file was written\. Make room.*\n"
+        )
+        assert re.fullmatch(said, done.stderr), done.stderr
+        assert sorted(os.listdir()) == ["iris.csv", "out.csv"]
+        assert (here / "out.csv").read_text() == "old"
+
+    def test_nobody_listens(self, here):
+        """As in `akkm cluster ... | true`."""
+        for args in (["cluster", "iris.csv", "-k", "2", "--drop", "name"], ["demo"]):
+            read, write = os.pipe()
+            os.close(read)
+            more = ["--labels", "l.csv"] if args[0] == "cluster" else ["--rows", "2000"]
+            done = subprocess.run(
+                [*AKKM, *args, *more], stdout=write, stderr=subprocess.PIPE, text=True
+            )
+            os.close(write)
+            assert (done.returncode, done.stderr) == (0, "")
+        assert {"l.csv", "akkm-demo.html"} < set(os.listdir())
+
+    @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+    def test_no_space_for_what_is_said(self, here):
+        args = ["cluster", "iris.csv", "-k", "2", "--drop", "name", "--labels", "l.csv"]
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                [*AKKM, *args], stdout=full, stderr=subprocess.PIPE, text=True
+            )
+        assert done.returncode == 2
+        assert done.stderr == (
+            "akkm: error: standard output: No space left on device; written: l.csv. "
+            "Make room, or write elsewhere.\n"
+        )
+        assert (here / "l.csv").exists()
+
+    def test_stopped_before_all_is_imported(self):
+        """The first thing that is imported gets Ctrl-C instead."""
+        program = """
+            import os, signal, sys
+            class Finder:
+                def find_spec(self, name, path=None, target=None):
+                    if name == "numpy":
+                        os.kill(os.getpid(), signal.SIGINT)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            sys.meta_path.insert(0, Finder())
+            import akkm_start
+            akkm_start.main()
+        """
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(program)],
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 130
+        assert done.stderr == "akkm: stopped; no file was written.\n"
+
+    def test_started_as_it_is_installed(self):
+        program = "import sys, akkm_start; sys.argv[1:] = ['--version']; "
+        done = subprocess.run(
+            [sys.executable, "-c", program + "akkm_start.main()"],
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == f"akkm {akkm.__version__}\n"
+
+    @pytest.mark.parametrize("renames", [0, 1, 2])
+    def test_killed_between_renames(self, renames, here):
+        """Each file is complete or not there."""
+        program = f"""
+            import os, signal
+            done, replace = [], os.replace
+            def last(source, target):
+                if len(done) == {renames}:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                done.append(target)
+                replace(source, target)
+            os.replace = last
+            from akkm.cli import main
+            main()
+        """
+        files = ["--labels", "l.csv", "--model", "m.skops", "--report", "r.html"]
+        args = ["cluster", "iris.csv", "-k", "2", "--drop", "name", *files]
+        done = subprocess.run([sys.executable, "-c", textwrap.dedent(program), *args])
+        assert done.returncode == -signal.SIGKILL
+        there = ["l.csv", "m.skops", "r.html"]
+        visible = sorted(p.name for p in here.iterdir() if p.name[0] not in ".i")
+        assert visible == there[:renames]
+        if renames > 0:
+            assert (here / "l.csv").read_text().count("\n") == 151
+        if renames > 1:
+            load_model("m.skops")
+        fine(*args)  # which removes what was left
+        assert sorted(os.listdir()) == ["iris.csv", *there]
+
     def test_killed_at_any_moment(self, work):
-        """All files or none; and the next run cleans up."""
+        """Each file whole or not there; and the next run cleans up."""
         command, folder = work
         process = self.start(command, folder)
         self.wait_for_hidden(process, folder)
@@ -765,7 +1092,7 @@ class TestProcesses:
             process.kill()
             process.communicate()
             visible = [p for p in folder.iterdir() if not p.name.startswith(".")]
-            assert len(visible) in (0, 3)
+            assert len(visible) in (0, 3)  # renames take no time
             seen.add(len(visible))
         assert seen == {0, 3}
         process = self.start(command, folder)

@@ -288,6 +288,30 @@ def test_bad_files(change, message, saved):
     assert "\n" not in str(caught.value)
 
 
+def test_changed_with_valid_checksums(saved):
+    """Whatever is changed in an archive that is sound as such."""
+    _, path = saved
+    whole = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        members = archive.namelist()
+    assert len(members) > 5
+    for member in members:
+
+        def change(contents, member=member):
+            at = contents[member].rfind(b"1" if member.endswith(".json") else b"\0")
+            old = contents[member]
+            contents[member] = old[:at] + b"2" + old[at + 1 :]
+
+        path.write_bytes(whole)
+        rewrite(path, change)
+        with pytest.raises(ModelFileError, match="is damaged"):
+            load_model(path)
+    path.write_bytes(whole)
+    rewrite(path, lambda contents: contents.update(more=b"1"))
+    with pytest.raises(ModelFileError, match="is damaged"):
+        load_model(path)
+
+
 def test_truncated_anywhere(saved):
     _, path = saved
     whole = path.read_bytes()

@@ -9,7 +9,7 @@ SOURCE = pathlib.Path(akkm.__file__).parent
 
 # Every room may use those before it.
 ROOMS = [
-    ["engines", "gram", "bounds", "stored"],
+    ["engines", "gram", "bounds", "stored", "whole_file"],
     ["kernels", "gradient", "disk", "checkpoint"],
     ["sources"],
     ["products"],

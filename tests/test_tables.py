@@ -23,6 +23,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from akkm.encoding import TableEncoder
 from akkm.tables import TableError, _csv, open_table
+from akkm.tables._csv import MISSING
 from akkm.tables._summary import Moments
 
 
@@ -148,6 +149,15 @@ class TestRoundTrips:
         monkeypatch.setattr(sys, "stdin", Piped(sink.getvalue()))
         same(self.encoded("-"), expected)
 
+    def test_how_much_was_read_is_known(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(_csv, "BLOCK", 1 << 12)
+        packed(mixed(20_000), tmp_path / "x.csv.gz", gzip.compress)
+        table = open_table(str(tmp_path / "x.csv.gz"))
+        shares = [table.share for _ in table.batches(["x", "color"])]
+        assert shares == sorted(shares)
+        assert 0 < shares[0] < 0.9
+        assert shares[-1] == 1
+
     def test_a_temporary_file_goes_with_its_table(self, monkeypatch):
         monkeypatch.setattr(sys, "stdin", Piped(b"a,b\n1,2\n3,4\n"))
         table = open_table("-")
@@ -239,13 +249,53 @@ class TestRoundTrips:
             assert X[f"{name}=u"].tolist() == [1, 0]
         assert X["date"].tolist() == X["time"].tolist() == [86_400, 0]
         assert X["clock"].tolist() == X["span"].tolist() == [5, 0]
-        assert "date: times taken as numbers of seconds" in encoder.notes_
+        held = TableEncoder(columns=["half"], id="view").fit_transform(opened)
+        assert held.ids.type == pa.large_string()
+        assert "date, time, clock, span: times in seconds, as they are" in (
+            encoder.describe()
+        )
         with pytest.raises(TableError, match=r"'list' is of type list<.*--drop list"):
             TableEncoder().fit(opened)
 
     def test_dates_in_csv(self, encode):
         _, encoded = encode("a\n1970-01-01\n1970-01-02\n", scale="none")
         assert encoded.X.ravel().tolist() == [0, 86_400]
+
+    def test_nothing_among_the_values_of_a_dictionary(self, tmp_path):
+        places = pa.array([0, 1, 2, 0], pa.int32())
+        words = pa.DictionaryArray.from_arrays(places, ["u", None, "v"])
+        codes = pa.DictionaryArray.from_arrays(places, [3.0, None, 5.0])
+        table = pa.table({"t": words, "a": codes, "y": words})
+        pa.feather.write_feather(table, tmp_path / "x.arrow")
+        opened = open_table(str(tmp_path / "x.arrow"))
+        with pytest.raises(TableError, match=r"missing values: 1 in '[at]', 1 in"):
+            TableEncoder().fit(opened)
+        encoder = TableEncoder(missing="drop", label="y", scale="none").fit(opened)
+        encoded = encoder.transform(opened)
+        np.testing.assert_array_equal(encoded.X, [[1, 0, 3], [0, 1, 5], [1, 0, 3]])
+        assert encoded.labels.to_pylist() == ["u", "v", "u"]
+
+    def test_a_long_cell(self, encode):
+        long = "x" * 200_000
+        encoder, _ = encode(f"a,t\n1,{long}\n2,y\n")
+        assert encoder.feature_names_ == ["a", f"t={long}", "t=y"]
+
+    @pytest.mark.parametrize("decimal", [",", "."])
+    def test_decimals(self, decimal, write):
+        text = "a;b\n1.5;\n-2e1;7.25\n".replace(".", decimal)
+        path = write("x.csv", text)
+        table = open_table(path, delimiter=";", decimal=decimal)
+        encoded = TableEncoder(scale="none", missing="mean").fit_transform(table)
+        np.testing.assert_array_equal(encoded.X, [[1.5], [-20]])
+
+    def test_what_stands_for_missing(self, write):
+        words = ("", "NA", "n/a", "None", "null", "NaN", "?")
+        path = write("x.csv", "a,b\n1,2\n" + "".join(f"{w},3\n" for w in words))
+        table = open_table(path, missing=(*MISSING, "?"))
+        encoder = TableEncoder(missing="mean").fit(table)
+        assert encoder.notes_[0].endswith("7 in 'a'")
+        as_text = TableEncoder().fit(open_table(path, missing=()))
+        assert [f"a={w}" for w in sorted((*words, "1"))] == as_text.feature_names_[:8]
 
 
 class TestTypesInCsv:
@@ -274,7 +324,8 @@ class TestTypesInCsv:
         path = write("x.csv", "a,b\n" + "1,2\n3,4\n" * 1_000 + "1,oops\n")
         with pytest.raises(TableError) as error:
             TableEncoder().fit(open_table(path))
-        assert "column 'b' holds numbers, but 'oops' in line 2,002;" in str(error.value)
+        said = "column 'b' holds numbers, but 'oops' in row 2,001 of the data; if it"
+        assert said in str(error.value)
         with pytest.raises(TableError, match="column 'b' holds numbers, but 'oops'"):
             TableEncoder(drop=["a"]).fit(open_table(path))
         encoder = TableEncoder(text=["b"]).fit(open_table(path))
@@ -283,8 +334,14 @@ class TestTypesInCsv:
 
     def test_text_in_a_number_column_early(self, write):
         path = write("x.csv", "a,b\n" + "1,2\n3,4\n" * 20 + "1,?\n")
-        with pytest.raises(TableError, match=r"holds numbers, but '\?' in line 42;"):
+        with pytest.raises(TableError, match=r"but '\?' in row 41 of .* --na '\?'"):
             TableEncoder().fit(open_table(path))
+
+    def test_blank_lines_do_not_count(self, write):
+        text = "\n\na,b\n1,2\n\n\n" + '3,"4"\n' * 1_000 + "5,oops\n"
+        for params in ({}, {"text": ["a"]}):
+            with pytest.raises(TableError, match=r"'oops' in row 1,002 of the data"):
+                TableEncoder(**params).fit(open_table(write("x.csv", text)))
 
     def test_identifiers_keep_their_zeros(self, encode):
         _, encoded = encode("a,b,c\n007,1,7\n8,2,08\n", id="a", label="c")
@@ -322,6 +379,12 @@ def arrow_twice():
     return sink.getvalue()
 
 
+def column(*cells):
+    """A column x beside one of numbers."""
+    return "x,y\n" + "".join(f'"{cell}",{i % 5}\n' for i, cell in enumerate(cells))
+
+
+MANY = range(1, 31)
 RAMP = "a,b\n" + "".join(f"{i},{i % 7}\n" for i in range(9_000))
 SPARSE = sparse.csr_array(np.eye(3))
 PARTS = {"format": b"csr", "shape": SPARSE.shape, "data": SPARSE.data}
@@ -331,8 +394,8 @@ BAD = [
     ("x.csv", "\n\n", {}, "the file is empty"),
     ("x.csv", "a,b\n", {}, "there is a header but no rows"),
     ("x.csv", "a,b", {}, "there is a header but no rows"),
-    ("x.csv", "a,b\n1,2\n1,2,3\n", {}, "line 3 has 3 fields, expected 2"),
-    ("x.csv", RAMP + "1\n", {}, "line 9,002 has 1 fields, expected 2"),
+    ("x.csv", "a,b\n1,2\n1,2,3\n", {}, "row 2 of the data has 3 fields, expected 2"),
+    ("x.csv", RAMP + "1\n", {}, "row 9,001 of the data has 1 field.*expected 2"),
     ("x.csv", "a;b\n1;2\n", {}, "separated by ';'; say --delimiter ';'"),
     ("x.csv", "a\tb\n1\t2\n", {}, "separated by 'tab'; say --delimiter 'tab'"),
     ("x.tsv", "a,b\n1,2\n", {}, "separated by ','"),
@@ -345,7 +408,7 @@ BAD = [
         "x.csv",
         b"a,b\n1,x\n2,\xe4\n",
         {},
-        "not UTF-8 text in line 3, column 'b'; convert it",
+        "not UTF-8 text in row 2 of the data, column 'b'; convert it",
     ),
     ("x.csv.gz", gzip.compress(RAMP.encode())[:-9], {}, "packed file is cut off"),
     (
@@ -354,7 +417,7 @@ BAD = [
         {},
         "packed file is (damaged|cut off)",
     ),
-    ("x.csv", "a,b\n1,inf\n2,-inf\n3,1\n", {}, r"2 in 'b' \(first in line 2\)"),
+    ("x.csv", "a,b\n1,inf\n2,-inf\n3,1\n", {}, r"2 in 'b' \(first in row 1 of"),
     ("x.csv", "a,b\n1,Infinity\n2,3\n", {}, "infinite values: 1 in 'b'"),
     ("x.csv", "a,b\n1,\nNA,2\nnan,null\n", {}, "2 in 'b', 2 in 'a'|2 in 'a', 2 in 'b'"),
     ("x.csv", "a,b\n1,\n,2\n", {"missing": "drop"}, "no rows are left"),
@@ -374,6 +437,51 @@ BAD = [
         {"text": ["a"]},
         "9,000 different values in 9,000 .*--id a.*--drop a",
     ),
+    ("x.csv", column(*(f"{i},5" for i in MANY)), {}, "a decimal comma .*--decimal ','"),
+    ("x.csv", column(*("1,5", "2,25") * 15), {}, "a decimal comma .*--decimal ','"),
+    ("x.csv", column(*("1", "2,5") * 15), {}, "a decimal comma .*--decimal ','"),
+    ("x.csv", column(*("3",) * 29, "2,5"), {}, r"looks like numbers .*\('2,5'\)"),
+    ("x.csv", column(*(f"1.{i:03},5" for i in MANY)), {}, "write them without '.' and"),
+    (
+        "x.csv",
+        column(*(f"{i},065,000" for i in MANY)),
+        {},
+        "thousands separators .*; write them without, or take it as text",
+    ),
+    (
+        "x.csv",
+        column(*(f"{i},065" for i in MANY)),
+        {},
+        r"thousands separators .*\(or, if it is a decimal comma, say --decimal ','\)",
+    ),
+    ("x.csv", column(*(f"{i} 065" for i in MANY)), {}, "thousands separators"),
+    ("x.csv", column(*(f"{i} %" for i in MANY)), {}, "a sign such as % or €"),
+    ("x.csv", column(*(f"${i}.50" for i in MANY)), {}, "a sign such as % or €"),
+    (
+        "x.csv",
+        column(*(f"{i}.01.2024" for i in MANY)),
+        {},
+        "looks like dates .*; write them as 2024-12-31",
+    ),
+    ("x.csv", "a\n" + "1\n" * 99 + '"2,5"\n', {}, "decimal comma"),
+    (
+        "x.csv",
+        column(*(f"{i},065" for i in MANY), "1,000,000"),
+        {},
+        r"thousands separators .*\); write them without, or take",
+    ),
+    ("x.csv", "sep=;\na;b\n1;2\n", {}, "'sep=', is meant for spreadsheets"),
+    ("x.csv", "a b c\n1 2 x\n3 4 y\n", {}, "separated by spaces; .*--delimiter ' '"),
+    ("x.csv", "1  2\n3  4\n", {}, "separated by spaces; .*tr -s ' ' ','"),
+    (
+        "x.csv",
+        '"a ""b"", c"\nx1\n' + "".join(f"y{i}\n" for i in MANY),
+        {},
+        """--id 'a "b", c'.*--drop '"a ""b"", c"'""",
+    ),
+    ("x.csv", "a,b\n1,\n2,3\n", {}, r"\(of 2 rows; empty cells, NA, .* see --na\)"),
+    ("x.parquet", parquet(a=[1, 2], y=[[1], [2]]), {"label": "y"}, "--label 'y' is of"),
+    ("x.parquet", parquet(a=[1, 2], y=[{"z": 1}] * 2), {"id": "y"}, "--id 'y' is of"),
     ("x.xlsx", "PK", {}, r"unknown kind of file \(.xlsx\); known are .csv, .*.parquet"),
     ("x", "PK", {}, "no extension"),
     ("x.parquet.gz", "PK", {}, "unpack this file first"),
@@ -410,8 +518,8 @@ BAD = [
     ("x.svm", "1 1:2 oops\n", {}, "can't be read as LIBSVM"),
     ("x.svm", RAMP, {}, "can't be read as LIBSVM"),
     ("x.svm.gz", gzip.compress(b"1 1:2\n" * 99)[:-9], {}, "can't be read as LIBSVM"),
-    ("x.svm", "1 1:2\n0 1:inf\n", {}, "infinite values: 1 in '0' .*row 2"),
-    ("x.svm", "1 1:2\n0 1:nan\n", {}, "missing values: 1 in '0'"),
+    ("x.svm", "1 1:2\n0 1:inf\n", {}, "infinite values: 1 in '1' .*row 2"),
+    ("x.svm", "1 1:2\n0 1:nan\n", {}, "missing values: 1 in '1'"),
     ("x.svm", "1 1:nan\n", {"missing": "drop"}, "no rows are left"),
 ]
 
@@ -435,6 +543,21 @@ class TestBadInput:
         assert message.startswith(path)
         assert "\n" not in message
         assert len(message) < 500 + len(path)
+
+    def test_words_that_look_like_numbers_are_words(self, encode):
+        values = ["1,5 m", "v2", "A-3", "10.1.2", "03/04/21", "x"]
+        encoder, _ = encode(column(*values * 9))
+        assert [f"x={value}" for value in sorted(values)] == [
+            name for name in encoder.feature_names_ if name[0] == "x"
+        ]
+
+    def test_a_quoted_delimiter_in_the_only_column(self, encode):
+        encoder, _ = encode('"size, m"\n1\n2\n')
+        assert encoder.feature_names_ == ["size, m"]
+
+    def test_words_with_spaces_in_the_only_column(self, encode):
+        encoder, _ = encode("full name\nJo May\nAl Fox\n" + "Jo May\n" * 20)
+        assert encoder.feature_names_ == ["full name=Al Fox", "full name=Jo May"]
 
     def test_no_such_file(self, write, tmp_path):
         write("people.csv", "a\n1\n")
@@ -469,6 +592,11 @@ class TestBadInput:
         mark = ";" if delimiter == ";" else "\t"
         table = open_table(write("x.txt", f"a{mark}b\n1{mark}2\n"), delimiter=delimiter)
         assert [column.name for column in table.columns] == ["a", "b"]
+
+    @pytest.mark.parametrize("decimal", [";", ","])
+    def test_decimal(self, decimal):
+        with pytest.raises(TableError, match=r"expected '\.' or ',', and not the"):
+            open_table("x.csv", decimal=decimal, delimiter=",")
 
     def test_standard_input(self, monkeypatch):
         monkeypatch.setattr(sys, "stdin", Piped(b""))
@@ -513,7 +641,12 @@ class TestEncoding:
         assert encoded.labels.to_pylist() == [0, 5, 5, 10]
         assert encoded.rows.tolist() == [0, 1, 2, 3]
         assert encoded.ids is None
-        assert encoder.notes_ == ["t: 2 values one-hot encoded"]
+        assert encoder.notes_ == []
+        assert encoder.describe() == [
+            "a: numbers, scaled to mean 0 and standard deviation 1",
+            "t: text, 2 values one-hot encoded",
+            "held out: b",
+        ]
         kinds = [(c["name"], c["kind"], c["how"]) for c in encoder.columns_]
         assert kinds == [("a", "number", "standard"), ("t", "text", "one-hot")]
 
@@ -547,8 +680,14 @@ class TestEncoding:
         encoder, encoded = encode("t\n" + "\n".join(rows) + "\n", most_values=3)
         assert encoder.feature_names_ == ["t=a", "t=c", "t=other"]
         assert encoded.X.sum(axis=0).tolist() == [4, 5, 5]
-        assert encoder.notes_ == [
-            "t: 5 values, the 2 most frequent kept, 36 % of rows pooled as 'other'"
+        assert encoder.describe() == [
+            "t: text, 5 values, the 2 most frequent one-hot encoded, 36 % of rows "
+            "pooled as 'other'"
+        ]
+        assert [row["t"] for row in encoder.original(encoded.X[[0, 5, 9]])] == [
+            "c",
+            "a",
+            "(other)",
         ]
         encoder, _ = encode("t\n" + "\n".join(rows) + "\n", most_values=4)
         assert encoder.feature_names_ == ["t=a", "t=c", "t=d", "t=other"]  # d before e
@@ -585,6 +724,18 @@ class TestEncoding:
             "2 of 4 rows left out, as values are missing: 1 in 'a', 1 in 't'"
         )
 
+    @pytest.mark.parametrize("missing", ["drop", "mean"])
+    def test_missing_in_new_rows_is_told(self, missing, encode, write):
+        encoder, _ = encode("a,t\n1,u\n2,v\n", missing=missing)
+        assert encoder.notes_ == []
+        new = encoder.transform(open_table(write("n.csv", "a,t\n,u\n1,u\n5,\n")))
+        said = {
+            "drop": "2 of 3 rows left out, as values are missing: 1 in 'a', 1 in 't'",
+            "mean": "missing values filled (numbers with the mean, text as 'missing'): "
+            "1 in 'a', 1 in 't'",
+        }
+        assert new.notes[0] == said[missing]
+
     def test_missing_filled(self, encode, write):
         encoder, encoded = encode(
             "a,t\n1,u\n,u\n3,\n5,v\n", missing="mean", scale="none"
@@ -596,6 +747,26 @@ class TestEncoding:
         new = encoder.transform(open_table(write("new.csv", "a,t\n,\n")))
         np.testing.assert_array_equal(new.X, [[3, 1, 0, 0]])  # the mean of training
 
+    def test_true_and_false_weigh_as_yes_and_no(self, encode, write, tmp_path):
+        flags = ["True", "False", "true"]
+        encoder, encoded = encode(
+            "a,f\n" + "".join(f"{i},{flags[i]}\n" for i in (0, 1, 2))
+        )
+        assert encoder.feature_names_ == ["a", "f=false", "f=true"]
+        np.testing.assert_array_equal(encoded.X[:, 1:], [[0, 1], [1, 0], [0, 1]])
+        assert encoder.describe()[1].startswith("f: true or false, as text is")
+        parquet = tmp_path / "x.parquet"
+        pa.parquet.write_table(
+            pa.table({"a": [0, 1, 2], "f": [True, False, True]}), parquet
+        )
+        same(encoder.transform(open_table(str(parquet))), encoded)
+
+    def test_true_among_other_words_is_a_word(self, encode, write):
+        encoder, _ = encode("f\nTrue\nFalse\nmaybe\n")
+        new = encoder.transform(open_table(write("n.csv", "f\nTrue\nFalse\n")))
+        np.testing.assert_array_equal(new.X, [[0, 1, 0], [1, 0, 0]])
+        assert new.notes == ()
+
     def test_a_column_that_is_empty(self, encode):
         encoder, _ = encode("a,b\n1,\n2,\n", missing="mean")
         assert encoder.feature_names_ == ["a"]
@@ -603,7 +774,7 @@ class TestEncoding:
     def test_constant_columns(self, encode, write):
         encoder, _ = encode("a,b,t\n1,0.1,x\n2,0.1,x\n")
         assert encoder.feature_names_ == ["a"]
-        assert encoder.notes_ == ["left out, as all values are equal: 'b', 't'"]
+        assert encoder.describe()[1:] == ["left out, as all values are equal: b, t"]
         encoded = encoder.transform(open_table(write("new.csv", "a\n1\n2\n")))
         assert encoded.X.ravel().tolist() == [-1, 1]
 
@@ -637,6 +808,60 @@ class TestEncoding:
             TableEncoder().fit(open_table(path))
 
 
+class TestOriginal:
+    @pytest.mark.parametrize("scale", ["standard", "minmax", "none"])
+    def test_values_come_back(self, scale, tmp_path, rng):
+        n = 200
+        table = pa.table(
+            {
+                "x": rng.normal(1e3, 20, n).round(2),
+                "whole": rng.integers(1_900, 2_020, n),
+                "day": pa.array(rng.integers(0, 9_000, n).astype("M8[D]")),
+                "seen": pa.array(rng.integers(0, 10**6, n).astype("M8[s]")),
+                "clock": pa.array(rng.integers(0, 86_400, n), pa.int32()).cast(
+                    pa.time32("s")
+                ),
+                "colour": rng.choice(["red", "green", "blue"], n),
+                "flag": rng.random(n) < 0.5,
+            }
+        )
+        pa.parquet.write_table(table, tmp_path / "x.parquet")
+        encoder = TableEncoder(scale=scale)
+        X = encoder.fit_transform(open_table(str(tmp_path / "x.parquet"))).X
+        expected = [
+            {
+                **{name: row[name] for name in ("x", "whole", "colour")},
+                "day": row["day"].isoformat(),
+                "seen": row["seen"].isoformat(" "),
+                "clock": row["clock"].isoformat(),
+                "flag": str(row["flag"]).lower(),
+            }
+            for row in table.to_pylist()
+        ]
+        found = encoder.original(X)
+        for ours, theirs in zip(found, expected, strict=True):
+            assert ours == {**theirs, "x": pytest.approx(theirs["x"], abs=0.003)}
+
+    def test_text_that_was_not_seen(self, encode, write):
+        encoder, _ = encode("a,t\n1,u\n2,v\n")
+        X = encoder.transform(open_table(write("n.csv", "a,t\n1,w\n"))).X
+        assert encoder.original(X) == [{"a": 1.0, "t": None}]
+
+    def test_odd_names_are_quoted(self, encode):
+        encoder, _ = encode('"a,b","c\nd",e\n1,2,3\n4,5,6\n')
+        assert encoder.describe()[0].startswith(r"'a,b', 'c\nd', e: numbers")
+
+    def test_a_description_of_many_columns_stays_short(self, encode):
+        names = [*(f"n{i}" for i in range(40)), *(f"t{i}" for i in range(40))]
+        lines = [",".join(names)]
+        lines += [",".join([str(i)] * 40 + [f"v{i}"] * 40) for i in range(3)]
+        encoder, _ = encode("\n".join(lines) + "\n", drop=["n1"], label="t0")
+        told = encoder.describe()
+        assert told[0].startswith("n0, n2, n3, n4, n5, n6, n7, n8 and 31 more: numbers")
+        assert told[9] == "and 31 more columns: text, 93 values one-hot encoded"
+        assert told[10:] == ["held out: t0", "left out, as you said: n1"]
+
+
 class TestTransform:
     @pytest.fixture
     def encoder(self, encode):
@@ -653,8 +878,9 @@ class TestTransform:
         ("text", "said"),
         [
             ("a,y\n1,0\n", "not the columns of the model: missing are 't'"),
-            ("a,t,w\n1,u,0\n", "unknown are 'w'"),
-            ("b,t\n1,u\n", "missing are 'a'; unknown are 'b'"),
+            ("a,t,w\n1,u,0\n", r"unknown are 'w' \(leave them out: --drop w\)"),
+            ('a,t,"x,y z"\n1,u,0\n', """--drop '"x,y z"'"""),
+            ("b,t\n1,u\n", "missing are 'a' .*; unknown are 'b'"),
             ("a,t\nx,u\n", "column 'a' holds text, but numbers in the model"),
             ("a,t\n1999-01-01,u\n", "column 'a' holds dates, but numbers in the model"),
             ("a,t\n1,\n", "missing values: 1 in 't'"),
@@ -733,10 +959,19 @@ class TestSparse:
         np.testing.assert_allclose(
             encoded.X.toarray(), dense / abs(dense).max(axis=0), rtol=1e-6
         )
-        assert encoder.feature_names_ == ["0", "1", "2", "4", "5", "6", "7"]
-        assert encoder.columns_[0]["name"] == "0 to 7"
-        assert "sparse: columns divided by their largest" in encoder.notes_[0]
-        assert "left out, as all values are equal: '3'" in encoder.notes_[1]
+        first = int(name != "x.npz")  # as LIBSVM files are written
+        names = [str(i + first) for i in (0, 1, 2, 4, 5, 6, 7)]
+        assert encoder.feature_names_ == names
+        assert encoder.describe() == [
+            f"{first} to {7 + first}: numbers, divided by their largest absolute "
+            "value, so that zeros stay zeros",
+            f"left out, as all values are equal: {3 + first}",
+        ]
+        there = X[[7]].toarray()[0] != 0
+        (told,) = encoder.original(encoded.X[[7]])
+        assert told == pytest.approx(
+            {str(j + first): X[7, j] for j in np.flatnonzero(there)}, rel=1e-6
+        )
         if name == "x.npz":
             assert encoded.labels is None
         else:
@@ -745,6 +980,14 @@ class TestSparse:
             skops.io.dumps(encoder), trusted=["akkm.encoding.TableEncoder"]
         )
         assert (read.transform(table).X != encoded.X).nnz == 0
+
+    def test_columns_are_called_as_they_are_written(self, write):
+        """A file that begins at 0 and one that begins at 1 have the same column 2."""
+        train = open_table(write("x.svm", "1 0:1 1:2 2:3\n0 0:2 1:4\n0 2:6\n"))
+        encoder = TableEncoder(scale="none").fit(train)
+        assert encoder.feature_names_ == ["0", "1", "2"]
+        new = encoder.transform(open_table(write("n.svm", "1 1:5 2:7\n0 2:8\n")))
+        np.testing.assert_array_equal(new.X.toarray(), [[0, 5, 7], [0, 0, 8]])
 
     def test_unscaled_and_by_name(self, X, tmp_path):
         sparse.save_npz(tmp_path / "x.npz", X)
@@ -773,11 +1016,9 @@ class TestSparse:
         assert narrow.labels is None  # all equal: no labels were known
         wide = encoder.transform(open_table(write("w.svm", "1 1:2 3:1\n0 2:1\n")))
         np.testing.assert_array_equal(wide.X.toarray(), [[2, 0], [0, 1]])
-        assert wide.notes == ("columns '2' are not in the model and were left out",)
+        assert wide.notes == ("columns '3' are not in the model and were left out",)
         sparse.save_npz(tmp_path / "x.npz", X)
-        with pytest.raises(
-            TableError, match="unknown are '2', '3', '4', '5', '6' and 1"
-        ):
+        with pytest.raises(TableError, match="unknown are '3', '4', '5', '6', '7'"):
             encoder.transform(open_table(str(tmp_path / "x.npz")))
         with pytest.raises(TableError, match=r"a dense table, but .* a sparse one"):
             encoder.transform(open_table(write("d.csv", "0,1\n1,2\n")))

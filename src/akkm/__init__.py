@@ -10,6 +10,7 @@ from akkm.estimators import (
     NystroemSpectralClustering,
     TwoStepKernelKMeans,
 )
+from akkm.model_file import load_model
 from akkm.report import report
 
 __version__ = "0.1.0"
@@ -26,6 +27,7 @@ __all__ = [
     "images",
     "kernels",
     "landmarks",
+    "load_model",
     "metrics",
     "open_rows",
     "plot",

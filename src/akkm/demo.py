@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,16 +41,12 @@ def timed(model: Any, X: Array) -> tuple[Array, float]:
 
 
 def draw(
-    X: Array, straight: Array, curved: Array, landmarks: Array, picture: Path
+    X: Array, straight: Array, curved: Array, landmarks: Array, picture: BinaryIO
 ) -> None:
-    """Two sets of labels beside one another, the landmarks on the second."""
-    try:
-        from matplotlib.figure import Figure
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
-    except ImportError as error:
-        raise SystemExit(
-            "The picture needs matplotlib: pip install 'akkm[plot]'"
-        ) from error
+    """Two sets of labels beside one another, the landmarks on the second, as PNG."""
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
     layout = ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.08)
     figure = Figure(figsize=(9, 4.8), layout=layout)
     shown = slice(0, _DRAWN)
@@ -64,8 +59,4 @@ def draw(
         axes.set(title=title, aspect="equal", xticks=[], yticks=[])
     axes.scatter(*landmarks.T, s=5, c="black", linewidths=0, label="landmarks")
     axes.legend(loc="upper right", markerscale=3, framealpha=0.9)
-    unfinished = picture.with_name(f".{picture.name}")
-    figure.savefig(
-        unfinished, dpi=130, format=picture.suffix.removeprefix(".") or "png"
-    )
-    unfinished.replace(picture)
+    figure.savefig(picture, dpi=130, format="png")

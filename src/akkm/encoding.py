@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from akkm.inputs import require_count
 from akkm.tables import Column, Table, TableError
 from akkm.tables import _matrix as sparse_rows
-from akkm.tables._blocks import Blocks, counted
+from akkm.tables._blocks import Blocks, missing_notes
+from akkm.tables._described import (
+    described,
+    entries_as_in_file,
+    is_flag,
+    rows_as_in_file,
+)
 from akkm.tables._entries import (
     Entry,
     feature_names,
@@ -24,10 +29,14 @@ from akkm.tables._entries import (
     number_entry,
     text_entry,
 )
-from akkm.tables._select import features, require_known, require_same
-from akkm.tables._sheet import LARGEST, Sheet, joined
+from akkm.tables._select import (
+    features,
+    require_known,
+    require_same,
+    require_values,
+)
+from akkm.tables._sheet import Sheet, joined
 from akkm.tables._summary import Counts, Moments
-from akkm.tables._table import brief
 
 __all__ = ["Encoded", "TableEncoder"]
 
@@ -47,7 +56,7 @@ class Encoded:
         The numbers of the rows in the file, from 0; missing values may have left some
         out.
     notes : tuple of str
-        What is to be said of values that were not seen in `fit`.
+        What is to be said of missing values, and of those that `fit` did not see.
     """
 
     X: Any
@@ -88,13 +97,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     feature_names_ : list of str
         The columns of X: a name for numbers, "name=value" for text.
     notes_ : list of str
-        What was encoded, pooled, filled or left out, in sentences.
+        What was filled or left out, or looks wrong, in sentences; `describe` tells how
+        columns are encoded.
     n_rows_ : int
         The number of rows of the table.
 
     Notes
     -----
-    Dates and times count as numbers of seconds. Columns that never change are left out.
+    Dates and times count as numbers of seconds, booleans as text ("true" or "false").
+    Columns that never change are left out.
     Text that was not seen in `fit` is "other" where values were pooled, and zeros where
     not.
 
@@ -115,8 +126,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     >>> encoded.X
     array([[0., 0., 1.],
            [1., 1., 0.]], dtype=float32)
-    >>> encoded.ids.to_pylist(), encoder.notes_
-    (['Eva', 'Ida'], ['town: 2 values one-hot encoded'])
+    >>> encoded.ids.to_pylist()
+    ['Eva', 'Ida']
+    >>> encoder.original(encoded.X)
+    [{'age': 31.0, 'town': 'Ulm'}, {'age': 35.0, 'town': 'Bonn'}]
+    >>> for line in encoder.describe():
+    ...     print(line)
+    age: numbers, scaled to lie between 0 and 1
+    town: text, 2 values one-hot encoded
+    held out: name
     """
 
     def __init__(
@@ -158,6 +176,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             ("--label", held_out[-1:] if self.label else ()),
         ):
             require_known(table, names, option)
+            if option in ("--id", "--label"):
+                require_values(table, names, option)
         used = features(table, self.columns, self.drop, held_out)
         clustered = {column.name for column in used}
         self.ignored_ = [c.name for c in table.columns if c.name not in clustered]
@@ -196,6 +216,37 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return self._transform_matrix(table)
         return self._transform_columns(table)
 
+    def describe(self) -> list[str]:
+        """How columns are encoded, and which are not used, in sentences."""
+        check_is_fitted(self)
+        constant = [e["name"] for e in self.columns_ if _is_left_out(e)]
+        if self.matrix_ is not None:
+            constant = self.matrix_["constant"]
+        held_out = self._held_out()
+        unused = [name for name in self.ignored_ if name not in held_out]
+        return described(self.columns_, held_out, constant, unused)
+
+    def original(self, X: Any) -> list[dict[str, Any]]:
+        """Encoded rows as they were in the file, as nearly as they can be told.
+
+        Parameters
+        ----------
+        X : array or CSR array of shape (b, d)
+            Some rows from `transform`.
+
+        Returns
+        -------
+        list of b dict
+            Values by the name of their column: numbers in their own units, dates as
+            text, "(other)" for what was pooled, None for text that `fit` did not see.
+            Columns that were left out are absent, and so are zeros of sparse rows.
+        """
+        check_is_fitted(self)
+        if self.matrix_ is not None:
+            scale = self.matrix_["scale"]
+            return entries_as_in_file(X, self.feature_names_, scale)
+        return rows_as_in_file(np.asarray(X), self.columns_)
+
     def _require_settings(self) -> None:
         for name, known in (
             ("scale", ("standard", "minmax", "none")),
@@ -218,7 +269,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         numbers = [c for c in used if c.kind == "number" and c.name not in forced]
         texts = [c for c in used if c.kind == "text" or c.name in forced]
         moments, counts = Moments(len(numbers)), [Counts() for _ in texts]
-        blocks = self._blocks(table, numbers, texts, self._held_out())
+        blocks = self._blocks(table, numbers, texts, self._held_out(), forced)
         for block in blocks:
             moments.add(block.V)
             for column, count, text in zip(texts, counts, block.texts, strict=True):
@@ -232,9 +283,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for i, column in enumerate(numbers):
             entry = number_entry(column, moments, i, self.scale, table)
             entries[column.name] = entry
-            if column.is_time:
-                self.notes_.append(f"{column.name}: times taken as numbers of seconds")
-            elif moments.counts_rows(i):
+            if not column.is_time and moments.counts_rows(i):
                 self.notes_.append(
                     f"{column.name}: seems to number the rows; if so, name it as --id "
                     "or --drop it"
@@ -242,17 +291,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for column, count in zip(texts, counts, strict=True):
             if self.missing == "mean" and count.missing:
                 count.values["missing"] += count.missing
-            entries[column.name], note = text_entry(
+            entries[column.name] = text_entry(
                 column, count, self.most_values, column.name in forced, table
             )
-            self.notes_ += [note] if note else []
         self.matrix_: dict[str, Any] | None = None
         self.columns_ = [entries[column.name] for column in used]
         self.feature_names_ = [
             name for entry in self.columns_ for name in feature_names(entry)
         ]
-        self._note_missing(blocks.missing, blocks.n_rows - blocks.n_kept)
-        self._note_constant([e["name"] for e in self.columns_ if _is_left_out(e)])
+        self.notes_ += self._missing_notes(blocks)
 
     def _transform_columns(self, table: Table) -> Encoded:
         held_out = [*self._held_out(), *self.ignored_]
@@ -262,11 +309,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         numbers = [entry for entry in used if entry["kind"] == "number"]
         texts = [entry for entry in used if entry["kind"] == "text"]
         others = [name for name in self._held_out() if name in there]
+        # "True" is no boolean where other words were seen beside it.
+        as_text = {e["name"] for e in texts if not is_flag(e)}
+        booleans = {c.name for c in table.columns if c.type == "bool"}
         blocks = self._blocks(
             table,
             [there[entry["name"]] for entry in numbers],
             [there[entry["name"]] for entry in texts],
             others,
+            {*self.text, *(as_text & booleans)},
         )
         sheet = Sheet(used, numbers, texts, table.n_rows or 0)
         rows: list[Array] = []
@@ -287,7 +338,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             found.get(self.id) if self.id else None,
             found.get(self.label) if self.label else None,
             np.concatenate(rows) if rows else np.arange(blocks.n_kept),
-            sheet.notes(),
+            (*self._missing_notes(blocks), *sheet.notes()),
         )
 
     def _blocks(
@@ -296,9 +347,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         numbers: list[Column],
         texts: list[Column],
         others: Sequence[str],
+        forced: set[str],
     ) -> Blocks:
-        forced = [c.name for c in texts if c.kind != "text" or c.name in self.text]
-        table.read_as_text([*forced, *others])
+        as_text = [c.name for c in texts if c.kind != "text" or c.name in forced]
+        table.read_as_text([*as_text, *others])
         return Blocks(
             table,
             [column.name for column in numbers],
@@ -313,42 +365,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if self.text:
             raise TableError(f"{table.name}: a sparse table has numbers only (--text)")
         names = [column.name for column in used]
-        X = sparse_rows.chosen(table.matrix, [int(name) for name in names])
-        self.n_rows_ = X.shape[0]
-        X, kept, missing = sparse_rows.complete(X, names, table, self.missing)
-        means = sparse_rows.column_means(X)
-        sparse_rows.fill(X, means)
-        low, high = (m.toarray().ravel() for m in (X.min(axis=0), X.max(axis=0)))
-        largest = np.maximum(abs(low), abs(high))
-        varies = low < high
-        keep = np.flatnonzero(varies)
-        self.matrix_ = {
-            "width": table.matrix.shape[1],
-            "columns": np.array([int(names[i]) for i in keep], dtype=np.int64),
-            "scale": np.ones(len(keep)) if self.scale == "none" else largest[keep],
-            "mean": means[keep],
-        }
+        self.matrix_, notes = sparse_rows.learn(table, names, self.scale, self.missing)
+        self.n_rows_ = table.matrix.shape[0]
         how = "none" if self.scale == "none" else "largest"
         span = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
-        self.columns_ = [{"name": span, "kind": "number", "how": how}]
-        self.feature_names_ = [names[i] for i in keep]
-        if how == "largest":
-            self.notes_.append(
-                "sparse: columns divided by their largest absolute value, not "
-                "centered, so that zeros stay zeros"
-            )
-        self._note_missing(missing, self.n_rows_ - len(kept))
-        self._note_constant([names[i] for i in np.flatnonzero(~varies)])
+        self.columns_ = [{"name": span, "kind": "number", "how": how, "time": False}]
+        self.feature_names_ = [str(i) for i in self.matrix_["columns"]]
+        self.notes_ += notes
 
     def _transform_matrix(self, table: Table) -> Encoded:
-        fitted = self.matrix_ or {}
-        wide, note = sparse_rows.as_wide(table, fitted["width"])
-        X = sparse_rows.chosen(wide, fitted["columns"].tolist())
-        X, kept, _ = sparse_rows.complete(X, self.feature_names_, table, self.missing)
-        sparse_rows.fill(X, fitted["mean"])
-        X.data /= fitted["scale"][X.indices]
-        if X.nnz and abs(X.data).max() > LARGEST:
-            raise TableError(f"{table.name}: numbers too large for single precision")
+        X, wide, kept, notes = sparse_rows.encode(
+            table, self.matrix_ or {}, self.feature_names_, self.missing
+        )
         held: dict[str | None, pa.Array] = {
             name: sparse_rows.whole(wide[:, [int(name)]].toarray().ravel()[kept])
             for name in self._held_out()
@@ -356,29 +384,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         labels = held.get(self.label)
         if labels is None and table.target is not None and np.ptp(table.target) > 0:
             labels = sparse_rows.whole(table.target[kept])
-        notes = (note,) if note else ()
-        X = X.astype(np.float32)
         return Encoded(X, held.get(self.id), labels, kept, notes)
 
-    # What is said aloud -----------------------------------------------------------
-
-    def _note_missing(self, missing: Counter[str], dropped: int) -> None:
-        if not missing.total():
-            return
-        if self.missing == "drop":
-            self.notes_.append(
-                f"{dropped:,} of {self.n_rows_:,} rows left out, as values are "
-                f"missing: {counted(missing)}"
-            )
-        else:
-            self.notes_.append(
-                "missing values filled (numbers with the mean, text as 'missing'): "
-                f"{counted(missing)}"
-            )
-
-    def _note_constant(self, names: list[str]) -> None:
-        if names:
-            self.notes_.append(f"left out, as all values are equal: {brief(names, 10)}")
+    def _missing_notes(self, blocks: Blocks) -> tuple[str, ...]:
+        return missing_notes(self.missing, blocks.missing, blocks.n_rows, blocks.n_kept)
 
 
 def _is_left_out(entry: Entry) -> bool:

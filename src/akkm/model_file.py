@@ -2,19 +2,20 @@
 
 The file is a zip archive in the format of skops: arrays in NumPy's own format and a
 schema that names types, no pickle. Beside them lies `akkm.json`, which says what wrote
-the file; it is read first. Only the types listed here are ever made from a file.
+the file; it is read first, and has a checksum of all the rest. Only the types listed
+here are ever made from a file.
 """
 
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import os
 import re
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from scipy import sparse
@@ -23,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 import akkm
 from akkm.estimators._base import KernelClusterer
 from akkm.kernels import Function, Kernel, Product, Sum
+from akkm.whole_file import whole_file
 
 __all__ = [
     "ModelFileError",
@@ -163,16 +165,8 @@ def save_model(model: SavedModel, path: str | os.PathLike[str]) -> None:
     >>> bool((loaded.estimator.predict(X) == model.labels_).all())
     True
     """
-    target = Path(path)
-    hidden = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with open(hidden, "w+b") as file:
-            write_model(model, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(hidden, target)
-    finally:
-        hidden.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        write_model(model, file)
 
 
 def write_model(model: SavedModel, file: BinaryIO) -> None:
@@ -185,6 +179,7 @@ def write_model(model: SavedModel, file: BinaryIO) -> None:
     header = {"format": FORMAT, "akkm": akkm.__version__, "about": model.about}
     skops.io.dump(parts, file)
     with zipfile.ZipFile(file, "a") as archive:
+        header["sha256"] = _digest(archive, header)
         archive.writestr(_HEADER, json.dumps(header, indent=2))
 
 
@@ -223,6 +218,15 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
     Returns
     -------
     SavedModel
+        `encoder` turns a table into rows, `estimator` puts them into clusters.
+
+    Examples
+    --------
+    >>> import akkm
+    >>> from akkm.tables import open_table
+    >>> model = akkm.load_model("flowers.skops")  # doctest: +SKIP
+    >>> X = model.encoder.transform(open_table("new.csv")).X  # doctest: +SKIP
+    >>> labels = model.estimator.predict(X)  # doctest: +SKIP
     """
     name = os.fspath(path)
     try:
@@ -257,12 +261,11 @@ def _read(name: str, file: BinaryIO) -> SavedModel:
         members = archive.namelist()
         if _HEADER not in members or "schema.json" not in members:
             raise _foreign(name)
-        about = _about(name, json.loads(archive.read(_HEADER)))
-        schema = json.loads(archive.read("schema.json"))
-        # Not all members may be named by the schema; each has a checksum.
-        if archive.testzip() is not None:
+        header = json.loads(archive.read(_HEADER))
+        about = _about(name, header)
+        _require_known(name, json.loads(archive.read("schema.json")))
+        if header.pop("sha256", None) != _digest(archive, header):
             raise _damaged(name)
-    _require_known(name, schema)
     file.seek(0)
     parts = skops.io.load(file, trusted=TYPES)
     encoder, estimator = parts["encoder"], parts["estimator"]
@@ -278,6 +281,16 @@ def _read(name: str, file: BinaryIO) -> SavedModel:
     for matrix in _sparse_inside(estimator):
         matrix.check_format(full_check=True)  # SciPy trusts indices that are in range
     return SavedModel(encoder, estimator, about)
+
+
+def _digest(archive: zipfile.ZipFile, header: dict[str, Any]) -> str:
+    """A checksum of all that a file holds; `header` is without it."""
+    found = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for member in sorted(set(archive.namelist()) - {_HEADER}):
+        content = archive.read(member)
+        found.update(f"{member} {len(content)} ".encode())
+        found.update(content)
+    return found.hexdigest()
 
 
 def _about(name: str, header: dict[str, Any]) -> dict[str, Any]:

@@ -22,9 +22,12 @@ from akkm.cli._compare import compare
 from akkm.cli._demo import demo
 from akkm.cli._images import images
 from akkm.cli._info import info
+from akkm.cli._options import Run
 from akkm.cli._plan import plan
 from akkm.cli._predict import predict
 
+# No space, no quota, or a file larger than allowed.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _BUG, _BAD, _STOPPED, _TERMINATED = 1, 2, 130, 143
 
 
@@ -36,7 +39,8 @@ class App(click.Group):
     ) -> NoReturn:
         """Run, and leave with an exit code that scripts can trust."""
         given = list(sys.argv[1:] if args is None else args)
-        extra.update(prog_name="akkm", standalone_mode=False, obj=given)
+        run = Run(given)
+        extra.update(prog_name="akkm", standalone_mode=False, obj=run)
         _let_termination_clean_up()
         try:
             code = super().main(given, **extra)
@@ -48,9 +52,9 @@ class App(click.Group):
         except click.ClickException as error:
             code = _said(_line(error.format_message()), _BAD)
         except (click.Abort, KeyboardInterrupt):
-            code = _said("stopped; no file was written.", _STOPPED, prefix="akkm: ")
+            code = _said(f"stopped; {run.outcome}.", _STOPPED, prefix="akkm: ")
         except Exception as error:
-            code = _failed(error, debug="--debug" in given)
+            code = _failed(error, run)
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -69,15 +73,15 @@ for command in (cluster, images, predict, plan, info, compare, demo):
     app.add_command(command)
 
 
-def _failed(error: Exception, *, debug: bool) -> int:
+def _failed(error: Exception, run: Run) -> int:
     """Say what happened, for people; the exit code."""
-    if debug:
+    if "--debug" in run.given:
         traceback.print_exception(error)
     if isinstance(error, MemoryError):
         text = "there is not enough memory; 'akkm plan' says how much it takes."
         return _said(text, _BAD)
     if isinstance(error, OSError):
-        return _said(_of_machine(error), _BAD)
+        return _said(_of_machine(error, run), _BAD)
     if isinstance(error, ValueError | ImportError):
         return _said(_line(str(error)), _BAD)
     name = type(error).__name__
@@ -88,11 +92,13 @@ def _failed(error: Exception, *, debug: bool) -> int:
     )
 
 
-def _of_machine(error: OSError) -> str:
+def _of_machine(error: OSError, run: Run) -> str:
     what = f"{error.filename}: " if error.filename else ""
     text = what + (error.strerror or _line(str(error)))
-    if error.errno == errno.ENOSPC:
-        text += "; no file was written. Make room, or write elsewhere"
+    if error.errno in _FULL:
+        text += f"; {run.outcome}. Make room, or write elsewhere"
+    elif run.written:
+        text += f"; {run.outcome}"
     return f"{text}."
 
 

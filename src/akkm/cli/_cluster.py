@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import datetime
-import shlex
 import time
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -14,11 +14,12 @@ import numpy as np
 import akkm
 from akkm.cli import _work
 from akkm.cli._console import Voice, brief, seconds
-from akkm.cli._labels import require_kind
+from akkm.cli._labels import require_name, require_writable
 from akkm.cli._method import build
 from akkm.cli._options import (
     Encoding,
     Method,
+    Run,
     Source,
     encoding_options,
     method_options,
@@ -41,12 +42,12 @@ Examples:
 @method_options
 @encoding_options
 @click.option("--labels", metavar="FILE", help="Write clusters: .parquet or .csv.")
-@click.option("--model", metavar="FILE", help="Write the model, for 'akkm predict'.")
-@click.option("--report", metavar="FILE", help="Write an HTML page to look at.")
+@click.option("--model", metavar="FILE", help="Write the model: .skops.")
+@click.option("--report", metavar="FILE", help="Write a page to look at: .html.")
 @quiet_option
 @click.pass_obj
 def cluster(
-    given: list[str],
+    run: Run,
     source: Source,
     method: Method,
     encoding: Encoding,
@@ -59,23 +60,27 @@ def cluster(
 
     DATA is CSV (also .gz), Parquet, Arrow or Feather, .npy, .npz or LIBSVM; - is CSV on
     standard input. Text columns are one-hot encoded and numbers scaled. Files appear
-    when all is done, or not at all.
+    when all is done; each of them is complete or not there.
     """
     from akkm.model_file import SavedModel, write_model
 
     estimator = build(method, encoding.scale)
-    require_kind(labels, encoding.id)
+    if labels is not None:
+        require_name(encoding.id)
     voice = Voice(quiet)
     wanted = {"--labels": labels, "--model": model, "--report": report}
-    with Outputs(wanted, source.data) as outputs, Phases(voice.shows_progress) as shown:
+    outputs = Outputs(wanted, {"DATA": source.data}, run.written)
+    with outputs, Phases(voice.shows_progress) as shown:
         started = time.perf_counter()
         table = _work.open_source(source)
         encoder = _work.encoder_of(encoding)
-        with shown.phase("reading") as phase:
+        with shown.phase("reading", table.n_rows) as phase:
             encoder.fit(phase.watch(table))
         with shown.phase("encoding", encoder.n_rows_) as phase:
             encoded = encoder.transform(phase.watch(table))
-        _work.require_enough(encoded.X.shape[0], method.k)
+        _work.require_enough(encoded.X.shape[0], method)
+        if labels is not None and encoded.ids is not None:
+            require_writable(labels, encoded.ids)
         read = time.perf_counter() - started
         heard = fit(estimator, encoded.X, shown)
         fitted = time.perf_counter() - started - read
@@ -84,10 +89,12 @@ def cluster(
         )
         about: dict[str, Any] = {
             "akkm": akkm.__version__,
-            "command": shlex.join(["akkm", *given]),
+            "command": run.command,
             "data": _work.describe(source.data),
             "header": source.header,
             "delimiter": source.delimiter,
+            "decimal": source.decimal,
+            "na": list(source.na),
             "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
             "rows": encoded.X.shape[0],
             "features": encoded.X.shape[1],
@@ -107,7 +114,7 @@ def cluster(
         if report is not None:
             _work.write_report(outputs, estimator, encoder, encoded, shown, about)
         outputs.publish()
-    summarise(voice, about, encoder.notes_, heard, clusters, outputs.paths)
+    summarise(voice, about, encoder.describe(), encoder.notes_, heard, run)
 
 
 def fit(estimator: Any, X: Any, shown: Phases) -> list[str]:
@@ -170,17 +177,18 @@ def said(chosen: dict[str, Any]) -> list[tuple[str, str]]:
 def summarise(
     voice: Voice,
     about: dict[str, Any],
-    notes: list[str],
+    columns: Sequence[str],
+    notes: Sequence[str],
     heard: list[str],
-    clusters: Any,
-    paths: list[str],
+    run: Run,
 ) -> None:
     """Say what was done, and what came of it."""
     facts = [
         ("data", about["data"]),
         ("rows", f"{about['rows']:,}"),
         ("features", f"{about['features']:,}"),
-        *(("" if i else "encoding", note) for i, note in enumerate(notes)),
+        *_work.listed("columns", columns),
+        *_work.listed("notes", notes),
         *said(about["settings"]),
         (
             "time",
@@ -192,9 +200,11 @@ def summarise(
         facts.append(("scores", _work.told(about["scores"])))
     voice.facts(facts)
     voice.say()
-    _work.say_sizes(voice, clusters, about["k"])
+    _work.say_sizes(voice, about["sizes"])
     for text in heard:
         voice.say(f"Warning: {text}", style="yellow")
-    if paths:
-        voice.say()
-        voice.facts([("" if i else "written", path) for i, path in enumerate(paths)])
+    voice.say()
+    if run.written:
+        voice.facts(_work.listed("written", run.written))
+    else:
+        voice.say("Nothing was written; --labels FILE keeps the clusters.")

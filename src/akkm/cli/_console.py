@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import click
 from rich import box
@@ -30,10 +31,11 @@ class Voice:
         """One line or paragraph."""
         if self._quiet:
             return
-        if self._fancy:
-            self._console.print(Text(text, style=style))
-        else:
-            click.echo(text)
+        with self._writing():
+            if self._fancy:
+                self._console.print(Text(text, style=style))
+            else:
+                click.echo(text)
 
     def facts(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Names and values; several values under one name have no name themselves."""
@@ -48,7 +50,7 @@ class Voice:
             return
         width = max((len(name) for name, _ in pairs), default=0)
         for name, value in pairs:
-            click.echo(f"{name:<{width}}  {value}".rstrip())
+            self.say(f"{name:<{width}}  {value}".rstrip())
 
     def table(self, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """Columns of numbers under their names, the first on the left."""
@@ -67,7 +69,18 @@ class Voice:
         for line in [list(head), *lines]:
             first = line[0].ljust(widths[0])
             rest = (cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))
-            click.echo("  ".join([first, *rest]).rstrip())
+            self.say("  ".join([first, *rest]).rstrip())
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Nobody has to listen; anything else that is wrong is said."""
+        try:
+            yield
+        except BrokenPipeError:
+            self._quiet = True
+        except OSError as error:
+            where = "standard output"
+            raise OSError(error.errno, error.strerror, where) from error
 
 
 def seconds(value: float) -> str:

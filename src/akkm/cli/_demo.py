@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -10,9 +10,11 @@ import numpy as np
 
 from akkm import ApproxKernelKMeans
 from akkm.cli._console import Voice, megabytes
+from akkm.cli._options import Run
 from akkm.cli._outputs import Outputs
 
 _PICTURE, _PAGE = "akkm-demo.png", "akkm-demo.html"
+_NO_PICTURE = "none, as it needs matplotlib: pip install 'akkm[plot]'"
 
 _EXAMPLES = """\b
 Example:
@@ -29,7 +31,7 @@ Example:
     help="How many points.",
 )
 @click.pass_obj
-def demo(given: list[str], rows: int) -> None:
+def demo(run: Run, rows: int) -> None:
     """Cluster points that k-means can't, and write a picture and a report.
 
     The points are made here: a disc and a ring around it.
@@ -41,7 +43,10 @@ def demo(given: list[str], rows: int) -> None:
     from akkm.report import report
 
     voice = Voice()
-    with Outputs({"--report": _PAGE}) as outputs:
+    wanted = {"--report": _PAGE}
+    if find_spec("matplotlib") is not None:
+        wanted["picture"] = _PICTURE
+    with Outputs(wanted, {}, run.written) as outputs:
         X, y = disc_in_ring(rows, np.random.default_rng(0))
         voice.say(f"{rows:,} points in the plane: a disc and a ring around it.")
         full = megabytes(4.0 * rows**2)
@@ -70,11 +75,13 @@ def demo(given: list[str], rows: int) -> None:
             feature_names=["x", "y"],
             labels_true=np.array(["disc", "ring"], dtype=object)[y],
             title="A disc in a ring",
-            command=shlex.join(["akkm", *given]),
+            command=run.command,
             seconds=took,
         )
         outputs["--report"].write(page.html.encode())
-        draw(X, straight, curved, model.landmarks_, Path(_PICTURE))
+        if "picture" in outputs:
+            draw(X, straight, curved, model.landmarks_, outputs["picture"])
         outputs.publish()
     voice.say(f"\nakkm compared the points with {len(model.landmarks_)} of them.")
-    voice.facts([("picture", _PICTURE), ("report", str(Path(_PAGE).resolve()))])
+    picture = _PICTURE if "picture" in outputs else _NO_PICTURE
+    voice.facts([("picture", picture), ("report", str(Path(_PAGE).resolve()))])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import os
-import shlex
 import time
 from typing import Any
 
@@ -16,9 +15,8 @@ from akkm.cli import _work
 from akkm.cli._cluster import fit, settings, summarise
 from akkm.cli._console import Voice
 from akkm.cli._folder import KEY, read_folder
-from akkm.cli._labels import require_kind
 from akkm.cli._method import build
-from akkm.cli._options import Method, pyramid_method_options, quiet_option
+from akkm.cli._options import Method, Run, pyramid_method_options, quiet_option
 from akkm.cli._outputs import Outputs
 from akkm.cli._progress import Phases
 
@@ -62,12 +60,12 @@ Examples:
     help="What to do with files that are no images: leave them out, or stop.",
 )
 @click.option("--labels", metavar="FILE", help="Write clusters: .parquet or .csv.")
-@click.option("--model", metavar="FILE", help="Write the model, for 'akkm predict'.")
-@click.option("--report", metavar="FILE", help="Write an HTML page to look at.")
+@click.option("--model", metavar="FILE", help="Write the model: .skops.")
+@click.option("--report", metavar="FILE", help="Write a page to look at: .html.")
 @quiet_option
 @click.pass_obj
 def images(
-    given: list[str],
+    run: Run,
     folder: str,
     method: Method,
     words: int,
@@ -89,7 +87,6 @@ def images(
     from akkm.model_file import SavedModel, write_model
 
     estimator = build(method, "none")
-    require_kind(labels, None)
     voice = Voice(quiet)
     pyramid = SpatialPyramid(
         words,
@@ -100,10 +97,11 @@ def images(
         n_jobs=method.threads,
     )
     wanted = {"--labels": labels, "--model": model, "--report": report}
-    with Outputs(wanted, folder) as outputs, Phases(voice.shows_progress) as shown:
+    outputs = Outputs(wanted, {"FOLDER": folder}, run.written)
+    with outputs, Phases(voice.shows_progress) as shown:
         started = time.perf_counter()
         found = read_folder(pyramid, folder, shown, fit=True)
-        _work.require_enough(found.X.shape[0], method.k)
+        _work.require_enough(found.X.shape[0], method)
         read = time.perf_counter() - started
         heard = fit(estimator, found.X, shown)
         fitted = time.perf_counter() - started - read
@@ -112,7 +110,7 @@ def images(
         )
         about: dict[str, Any] = {
             "akkm": akkm.__version__,
-            "command": shlex.join(["akkm", *given]),
+            "command": run.command,
             "data": os.path.basename(os.path.abspath(folder)),
             "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
             "rows": found.X.shape[0],
@@ -131,4 +129,4 @@ def images(
         if report is not None:
             _work.write_report(outputs, estimator, pyramid, found, shown, about)
         outputs.publish()
-    summarise(voice, about, found.notes, heard, clusters, outputs.paths)
+    summarise(voice, about, (), found.notes, heard, run)

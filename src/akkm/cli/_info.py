@@ -8,9 +8,6 @@ from akkm.cli import _work
 from akkm.cli._cluster import said
 from akkm.cli._console import Voice, seconds
 
-# So many columns are listed.
-_SHOWN = 40
-
 _EXAMPLES = """\b
 Example:
   akkm info flowers.skops
@@ -38,20 +35,10 @@ def info(model: str) -> None:
         facts.append(("time", seconds(about["seconds"])))
     if "scores" in about:
         facts.append(("scores", _work.told(about["scores"])))
-    notes = about.get("notes", ())
-    facts += [("" if i else "notes", note) for i, note in enumerate(notes)]
-    columns = ["a folder of images"]
-    if saved.of_table:
-        columns = [f"{c['name']} ({c['kind']})" for c in encoder.columns_]
-    if len(columns) > _SHOWN:
-        columns[_SHOWN:] = [f"... and {len(columns) - _SHOWN} more"]
-    facts.append(("expects", ", ".join(columns)))
+    described = encoder.describe() if saved.of_table else ["a folder of images"]
+    facts += _work.listed("columns", described)
+    facts += _work.listed("notes", about.get("notes", ()))
     voice.facts(facts)
-    sizes = about.get("sizes", ())
-    if sizes:
-        total = sum(sizes)
+    if "sizes" in about:
         voice.say()
-        voice.table(
-            ("cluster", "rows", "share"),
-            [(str(i), f"{n:,}", f"{n / total:.1%}") for i, n in enumerate(sizes)],
-        )
+        _work.say_sizes(voice, about["sizes"])

@@ -20,7 +20,6 @@ Array = NDArray[Any]
 # Rows that are compared and written at a time.
 _ROWS = 2**17
 _RESERVED = ("cluster", "distance", "margin", "agreement")
-KINDS = (".parquet", ".csv")
 
 
 @dataclass(frozen=True)
@@ -60,20 +59,28 @@ def _measure(estimator: Any, X: Any, clusters: Array | None) -> Assigned:
     return Assigned(clusters, {"distance": own, "margin": margin})
 
 
-def require_kind(path: str | None, id: str | None) -> None:
-    """Raise ValueError if labels can't be written under that name or with that id."""
-    if path is None:
-        return
-    if Path(path).suffix.lower() not in KINDS:
-        raise ValueError(
-            f"--labels {path}: the name must end in {' or '.join(KINDS)}, which says "
-            "what to write."
-        )
+def require_name(id: str | None) -> None:
+    """Raise ValueError if the id column is called as another one will be."""
     if id in _RESERVED:
         raise ValueError(
             f"The id column is called {id!r}, as a column of the labels will be; "
             "rename it in the file, or leave out --id."
         )
+
+
+def require_writable(path: str, ids: Any) -> None:
+    """Raise ValueError if ids (n,) are of a type that such a file can't hold."""
+    if not str(ids.type).endswith("binary"):  # of bytes, each may be no text
+        ids = ids[:1]
+    try:
+        writer = LabelWriter(io.BytesIO(), path, "id")
+        writer.write(ids, Assigned(np.zeros(len(ids), np.int32), {}))
+        writer.close()
+    except pa.ArrowException as error:
+        raise ValueError(
+            f"--id is a column of type {ids.type}, which {path} can't hold; write "
+            ".parquet, or leave out --id."
+        ) from error
 
 
 class LabelWriter:
@@ -130,20 +137,23 @@ class Labels:
 def read_labels(path: str) -> Labels:
     """Read a file that `akkm cluster --labels` or `akkm predict` wrote."""
     from akkm.tables import TableError, open_table
+    from akkm.tables._table import brief
 
-    table = open_table(path)
+    table = open_table(path, missing=())  # somebody may be called NA
     names = [column.name for column in table.columns]
     if "cluster" not in names or names[0] == "cluster":
         raise TableError(
-            f"{path} has the columns {', '.join(names[:8])}; expected an id or row "
+            f"{path} has the columns {brief(names)}; expected an id or row "
             "number first, and 'cluster', as 'akkm cluster --labels' writes them."
         )
     wanted = [names[0], "cluster"]
     table.read_as_text(wanted)
     found = pa.Table.from_batches(list(table.batches(wanted)))
     keys, clusters = (found.column(name).combine_chunks() for name in wanted)
-    if keys.null_count or clusters.null_count:
-        raise TableError(f"{path} has rows without {names[0]} or cluster.")
+    if clusters.null_count:
+        raise TableError(f"{path} has rows without a cluster.")
+    if keys.null_count and pa.types.is_string(keys.type):
+        keys = keys.fill_null("")  # as CSV has it
     if len(keys.unique()) < len(keys):
         raise TableError(
             f"{path} names some rows twice in {names[0]!r}; rows can't be told apart. "

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import functools
+import shlex
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 import click
@@ -23,12 +24,34 @@ RULES = ("scale", "median", "neighbors", "none")
 
 
 @dataclass(frozen=True)
+class Run:
+    """One run of the command: what was asked for, and which files came of it."""
+
+    given: list[str]
+    written: list[str] = field(default_factory=list)
+
+    @property
+    def command(self) -> str:
+        """What does the same again."""
+        return shlex.join(["akkm", *self.given])
+
+    @property
+    def outcome(self) -> str:
+        """What there is now, in words."""
+        if not self.written:
+            return "no file was written"
+        return f"written: {', '.join(self.written)}"
+
+
+@dataclass(frozen=True)
 class Source:
     """Which file, and how to read it; None: as the model's was."""
 
     data: str
     header: bool | None
     delimiter: str | None
+    decimal: str | None
+    na: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -98,15 +121,6 @@ class Names(click.ParamType[list[str]]):
         return names
 
 
-def _character(ctx: Any, param: Any, value: str | None) -> str | None:
-    value = {"tab": "\t", "\\t": "\t"}.get(value or "", value)
-    if value is not None and (len(value) != 1 or value in '"\r\n' or value > "\x7f"):
-        raise click.BadParameter(
-            f"{value!r} is not one plain character; expected ';', '|' or 'tab'."
-        )
-    return value
-
-
 def _flat(ctx: Any, param: Any, value: tuple[list[str], ...]) -> tuple[str, ...]:
     return tuple(name for names in value for name in names)
 
@@ -151,10 +165,26 @@ source_options = _all(
     ),
     click.option(
         "--delimiter",
-        callback=_character,
+        metavar="CHARACTER",
         help="Between the fields of a CSV file: one character, or 'tab'. [default: ,]",
     ),
+    click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        help="Within the numbers of a CSV file. [default: .]",
+    ),
+    click.option(
+        "--na",
+        metavar="TEXT",
+        multiple=True,
+        help="Stands for a missing value in a CSV file, as an empty cell, NA, n/a, "
+        "NaN, None and null do; may be given several times.",
+    ),
     _gathered(Source, "source"),
+)
+
+drop_option = click.option(
+    "--drop", type=Names(), multiple=True, callback=_flat, help="Not these: a,b,c."
 )
 
 encoding_options = _all(
@@ -165,9 +195,7 @@ encoding_options = _all(
         callback=_flat,
         help="Only these columns: a,b,c. [default: all]",
     ),
-    click.option(
-        "--drop", type=Names(), multiple=True, callback=_flat, help="Not these: a,b,c."
-    ),
+    drop_option,
     click.option("--id", metavar="COLUMN", help="Names the rows; is not clustered."),
     click.option(
         "--label", metavar="COLUMN", help="Held out, and used to score the clusters."

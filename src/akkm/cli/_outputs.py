@@ -1,33 +1,25 @@
-"""Files that appear together, complete, at the very end, or not at all."""
+"""Files that appear at the very end, each of them complete, or not at all."""
 
 from __future__ import annotations
 
 import os
-import secrets
 import signal
 import stat
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
-try:
-    import fcntl
-except ImportError:  # Windows, where a file that is open can't be removed anyway
-    fcntl = None  # type: ignore[assignment]
+from akkm.whole_file import WholeFile
 
-
-@dataclass(frozen=True)
-class _Output:
-    """One file to be."""
-
-    path: str  # as it was given
-    target: Path  # where it goes, behind symbolic links
-    hidden: Path  # where it is written
-    file: BinaryIO
+# What the names of files have to end in, by option.
+_ENDINGS = {
+    "--labels": (".parquet", ".csv"),
+    "--model": (".skops",),
+    "--report": (".html", ".htm"),
+}
 
 
 class Outputs:
@@ -37,28 +29,45 @@ class Outputs:
     the long part. A process that is killed leaves hidden files behind; the next one
     that writes the same output removes them.
 
+    Parameters
+    ----------
+    paths : mapping
+        Names of options, and the files that they name, if any.
+    inputs : mapping
+        The same of files that must not be overwritten.
+    written : list
+        Takes what was published, in words.
+
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> from akkm.cli._outputs import Outputs
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "labels.csv")
-    ...     with Outputs({"--labels": str(path), "--model": None}) as outputs:
+    ...     path, written = Path(folder, "labels.csv"), []
+    ...     wanted = {"--labels": str(path), "--model": None}
+    ...     with Outputs(wanted, {"DATA": "-"}, written) as outputs:
     ...         _ = outputs["--labels"].write(b"row,cluster")
     ...         before = path.exists()
     ...         outputs.publish()
-    ...     before, path.read_text(), "--model" in outputs
-    (False, 'row,cluster', False)
+    ...     before, path.read_text(), written == [str(path)], "--model" in outputs
+    (False, 'row,cluster', True, False)
     """
 
-    def __init__(self, paths: Mapping[str, str | None], data: str = "-") -> None:
+    def __init__(
+        self,
+        paths: Mapping[str, str | None],
+        inputs: Mapping[str, str],
+        written: list[str],
+    ) -> None:
         self._paths = {name: path for name, path in paths.items() if path is not None}
-        self._data = data  # which must not be overwritten
-        self._open: dict[str, _Output] = {}
+        self._inputs, self._written = inputs, written
+        self._open: dict[str, WholeFile] = {}
 
     def __enter__(self) -> Outputs:
-        _require_different({**self._paths, "DATA": self._data})
+        for name, path in self._paths.items():
+            _require_ending(name, path)
+        _require_different({**self._paths, **self._inputs})
         try:
             for name, path in self._paths.items():
                 self._open[name] = _create(name, path)
@@ -81,28 +90,30 @@ class Outputs:
     def __getitem__(self, name: str) -> BinaryIO:
         return self._open[name].file
 
-    @property
-    def paths(self) -> list[str]:
-        """Where the files are, once they are published."""
-        return list(self._paths.values())
-
     def publish(self) -> None:
         """All files are complete: let them be seen."""
         for output in self._open.values():
-            output.file.flush()
-            os.fsync(output.file.fileno())
+            output.settle()
         with _undisturbed():
-            for output in self._open.values():
-                if fcntl is None:
-                    output.file.close()
-                os.replace(output.hidden, output.target)
+            for name, output in self._open.items():
+                there = output.target.exists()
+                output.appear()
+                self._written.append(
+                    self._paths[name] + (" (replaced)" if there else "")
+                )
 
     def _discard(self) -> None:
         for output in self._open.values():
-            with suppress(OSError):  # what can't be flushed is not wanted any more
-                output.file.close()
-            output.hidden.unlink(missing_ok=True)
+            output.discard()
         self._open.clear()
+
+
+def _require_ending(name: str, path: str) -> None:
+    endings = _ENDINGS.get(name, ())
+    if endings and not path.lower().endswith(endings):
+        raise ValueError(
+            f"{name} {path}: expected a name that ends in {' or '.join(endings)}."
+        )
 
 
 def _require_different(paths: Mapping[str, str]) -> None:
@@ -117,7 +128,7 @@ def _require_different(paths: Mapping[str, str]) -> None:
         seen[real] = name
 
 
-def _create(name: str, path: str) -> _Output:
+def _create(name: str, path: str) -> WholeFile:
     target = Path(os.path.realpath(path))
     try:
         mode = target.stat().st_mode if target.exists() else stat.S_IFREG
@@ -129,37 +140,16 @@ def _create(name: str, path: str) -> _Output:
             raise ValueError(
                 f"{name} {path}: there is no folder {target.parent}; make it first."
             )
-        _sweep(target)
-        hidden = target.with_name(f".{target.name}.{secrets.token_hex(6)}.akkm")
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        number = os.open(hidden, flags, 0o666)
+        return WholeFile(path)
     except OSError as error:
         raise ValueError(
             f"{name} {path} can't be written: {error.strerror}."
         ) from error
-    file = os.fdopen(number, "w+b")
-    if fcntl is not None:
-        with suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return _Output(path, target, hidden, file)
-
-
-def _sweep(target: Path) -> None:
-    """Remove what processes that were killed left of this output."""
-    start = f".{target.name}."
-    for name in os.listdir(target.parent):
-        token = name.removeprefix(start).removesuffix(".akkm")
-        if name != f"{start}{token}.akkm" or len(token) != 12:
-            continue
-        with suppress(OSError), open(target.with_name(name), "rb") as file:
-            if fcntl is not None:  # refused while its process lives
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.unlink(file.name)
 
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Ctrl-C waits: a few renames take no time, and are all or nothing."""
+    """Ctrl-C is not heard during a few renames, which take no time."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

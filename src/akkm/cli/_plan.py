@@ -25,8 +25,13 @@ from akkm.cli._options import (
 )
 from akkm.cli._progress import Phases
 
-# Rows that are looked at more closely, and fewer of them for what theory says.
-_SAMPLE, _THEORY = 20_000, 2_000
+# Rows that are looked at more closely, and fewer of them for exact kernel k-means and
+# for what theory says.
+_SAMPLE, _EXACT, _THEORY = 20_000, 4_000, 2_000
+# Rows of the sample per cluster, at least.
+_PER_CLUSTER = 10
+# A share of the error that landmarks may add.
+_TOLERANCE = 0.05
 # What the loop remembers of each row, in bytes; see docs/design.md.
 _STATE = 29
 # Matrices of m x m numbers that exist at a time while landmarks are factored.
@@ -74,15 +79,16 @@ def plan(source: Source, method: Method, encoding: Encoding) -> None:
         started = time.perf_counter()
         table = _work.open_source(source)
         encoder = _work.encoder_of(encoding)
-        with shown.phase("reading") as phase:
+        with shown.phase("reading", table.n_rows) as phase:
             encoder.fit(phase.watch(table))
         read = time.perf_counter() - started
         n, d = encoder.n_rows_, len(encoder.feature_names_)
-        _work.require_enough(n, method.k)
+        _work.require_enough(n, method)
+        wanted, why = _landmarks(method, n)
         with shown.phase("sampling", n) as phase:
-            sample: Any = Sample(phase.watch(table), n, method.seed)
+            share = _sample_size(method) / n
+            sample: Any = Sample(phase.watch(table), share, method.seed)
             X = encoder.transform(sample).X
-        _work.require_enough(X.shape[0], method.k)
         kernel = resolve(
             method.kernel,
             X,
@@ -91,11 +97,13 @@ def plan(source: Source, method: Method, encoding: Encoding) -> None:
             coef0=estimator.coef0,
         )
         with shown.phase("measuring"):
-            wanted, why = _landmarks(method, n)
             trial = _try(estimator, X, wanted)
-            theory = _theory(X, method, kernel) if wanted else []
+            theory = []
+            if method.method == "approx" and wanted < n:
+                theory = [_theory(X, method, kernel, wanted)]
     facts = [("rows", f"{n:,}"), ("features", f"{d:,}")]
-    facts += [("" if i else "encoding", note) for i, note in enumerate(encoder.notes_)]
+    facts += _work.listed("columns", encoder.describe())
+    facts += _work.listed("notes", encoder.notes_)
     facts.append(("kernel", brief(str(kernel))))
     if hasattr(kernel, "gamma"):
         rule = method.gamma if isinstance(method.gamma, str) else "as given"
@@ -111,12 +119,17 @@ def plan(source: Source, method: Method, encoding: Encoding) -> None:
     voice.facts(facts)
 
 
-class Sample:
-    """A table of some of the rows of another, each as likely as any other."""
+def _sample_size(method: Method) -> int:
+    """Rows to try: fewer where all pairs are compared, but many for each cluster."""
+    most = _EXACT if method.method == "exact" else _SAMPLE
+    return max(most, _PER_CLUSTER * method.k)
 
-    def __init__(self, table: Any, n: int, seed: int) -> None:
-        self._table, self._seed = table, seed
-        self._share = min(1.0, _SAMPLE / max(n, 1))
+
+class Sample:
+    """A table of a share of the rows of another, each as likely as any other."""
+
+    def __init__(self, table: Any, share: float, seed: int) -> None:
+        self._table, self._share, self._seed = table, share, seed
         self.n_rows = None
         self.matrix = table.matrix
         self.target = table.target
@@ -150,6 +163,8 @@ def _landmarks(method: Method, n: int) -> tuple[int, str]:
     m = landmarks.count(asked, n, method.k)
     if asked != "auto":
         return m, "as you said"
+    if m == n:
+        return m, "all rows, as they are few"
     least, most = landmarks.count("auto", 2**10, 1), landmarks.count("auto", 2**30, 1)
     text = f"the square root of the number of rows, but {least:,} to {most:,}"
     return m, f"{text}, and at least 4 per cluster"
@@ -185,8 +200,8 @@ def _extrapolate(trial: _Trial, n: int, method: Method) -> float:
     return trial.seconds + max(0, more) * trial.per_row * (trial.passes + 1)
 
 
-def _theory(X: Any, method: Method, kernel: Any) -> list[str]:
-    """What theory says about a sample."""
+def _theory(X: Any, method: Method, kernel: Any, m: int) -> str:
+    """What theory says about m landmarks, from a sample, and whether to act."""
     from akkm.theory import suggest_n_landmarks
 
     wanted = min(X.shape[0], max(_THEORY, method.k))
@@ -194,12 +209,20 @@ def _theory(X: Any, method: Method, kernel: Any) -> list[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = suggest_n_landmarks(
-            few, method.k, kernel, random_state=method.seed, n_jobs=method.threads
+            few,
+            method.k,
+            kernel,
+            tolerance=_TOLERANCE,
+            random_state=method.seed,
+            n_jobs=method.threads,
         )
-    first = f"theory, for {wanted:,} of the rows: {found.n_landmarks:,}"
-    # The last reason is what "auto" would take, of so few.
-    reasons = [text.replace("all rows", "these") for text in found.reasons[:-1]]
-    return [first, *reasons]
+    promise = f"an error within {_TOLERANCE:.0%} of that of exact kernel k-means"
+    if found.bound <= _TOLERANCE and found.n_landmarks <= m:
+        return f"enough: theory promises {promise} from {found.n_landmarks:,} on"
+    return (
+        f"theory promises {promise} only from {found.n_landmarks:,} on, which is "
+        "cautious; act (more --landmarks) only if results vary with --seed"
+    )
 
 
 def _memory(
@@ -208,12 +231,11 @@ def _memory(
     """What it will take, term by term; `columns` are those of the file."""
     d = X.shape[1]
     if hasattr(X, "nnz"):
-        data = 8.0 * X.nnz * n / X.shape[0]
+        data, reading = 8.0 * X.nnz * n / X.shape[0], 0.0
         rows = f"{n:,} x {X.nnz / X.shape[0]:.1f} entries x 8 bytes"
     else:
-        data = 4.0 * n * d
+        data, reading = 4.0 * n * d, min(_PARSED, 8.0 * n * columns)
         rows = f"{n:,} x {d:,} x 4 bytes"
-    reading = min(_PARSED, 8.0 * n * columns)
     if method.method == "exact":
         kept, beside = 0.0, 2 * 4.0 * n * method.k
         work = f"2 x {n:,} x {method.k} x 4 bytes"
@@ -221,13 +243,15 @@ def _memory(
         kept = min(_CACHE, 4.0 * n * m)
         beside = _STATE * n + _SQUARES * 8.0 * m * m
         work = f"{n:,} x {_STATE} bytes + {_SQUARES} x {m:,}² x 8 bytes"
-    total = _PYTHON + data + max(reading, beside)
+    total = _PYTHON + data + max(reading, beside + kept)
     facts = [
-        ("memory", f"about {megabytes(total)}, of which {megabytes(_PYTHON)} Python"),
+        ("memory", f"up to {megabytes(total)}, of which {megabytes(_PYTHON)} Python"),
         ("", f"the rows: {rows} = {megabytes(data)}"),
-        ("", f"while reading, columns as parsed: up to {megabytes(reading)}"),
-        ("", f"while clustering: {work} = {megabytes(beside)}"),
     ]
+    if reading:
+        text = f"while reading, columns as parsed: up to {megabytes(reading)}"
+        facts.append(("", text))
+    facts.append(("", f"while clustering: {work} = {megabytes(beside)}"))
     if kept:
         text = f"and up to {megabytes(kept)} of kernel values of rows in doubt"
         facts.append(("", text))

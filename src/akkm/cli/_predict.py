@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import copy
-import shlex
 import time
+from typing import Any
 
 import click
+import numpy as np
 
 from akkm.cli import _work
 from akkm.cli._console import Voice, seconds
 from akkm.cli._folder import KEY, read_folder
-from akkm.cli._labels import require_kind
-from akkm.cli._options import Source, quiet_option, source_options
+from akkm.cli._labels import require_name, require_writable
+from akkm.cli._options import Run, Source, drop_option, quiet_option, source_options
 from akkm.cli._outputs import Outputs
 from akkm.cli._progress import Phases
 
@@ -25,17 +26,26 @@ Example:
 @click.command(epilog=_EXAMPLES)
 @click.argument("model", metavar="MODEL")
 @source_options
+@drop_option
+@click.option(
+    "--missing",
+    type=click.Choice(["error", "drop", "mean"]),
+    help="What to do with missing values: stop, leave the row out, or fill in. "
+    "[default: as the model was made]",
+)
 @click.option(
     "--labels", metavar="FILE", required=True, help="Write clusters: .parquet or .csv."
 )
-@click.option("--report", metavar="FILE", help="Write an HTML page to look at.")
+@click.option("--report", metavar="FILE", help="Write a page to look at: .html.")
 @click.option("--threads", type=click.IntRange(min=1), help="[default: all]")
 @quiet_option
 @click.pass_obj
 def predict(
-    given: list[str],
+    run: Run,
     model: str,
     source: Source,
+    drop: tuple[str, ...],
+    missing: str | None,
     labels: str,
     report: str | None,
     threads: int | None,
@@ -48,45 +58,50 @@ def predict(
     """
     from akkm.model_file import load_model
 
-    require_kind(labels, None)
     voice = Voice(quiet)
-    saved = load_model(model)
-    encoder, about = saved.encoder, saved.about
-    key = encoder.id if saved.of_table else KEY
-    require_kind(labels, key)
-    estimator = copy.copy(saved.estimator).set_params(n_jobs=threads)
     wanted = {"--labels": labels, "--report": report}
-    with Outputs(wanted, source.data) as outputs, Phases(voice.shows_progress) as shown:
-        if saved.of_table:
-            table = _work.open_source(source, about)
-            with shown.phase("reading") as phase:
-                encoded = encoder.transform(phase.watch(table))
-        else:
-            encoder.set_params(n_jobs=threads)
-            encoded = read_folder(encoder, source.data, shown, fit=False)
-        made = encoder.notes_ if saved.of_table else []
-        started = time.perf_counter()
-        clusters, agreement = _work.write_labels(
-            outputs, labels, estimator, encoded, key, shown, fitted=False
-        )
-        took = time.perf_counter() - started
-        estimator.labels_ = clusters  # as if it had been fitted to these rows
-        if agreement is not None:
-            estimator.agreement_ = agreement
-        if report is not None:
-            told = {
-                "data": f"{_work.describe(source.data)} by {_work.describe(model)}",
-                "command": shlex.join(["akkm", *given]),
-                "notes": [*made, *encoded.notes],
-                "seconds": took,
-            }
-            _work.write_report(outputs, estimator, encoder, encoded, shown, told)
+    inputs = {"MODEL": model, "DATA": source.data}
+    with Outputs(wanted, inputs, run.written) as outputs:
+        saved = load_model(model)
+        encoder, about = saved.encoder, saved.about
+        key = encoder.id if saved.of_table else KEY
+        require_name(key)
+        estimator = copy.copy(saved.estimator).set_params(n_jobs=threads)
+        with Phases(voice.shows_progress) as shown:
+            if saved.of_table:
+                table = _work.open_source(source, about)
+                _adapt(encoder, table, drop, missing)
+                with shown.phase("reading", table.n_rows) as phase:
+                    encoded = encoder.transform(phase.watch(table))
+            else:
+                encoder.set_params(n_jobs=threads)
+                encoded = read_folder(encoder, source.data, shown, fit=False)
+            if encoded.ids is not None:
+                require_writable(labels, encoded.ids)
+            started = time.perf_counter()
+            clusters, agreement = _work.write_labels(
+                outputs, labels, estimator, encoded, key, shown, fitted=False
+            )
+            took = time.perf_counter() - started
+            if report is not None:
+                estimator.labels_ = clusters  # or the report would ask for them again
+                if agreement is not None:
+                    estimator.agreement_ = agreement
+                told = {
+                    "data": f"{_work.describe(source.data)} by {_work.describe(model)}",
+                    "command": run.command,
+                    "notes": list(encoded.notes),
+                    "seconds": took,
+                }
+                _work.write_report(
+                    outputs, estimator, encoder, encoded, shown, told, new_rows=True
+                )
         outputs.publish()
     facts = [
         ("model", f"{model}, of {about.get('data', 'unknown data')}"),
         ("data", _work.describe(source.data)),
         ("rows", f"{len(clusters):,}"),
-        *(("note", note) for note in encoded.notes),
+        *_work.listed("notes", encoded.notes),
         ("time", seconds(took)),
     ]
     if encoded.labels is not None:
@@ -94,8 +109,26 @@ def predict(
         facts.append(("scores", _work.told(scores)))
     voice.facts(facts)
     voice.say()
-    _work.say_sizes(voice, clusters, estimator.n_clusters)
+    sizes = np.bincount(clusters, minlength=estimator.n_clusters)
+    _work.say_sizes(voice, sizes.tolist())
     voice.say()
-    voice.facts(
-        [("" if i else "written", path) for i, path in enumerate(outputs.paths)]
-    )
+    voice.facts(_work.listed("written", run.written))
+
+
+def _adapt(
+    encoder: Any, table: Any, drop: tuple[str, ...], missing: str | None
+) -> None:
+    """Let an encoder leave columns out, and deal with missing values otherwise."""
+    from akkm.tables._select import require_known
+
+    require_known(table, drop, "--drop")
+    needed = [e["name"] for e in encoder.columns_ if e["how"] != "left out"]
+    for name in drop:
+        if name in needed:
+            raise ValueError(
+                f"--drop {name}: the model was made with this column and needs it; "
+                "leave out --drop, or cluster again without the column."
+            )
+    encoder.ignored_ = [*encoder.ignored_, *drop]
+    if missing is not None:
+        encoder.set_params(missing=missing)

@@ -58,12 +58,14 @@ class Phase:
         self._started = time.perf_counter()
         self._rows = 0
 
-    def advance(self, rows: int) -> None:
-        """So many more rows are done."""
+    def advance(self, rows: int, share: float | None = None) -> None:
+        """So many more rows are done; of all of them that `share`, if it is known."""
         self._rows += rows
         rate = self._rows / max(time.perf_counter() - self._started, 1e-9)
         detail = f"{self._rows:,} rows, {rate:,.0f} rows/s"
         self._progress.update(self._task, advance=rows, detail=detail)
+        if share:
+            self._progress.update(self._task, total=self._rows / share)
 
     def tell(self, detail: str, *, done: int = 0, total: int | None = None) -> None:
         """What is going on."""
@@ -87,7 +89,7 @@ class _Watched:
         """As the table's own."""
         for batch in self._table.batches(names):
             yield batch
-            self._phase.advance(batch.num_rows)
+            self._phase.advance(batch.num_rows, self._table.share)
 
 
 class Iterations:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from akkm.cli._console import Voice
 from akkm.cli._labels import LabelWriter, assign
-from akkm.cli._options import Encoding, Source
+from akkm.cli._options import Encoding, Method, Source
 from akkm.cli._outputs import Outputs
 from akkm.cli._progress import Phases
 
@@ -33,11 +34,17 @@ def describe(data: str) -> str:
 def open_source(source: Source, about: Mapping[str, Any] | None = None) -> Table:
     """The table that was named, read as the model's was where nothing is said."""
     from akkm.tables import open_table
+    from akkm.tables._csv import MISSING
 
     about = about or {}
     header = about.get("header") if source.header is None else source.header
-    delimiter = source.delimiter or about.get("delimiter") or ","
-    return open_table(source.data, header=header is not False, delimiter=delimiter)
+    return open_table(
+        source.data,
+        header=header is not False,
+        delimiter=source.delimiter or about.get("delimiter") or ",",
+        decimal=source.decimal or about.get("decimal") or ".",
+        missing=(*MISSING, *(source.na or about.get("na", ()))),
+    )
 
 
 def encoder_of(encoding: Encoding) -> TableEncoder:
@@ -55,10 +62,17 @@ def encoder_of(encoding: Encoding) -> TableEncoder:
     )
 
 
-def require_enough(n: int, k: int) -> None:
-    """Raise ValueError if there are fewer rows than clusters."""
-    if n < k:
-        raise ValueError(f"-k {k} clusters of {n:,} rows; expected at most {n:,}.")
+def require_enough(n: int, method: Method) -> None:
+    """Raise ValueError if there are fewer rows than clusters or landmarks."""
+    if n < method.k:
+        raise ValueError(
+            f"-k {method.k} clusters of {n:,} rows; expected at most {n:,}."
+        )
+    if isinstance(method.landmarks, int) and n < method.landmarks:
+        raise ValueError(
+            f"--landmarks {method.landmarks} of {n:,} rows; expected at most {n:,}, or "
+            "auto."
+        )
 
 
 def write_labels(
@@ -110,27 +124,19 @@ def score(labels: Any, clusters: Array) -> dict[str, Any]:
     >>> score(pa.array(["a", "a", "b", None]), np.array([1, 1, 0, 0]))
     {'nmi': 1.0, 'ari': 1.0, 'unlabelled': 1}
     """
-    from akkm.metrics import adjusted_rand_index, nmi
+    from akkm.report._scores import scores
 
-    codes = labels.dictionary_encode().indices.fill_null(-1).to_numpy()
-    there = codes >= 0
-    if not there.any():
-        return {"unlabelled": len(codes)}
-    codes, clusters = codes[there], clusters[there]
-    return {
-        "nmi": nmi(codes, clusters),
-        "ari": adjusted_rand_index(codes, clusters),
-        "unlabelled": int((~there).sum()),
-    }
+    if not _has_labels(labels):
+        return {"unlabelled": len(labels)}
+    found = scores(labels, clusters)
+    return {"nmi": found.nmi, "ari": found.ari, "unlabelled": found.missing}
 
 
-def values(column: Any) -> Array | None:
-    """A column's values as Python has them, equal ones being one object; (n,)."""
-    if column is None or column.null_count == len(column):
-        return None
-    encoded = column.dictionary_encode()
-    distinct = np.array([*encoded.dictionary.to_pylist(), None], dtype=object)
-    return distinct[encoded.indices.fill_null(len(distinct) - 1).to_numpy()]
+def _has_labels(labels: Any) -> bool:
+    """Whether any row has one; NaN is none."""
+    if labels is None:
+        return False
+    return bool(pc.any(pc.invert(pc.is_null(labels, nan_is_null=True))).as_py())
 
 
 def write_report(
@@ -140,37 +146,49 @@ def write_report(
     encoded: Any,
     phases: Phases,
     about: dict[str, Any],
+    *,
+    new_rows: bool = False,
 ) -> None:
     """The page to look at."""
     from akkm.report import report
 
     images = getattr(encoded, "files", None)
+    of_table = images is None
     with phases.phase("report"):
         page = report(
             estimator,
             encoded.X,
-            feature_names=encoder.feature_names_ if images is None else None,
+            feature_names=encoder.feature_names_ if of_table else None,
             images=images,
             ids=encoded.rows if encoded.ids is None else encoded.ids,
-            labels_true=values(encoded.labels),
+            labels_true=encoded.labels if _has_labels(encoded.labels) else None,
             title=about["data"],
             command=about["command"],
-            notes=about["notes"],
+            notes=[*(encoder.describe() if of_table else ()), *about["notes"]],
             seconds=about["seconds"],
+            # Of sparse rows, most columns are zeros that nobody wrote.
+            original=encoder.original if of_table and encoder.matrix_ is None else None,
+            new_rows=new_rows,
         )
         outputs["--report"].write(page.html.encode())
 
 
-def say_sizes(voice: Voice, clusters: Array, n_clusters: int) -> None:
+def say_sizes(voice: Voice, sizes: Sequence[int]) -> None:
     """A table of the clusters."""
-    counts = np.bincount(clusters, minlength=n_clusters)
+    counts = np.asarray(sizes)
+    total = max(int(counts.sum()), 1)
     shown = np.sort(np.argsort(-counts, kind="stable")[:_SHOWN])
     voice.table(
         ("cluster", "rows", "share"),
-        [(str(i), f"{counts[i]:,}", f"{counts[i] / len(clusters):.1%}") for i in shown],
+        [(str(i), f"{counts[i]:,}", f"{counts[i] / total:.1%}") for i in shown],
     )
     if len(counts) > _SHOWN:
         voice.say(f"... and {len(counts) - _SHOWN} smaller clusters.")
+
+
+def listed(name: str, lines: Sequence[str]) -> list[tuple[str, str]]:
+    """Lines under one name."""
+    return [("" if i else name, line) for i, line in enumerate(lines)]
 
 
 def told(scores: dict[str, Any]) -> str:

@@ -137,9 +137,31 @@ class Blocks:
 def missing_error(table: Table, missing: Counter[str], n_rows: int) -> TableError:
     """What is said of missing values that were not asked for."""
     return TableError(
-        f"{table.name}: missing values: {counted(missing)} (of {n_rows:,} rows); say "
-        "--missing drop to leave these rows out, or --missing mean to fill them"
+        f"{table.name}: missing values: {counted(missing)} (of {n_rows:,} rows"
+        f"{_what_counts(table)}); say --missing drop to leave these rows out, or "
+        "--missing mean to fill them"
     )
+
+
+def _what_counts(table: Table) -> str:
+    """What is taken for missing, in CSV."""
+    words = [word for word in table.blanks if word]
+    if not words:
+        return ""
+    return f"; empty cells, {', '.join(words[:3])}, ... count, see --na"
+
+
+def missing_notes(
+    policy: str, missing: Counter[str], n_rows: int, n_kept: int
+) -> tuple[str, ...]:
+    """What is said of missing values that were dealt with."""
+    if not missing.total():
+        return ()
+    if policy == "drop":
+        text = f"{n_rows - n_kept:,} of {n_rows:,} rows left out, as values are missing"
+    else:
+        text = "missing values filled (numbers with the mean, text as 'missing')"
+    return (f"{text}: {counted(missing)}",)
 
 
 def no_rows_error(table: Table, missing: Counter[str], n_rows: int) -> TableError:

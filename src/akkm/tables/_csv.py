@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any
 
@@ -14,10 +16,11 @@ import pyarrow.csv
 
 from akkm.tables._csv_errors import (
     explain,
-    is_number,
+    place_of,
     require_delimiter,
     require_text,
 )
+from akkm.tables._disguises import is_number
 from akkm.tables._table import Column, Table, TableError, kind_of, require_distinct
 
 # Bytes of text that are parsed at a time; the first of them decide on types.
@@ -25,7 +28,12 @@ BLOCK = 4 << 20
 # Parsed rows are kept for a second pass if they take no more bytes than this.
 KEEP = 512 << 20
 
-_MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null"]
+# What pandas takes for missing, too.
+MISSING = (
+    "", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL",
+    "null", "None",
+)  # fmt: skip
+
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _FAILURES = (pa.ArrowException, OSError, UnicodeDecodeError)
@@ -37,13 +45,26 @@ class CsvTable(Table):
     typed = False
 
     def __init__(
-        self, path: str, name: str, header: bool, delimiter: str, owner: Any = None
+        self,
+        path: str,
+        name: str,
+        *,
+        header: bool,
+        delimiter: str,
+        decimal: str,
+        missing: Sequence[str],
+        owner: Any = None,
     ):
         self.name = name
+        self.decimal = decimal
+        self.blanks = tuple(missing)
         self._path = path
         self._owner = owner  # of a temporary file
         self._delimiter = delimiter
         self._header = header
+        self._blank = 0
+        self._file: Any = None
+        self._size = os.path.getsize(path)
         self._as_text: frozenset[str] = frozenset()
         self._kept: list[pa.RecordBatch] = []
         self._kept_types: dict[str, pa.DataType] = {}
@@ -88,8 +109,15 @@ class CsvTable(Table):
         self._as_text = frozenset(names)
 
     def place(self, row: int) -> str:
-        """The line of a row, if no cell has several lines."""
-        return f"line {row + 1 + self._header:,}"
+        """Where row 0, 1, ... is, as people say it."""
+        return place_of(row + 1)
+
+    @property
+    def share(self) -> float | None:
+        """How much of the file was read."""
+        with suppress(ValueError, OSError):  # it is closed
+            return min(1.0, self._file.tell() / self._size)
+        return 1.0
 
     def release(self) -> None:
         """Let go of the parsed rows."""
@@ -97,7 +125,7 @@ class CsvTable(Table):
 
     def _open(self) -> Any:
         """The text of the file, unpacked."""
-        file = pa.OSFile(self._path)
+        file = self._file = pa.OSFile(self._path)
         start = file.read(4)
         file.seek(0)
         for magic, compression in _MAGIC.items():
@@ -113,14 +141,15 @@ class CsvTable(Table):
         text = start.decode("utf-8-sig", errors="surrogateescape")
         lines = csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter)
         try:
-            rows = list(islice(filter(None, lines), 2))
+            with _long_cells():
+                rows = list(islice(filter(None, lines), 2))
         except csv.Error as error:
             raise TableError(f"{self.name}: not a CSV file ({error})") from None
         if not rows:
             raise TableError(f"{self.name}: the file is empty")
         self._blank = len(text[: len(text) - len(text.lstrip("\r\n"))].splitlines())
         first = [cell.strip() for cell in rows[0]]
-        require_delimiter(rows[0], self.name)
+        require_delimiter(rows, self.name, self._delimiter)
         if not self._header:
             return [str(i) for i in range(len(first))]
         if any("\udc80" <= c <= "\udcff" for cell in first for c in cell):
@@ -158,7 +187,8 @@ class CsvTable(Table):
             for name in list(names):
                 values = batch.column(name).drop_null()
                 if len(values):
-                    numbers = all(map(is_number, pc.unique(values).to_pylist()))
+                    texts = pc.unique(values).to_pylist()
+                    numbers = all(is_number(text, self.decimal) for text in texts)
                     found[name] = pa.float64() if numbers else _TEXT
                     names.remove(name)
             if not names:
@@ -183,8 +213,9 @@ class CsvTable(Table):
             convert_options=pa.csv.ConvertOptions(
                 column_types=types,
                 include_columns=None if types is None else list(types),
-                null_values=_MISSING,
+                null_values=self.blanks,
                 strings_can_be_null=True,
+                decimal_point=self.decimal,
             ),
         )
 
@@ -199,4 +230,15 @@ class CsvTable(Table):
                     pass
             except _FAILURES as again:
                 error = again
-        return explain(str(error), self.name, names, BLOCK)
+        before = self._blank + self._header
+        return explain(str(error), self.name, names, BLOCK, before, self.decimal)
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    """Python's reader takes cells of up to 131,072 characters otherwise."""
+    limit = csv.field_size_limit(BLOCK)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)

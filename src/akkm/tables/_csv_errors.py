@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from akkm.tables._table import TableError, brief
+from akkm.tables._disguises import is_number, what_it_is
+from akkm.tables._table import TableError, advised, brief
 
 _VALUE = re.compile(
     r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (\w+).*?: "
@@ -27,21 +28,26 @@ _FOREIGN = {
 }
 
 
-def explain(error: str, file: str, names: Sequence[str], block: int) -> TableError:
-    """One line for what pyarrow says of a file."""
+def explain(
+    error: str, file: str, names: Sequence[str], block: int, before: int, decimal: str
+) -> TableError:
+    """One line for what pyarrow says of a file; `before` lines are before the rows."""
     if found := _VALUE.search(error):
         column, row, kind, value = found.groups()
-        return not_a_number(file, names[int(column)], f"line {int(row):,}", value, kind)
+        place = place_of(int(row) - before)
+        return not_a_number(file, names[int(column)], place, value, kind, decimal)
     if found := _FIELDS.search(error):
         row, expected, got = (int(number) for number in found.groups())
         return TableError(
-            f"{file}: line {row:,} has {got:,} fields, expected {expected:,} as in the "
-            "first line; look for a missing or an additional delimiter or quote"
+            f"{file}: {place_of(row - before)} has {got:,} fields, expected "
+            f"{expected:,} as in the first line; look for a missing or an additional "
+            "delimiter or quote"
         )
     if "invalid UTF8" in error or "codec can't decode" in error:
         where = ""
         if found := _ENCODING.search(error):
-            where = f" in line {int(found[2]):,}, column {names[int(found[1])]!r}"
+            place = place_of(int(found[2]) - before)
+            where = f" in {place}, column {names[int(found[1])]!r}"
         return TableError(
             f"{file}: not UTF-8 text{where}; convert it, for instance with "
             "iconv -f latin1 -t utf-8"
@@ -63,15 +69,29 @@ def explain(error: str, file: str, names: Sequence[str], block: int) -> TableErr
     return TableError(f"{file}: can't be read as CSV ({first[:200]})")
 
 
+def place_of(row: int) -> str:
+    """Where row 1, 2, ... is; lines may be blank, and cells may have several lines."""
+    return f"row {row:,} of the data"
+
+
 def not_a_number(
-    file: str, column: str, place: str, value: str, kind: str = "double"
+    file: str,
+    column: str,
+    place: str,
+    value: str,
+    kind: str = "double",
+    decimal: str = ".",
 ) -> TableError:
     """What is said of text in a column of numbers."""
     what = {"double": "numbers", "bool": "true and false"}.get(kind, "dates or times")
+    seen = what_it_is(value, decimal) if kind == "double" else None
+    cure = f"if it means a missing value, say {advised('--na', value[:60])}"
+    if seen:
+        cure = f"it looks like {seen[0]}: {seen[1]}"
     return TableError(
         f"{file}: column {column!r} holds {what}, but {brief([value])} in {place}; "
-        "leave the cell empty if the value is missing, or take the column as text "
-        f"(--text {column}) or leave it out (--drop {column})"
+        f"{cure}, or take the column as text ({advised('--text', column)}) or leave it "
+        f"out ({advised('--drop', column)})"
     )
 
 
@@ -84,22 +104,28 @@ def require_text(start: bytes, file: str) -> None:
         raise TableError(f"{file}: not text (it has NUL bytes); expected CSV in UTF-8")
 
 
-def require_delimiter(first: Sequence[str], file: str) -> None:
-    """A `TableError` if another delimiter would give more columns."""
-    if len(first) > 1:
+def require_delimiter(rows: Sequence[Sequence[str]], file: str, used: str) -> None:
+    """A `TableError` if another delimiter than `used` would give more columns.
+
+    `rows` are the first ones.
+    """
+    if rows[0][0].startswith("sep="):
+        raise TableError(
+            f"{file}: the first line, 'sep=', is meant for spreadsheets only; remove it"
+        )
+    if len(rows[0]) > 1:
         return
     for other, name in (("\t", "tab"), (";", ";"), (",", ","), ("|", "|")):
-        if other in first[0]:
+        if other in rows[0][0] and other != used:
             raise TableError(
                 f"{file}: looks like it is separated by {name!r}; say "
                 f"--delimiter {name!r}"
             )
-
-
-def is_number(text: str) -> bool:
-    """Whether a cell can be read as a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    lines = [row[0].strip() for row in rows if row]
+    first, last = lines[0].split(), lines[-1].split()
+    # One column of words has spaces too, but hardly as many in each line, and numbers.
+    if len(first) == len(last) > 1 and any(map(is_number, last)):
+        cure = "say --delimiter ' '"
+        if any("  " in line for line in lines):
+            cure = "put one comma for each run of them, with tr -s ' ' ',' for instance"
+        raise TableError(f"{file}: looks like it is separated by spaces; {cure}")

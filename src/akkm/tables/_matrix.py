@@ -10,10 +10,48 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from akkm.tables._blocks import counted, missing_error, no_rows_error
+from akkm.tables._blocks import counted, missing_error, missing_notes, no_rows_error
+from akkm.tables._sheet import LARGEST
 from akkm.tables._table import Table, TableError, brief
 
 Array = NDArray[Any]
+
+
+def learn(
+    table: Table, names: list[str], scale: str, missing: str
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """How these columns are encoded, and what to say of missing values."""
+    X = chosen(table.matrix, [int(name) for name in names])
+    X, kept, counts = complete(X, names, table, missing)
+    means = column_means(X)
+    fill(X, means)
+    low, high = (m.toarray().ravel() for m in (X.min(axis=0), X.max(axis=0)))
+    largest = np.maximum(abs(low), abs(high))
+    keep = np.flatnonzero(low < high)
+    fitted = {
+        "width": table.matrix.shape[1],
+        "columns": np.array([int(names[i]) for i in keep], dtype=np.int64),
+        "scale": np.ones(len(keep)) if scale == "none" else largest[keep],
+        "mean": means[keep],
+        "constant": [names[i] for i in np.flatnonzero(~(low < high))],
+    }
+    n = table.matrix.shape[0]
+    return fitted, missing_notes(missing, counts, n, len(kept))
+
+
+def encode(
+    table: Table, fitted: dict[str, Any], names: list[str], missing: str
+) -> tuple[Any, Any, Array, tuple[str, ...]]:
+    """X (n, d), the matrix as wide as the model's, the rows used, and what to say."""
+    wide, note = as_wide(table, fitted["width"])
+    X = chosen(wide, fitted["columns"].tolist())
+    X, kept, counts = complete(X, names, table, missing)
+    fill(X, fitted["mean"])
+    X.data /= fitted["scale"][X.indices]
+    if X.nnz and abs(X.data).max() > LARGEST:
+        raise TableError(f"{table.name}: numbers too large for single precision")
+    notes = missing_notes(missing, counts, wide.shape[0], len(kept))
+    return X.astype(np.float32), wide, kept, (*notes, *([note] if note else []))
 
 
 def chosen(X: Any, columns: list[int]) -> Any:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from akkm.tables._arrow import IpcTable, ParquetTable
-from akkm.tables._csv import CsvTable
+from akkm.tables._csv import MISSING, CsvTable
 from akkm.tables._numpy import open_npy, open_npz
 from akkm.tables._sparse import open_libsvm
 from akkm.tables._table import Table, TableError, near
@@ -23,7 +25,14 @@ _KNOWN = (
 )
 
 
-def open_table(path: str, *, header: bool = True, delimiter: str = ",") -> Table:
+def open_table(
+    path: str,
+    *,
+    header: bool = True,
+    delimiter: str = ",",
+    decimal: str = ".",
+    missing: Sequence[str] = MISSING,
+) -> Table:
     r"""Open a table; what it is follows from the extension of its name.
 
     Parameters
@@ -38,6 +47,11 @@ def open_table(path: str, *, header: bool = True, delimiter: str = ",") -> Table
         without names are called by their position: "0", "1", ...
     delimiter : str, default=","
         Between the fields of a CSV file; a tab in .tsv files.
+    decimal : {".", ","}, default="."
+        Between the digits of a number in a CSV file.
+    missing : sequence of str
+        What stands for a missing value in a CSV file: an empty cell, NA, N/A, n/a, NaN,
+        NULL, null, None and the like.
 
     Returns
     -------
@@ -51,8 +65,7 @@ def open_table(path: str, *, header: bool = True, delimiter: str = ",") -> Table
     Notes
     -----
     The first block of a CSV file (4 MB) decides which columns are numbers; text in one
-    of these further down is a `TableError` with the line and the value. Missing values
-    are empty cells, NA, N/A, NaN, nan, NULL and null.
+    of these further down is a `TableError` with the row and the value.
 
     Examples
     --------
@@ -68,8 +81,14 @@ def open_table(path: str, *, header: bool = True, delimiter: str = ",") -> Table
     """
     path = str(path)
     delimiter = _one_character(delimiter)
+    if decimal not in (".", ",") or decimal == delimiter:
+        raise TableError(
+            f"decimal {decimal!r} is not valid; expected '.' or ',', and not the "
+            "delimiter"
+        )
+    read: dict[str, Any] = {"header": header, "decimal": decimal, "missing": missing}
     if path == "-":
-        return _standard_input(header, delimiter)
+        return _standard_input(delimiter=delimiter, **read)
     _require_file(path)
     lower = path.lower()
     packed = lower.endswith(_PACKED)
@@ -80,7 +99,7 @@ def open_table(path: str, *, header: bool = True, delimiter: str = ",") -> Table
         raise TableError(f"{path}: unpack this file first; only CSV is read packed")
     if packed or inner.endswith(_CSV):
         tabs = inner.endswith((".tsv", ".tab")) and delimiter == ","
-        return CsvTable(path, path, header, "\t" if tabs else delimiter)
+        return CsvTable(path, path, delimiter="\t" if tabs else delimiter, **read)
     if lower.endswith(".parquet"):
         return ParquetTable(path)
     if lower.endswith(_ARROW):
@@ -127,7 +146,7 @@ def _require_file(path: str) -> None:
         raise TableError(f"{path}: can't be opened ({error})") from None
 
 
-def _standard_input(header: bool, delimiter: str) -> Table:
+def _standard_input(**read: Any) -> Table:
     """Standard input, copied to a temporary file, as it has to be read twice."""
     name = "standard input"
     if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
@@ -144,4 +163,4 @@ def _standard_input(header: bool, delimiter: str) -> Table:
         ) from None
     if spool.tell() == 0:
         raise TableError(f"{name}: it is empty")
-    return CsvTable(spool.name, name, header, delimiter, spool)
+    return CsvTable(spool.name, name, owner=spool, **read)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from akkm.tables._table import Column, Table, TableError, brief, near
+from akkm.tables._table import Column, Table, TableError, advised, brief, near
 
 
 def require_known(table: Table, names: Iterable[str], option: str) -> None:
@@ -16,6 +16,17 @@ def require_known(table: Table, names: Iterable[str], option: str) -> None:
             raise TableError(
                 f"{table.name}: {option} {name!r}: there is no such column"
                 f"{near(name, known) or f'; there are {brief(known, 8)}'}"
+            )
+
+
+def require_values(table: Table, names: Iterable[str], option: str) -> None:
+    """A `TableError` for held-out columns whose cells are lists and the like."""
+    for column in table.columns:
+        if column.name in set(names) and not column.is_value:
+            raise TableError(
+                f"{table.name}: {option} {column.name!r} is of type "
+                f"{column.type[:60]}, expected numbers or text; name another column, "
+                f"or leave out {option}"
             )
 
 
@@ -41,8 +52,8 @@ def require_usable(table: Table, column: Column) -> None:
     if column.kind == "other":
         raise TableError(
             f"{table.name}: column {column.name!r} is of type {column.type[:60]}, "
-            f"expected numbers or text; convert it or leave it out (--drop "
-            f"{column.name})"
+            "expected numbers or text; convert it or leave it out "
+            f"({advised('--drop', column.name)})"
         )
 
 
@@ -62,8 +73,10 @@ def require_same(
     ]
     extra = [name for name in there if name not in known and name not in ignored]
     if missing or extra:
-        parts = [f"missing are {brief(missing)}"] if missing else []
-        parts += [f"unknown are {brief(extra)}"] if extra else []
+        parts = [f"missing are {brief(missing)} (add them)"] if missing else []
+        if extra:
+            leave = " ".join(advised("--drop", name) for name in extra[:5])
+            parts.append(f"unknown are {brief(extra)} (leave them out: {leave})")
         raise TableError(
             f"{table.name}: not the columns of the model: {'; '.join(parts)}"
         )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from akkm.tables._blocks import Block
 from akkm.tables._entries import Entry, feature_names
-from akkm.tables._table import Table, TableError, brief
+from akkm.tables._table import Table, TableError, advised, brief
 
 Array = NDArray[Any]
 
@@ -76,7 +76,7 @@ class Sheet:
             raise TableError(
                 f"{table.name}: column {name!r} has numbers too large for single "
                 f"precision ({self._peak.max():.3g} after scaling); rescale it or "
-                f"leave it out (--drop {name})"
+                f"leave it out ({advised('--drop', name)})"
             )
         self._X.resize((self._n, self._X.shape[1]), refcheck=False)
         return self._X
@@ -120,7 +120,9 @@ def joined(parts: list[pa.Array], typed: bool) -> pa.Array:
     if pa.types.is_dictionary(parts[0].type):
         parts = [part.dictionary_decode() for part in parts]
     size = sum(part.nbytes for part in parts)
-    if pa.types.is_string(parts[0].type) and size > _STRINGS:
+    kind = parts[0].type
+    # Views can't be written as CSV.
+    if pa.types.is_string_view(kind) or (pa.types.is_string(kind) and size > _STRINGS):
         parts = [part.cast(pa.large_string()) for part in parts]
     column = pa.concat_arrays(parts)
     return column if typed else _integers(column)

@@ -21,7 +21,10 @@ _FAILURES = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.e
 
 
 class SparseTable(Table):
-    """A CSR matrix; its columns are called "0", "1", ..."""
+    """A CSR matrix; its columns are called "0", "1", ...
+
+    In LIBSVM that is as they are written. Files that begin at 1 have no column 0.
+    """
 
     def __init__(self, path: str, X: Any, target: NDArray[Any] | None = None):
         self.name = path
@@ -36,7 +39,10 @@ class SparseTable(Table):
         self.ragged = target is not None
         self.n_rows = X.shape[0]
         kind = str(X.dtype)
-        self.columns = tuple(Column(str(i), "number", kind) for i in range(X.shape[1]))
+        first = int(self.ragged and X.shape[1] > 1 and not self.matrix[:, [0]].nnz)
+        self.columns = tuple(
+            Column(str(i), "number", kind) for i in range(first, X.shape[1])
+        )
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows, some at a time."""
@@ -59,7 +65,8 @@ def open_libsvm(path: str) -> Table:
     extension = path[path.rfind(".") :].lower()
     try:
         with opener.get(extension, open)(path, "rb") as file:
-            X, y = load_svmlight_file(file, dtype=np.float64)
+            # Left to guess, files that begin at 0 and at 1 would differ by a column.
+            X, y = load_svmlight_file(file, dtype=np.float64, zero_based=True)
     except _FAILURES as error:
         raise _unreadable(path, "LIBSVM (label index:value ...)", error) from None
     return SparseTable(path, X, y)

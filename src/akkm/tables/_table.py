@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 # Cells in a batch: some 30 MB of numbers.
 _CELLS = 1 << 22
 # Units of dates and times, per second.
+_BYTES = ("binary", "large_binary", "fixed_size_binary")
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
@@ -39,8 +41,9 @@ class Column:
     ----------
     name : str
     kind : {"number", "text", "other"}
-        Booleans are numbers, and so are dates and times: seconds since 1970, or since
-        midnight. Columns of kind "other", lists for instance, can't be read.
+        Booleans are text, "true" or "false". Dates and times are numbers: seconds
+        since 1970, or since midnight. Columns of kind "other", lists for instance,
+        can't be read.
     type : str
         The type that the file gives it, for messages.
 
@@ -60,6 +63,11 @@ class Column:
         """Whether its numbers are seconds."""
         return self.type.startswith(("date", "time", "duration"))
 
+    @property
+    def is_value(self) -> bool:
+        """Whether a cell is one value, which can name a row or say what it is."""
+        return self.kind != "other" or self.type.startswith(_BYTES)
+
 
 class Table(ABC):
     """An opened file. Opening it reads little; `batches` reads all of it.
@@ -75,6 +83,10 @@ class Table(ABC):
         The number of rows; None as long as it is not known.
     typed : bool
         Whether the file gives its columns types. In CSV all can be read as text.
+    decimal : str
+        What is between the digits of a number in CSV: "." or ",".
+    blanks : tuple of str
+        What was written where values are missing, in CSV.
     matrix : CSR array of shape (n, d) or None
         All of a sparse table; `batches` is for the others.
     target : array of shape (n,) or None
@@ -98,6 +110,8 @@ class Table(ABC):
     notes: tuple[str, ...] = ()
     n_rows: int | None = None
     typed: bool = True
+    decimal: str = "."
+    blanks: tuple[str, ...] = ()
     matrix: Any = None
     target: NDArray[Any] | None = None
     ragged: bool = False
@@ -124,6 +138,11 @@ class Table(ABC):
         """Where row 0, 1, ... is, as people say it."""
         return f"row {row + 1:,}"
 
+    @property
+    def share(self) -> float | None:
+        """How much of the file was read, where that can be told before its end."""
+        return None
+
     def release(self) -> None:  # noqa: B027 (most tables keep nothing)
         """Let go of what was kept for a further pass."""
 
@@ -140,17 +159,19 @@ def kind_of(kind: pa.DataType) -> str:
         return kind_of(kind.value_type)
     if is_a.is_interval(kind):
         return "other"
-    if is_a.is_boolean(kind) or is_a.is_null(kind) or is_a.is_temporal(kind):
+    if is_a.is_null(kind) or is_a.is_temporal(kind):
         return "number"
     if is_a.is_integer(kind) or is_a.is_floating(kind) or is_a.is_decimal(kind):
         return "number"
     if is_a.is_string(kind) or is_a.is_large_string(kind) or is_a.is_string_view(kind):
         return "text"
+    if is_a.is_boolean(kind):  # weighs as much as "yes" and "no" do
+        return "text"
     return "other"
 
 
 def as_number(array: pa.Array) -> pa.Array:
-    """Numbers, booleans, dates and times (in seconds) as float64."""
+    """Numbers, dates and times (in seconds) as float64."""
     kind = array.type
     if pa.types.is_dictionary(kind):
         return as_number(array.dictionary_decode())
@@ -165,9 +186,10 @@ def as_number(array: pa.Array) -> pa.Array:
 
 
 def as_text(array: pa.Array) -> pa.DictionaryArray:
-    """Text as indices into the distinct values."""
+    """Text and booleans as indices into the distinct values, none of which is null."""
     if pa.types.is_dictionary(array.type):
-        if array.type.value_type == pa.string() and array.type.index_type == pa.int32():
+        plain = array.type == pa.dictionary(pa.int32(), pa.string())
+        if plain and not array.dictionary.null_count:
             return array
         array = array.dictionary_decode()
     return array.cast(pa.string()).dictionary_encode()
@@ -195,6 +217,23 @@ def brief(names: Iterable[Any], most: int = 5) -> str:
     if len(names) > most:
         return f"{', '.join(shown)} and {len(names) - most:,} more"
     return ", ".join(shown)
+
+
+def advised(option: str, name: str) -> str:
+    """An option with the name of a column, to be copied to a shell.
+
+    Examples
+    --------
+    >>> from akkm.tables._table import advised
+    >>> print(advised("--drop", "age"), advised("--drop", "size, cm"))
+    --drop age --drop '"size, cm"'
+    >>> print(advised("--id", "size, cm"))
+    --id 'size, cm'
+    """
+    several = option not in ("--id", "--label")
+    if several and (set(name) & set(',"') or name != name.strip()):
+        name = '"' + name.replace('"', '""') + '"'
+    return f"{option} {shlex.quote(name)}"
 
 
 def near(name: str, known: Iterable[str]) -> str:
