@@ -349,7 +349,7 @@ class TestOutputs:
         def interrupt(*args):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("akkm.cli._cluster._summarise", interrupt)
+        monkeypatch.setattr("akkm.cli._cluster.summarise", interrupt)
         args = ("cluster", "iris.csv", "-k", 2, "--drop", "name", "--labels", "l.csv")
         result = run(*args)
         assert result.exit_code == 130

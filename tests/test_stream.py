@@ -7,7 +7,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from akkm import ApproxKernelKMeans
-from akkm.estimators import _approx
+from akkm.estimators import _streaming
 from akkm.stream import Reservoir, renamed
 
 
@@ -55,7 +55,7 @@ def test_renamed_keeps_numbers():
 @pytest.fixture
 def small(monkeypatch):
     """A sample much smaller than the rows."""
-    monkeypatch.setattr(_approx, "_RESERVOIR", 500)
+    monkeypatch.setattr(_streaming, "_RESERVOIR", 500)
 
 
 @pytest.mark.parametrize("order", ["shuffled", "sorted"])

@@ -42,7 +42,7 @@ _HEADER = "akkm.json"
 # What a fit says about each of its rows: long, and not needed for new ones.
 _OF_ROWS = ("labels_", "agreement_", "embedding_")
 # What belongs to the process in which it was fitted.
-_OF_PROCESS = ("_heard", "_skl_callbacks")
+_OF_PROCESS = ("_heard", "_skl_callbacks", "_reservoir", "_stream", "_due")
 
 # All that fitted models are made of.
 TYPES = (
