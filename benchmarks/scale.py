@@ -32,8 +32,9 @@ model = akkm.ApproxKernelKMeans({_SETTINGS}, cache_size=256).fit(rows)
 took = time.perf_counter() - start
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 passes = model.history_[:, 1].sum() / rows.shape[0]
-print(f"| {{where}} | {{rows.shape[0]:,}} | {{rows.shape[0] * 4e-7:.1f}} | {{took:.1f}} | "
-      f"{{1e6 * took / rows.shape[0]:.2f}} | {{passes:.2f}} | {{peak / 1e6:,.0f}} |")
+n = rows.shape[0]
+print(f"| {{where}} | {{n:,}} | {{n * 4e-7:.1f}} | {{took:.1f}} |", end=" ")
+print(f"{{1e6 * took / n:.2f}} | {{passes:.2f}} | {{peak / 1e6:,.0f}} |", flush=True)
 """
 
 
