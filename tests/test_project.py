@@ -9,13 +9,13 @@ SOURCE = pathlib.Path(akkm.__file__).parent
 
 # Every room may use those before it.
 ROOMS = [
-    ["engines", "gram", "bounds"],
-    ["kernels", "gradient"],
+    ["engines", "gram", "bounds", "diffusion"],
+    ["kernels", "gradient", "counting"],
     ["sources"],
     ["products"],
     ["nearest"],
     ["inputs"],
-    ["landmarks"],
+    ["landmarks", "graph"],
     ["lloyd", "model", "metrics", "consensus", "leaders"],
     ["seeding", "exact", "theory"],
     ["approximate"],

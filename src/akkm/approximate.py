@@ -13,7 +13,7 @@ from akkm import gradient, gram, landmarks
 from akkm.engines import Threads
 from akkm.gram import Centers, Gram
 from akkm.inputs import symmetric
-from akkm.kernels import Kernel
+from akkm.kernels import Kernel, Linear
 from akkm.lloyd import Solution, Step, lloyd
 from akkm.model import Model, shared_diagonal
 from akkm.nearest import Probes, View, require_finite
@@ -120,6 +120,12 @@ def factor(
     else:
         factored = gram.factor(K, dtype=strip.dtype, indefinite=indefinite)
     return Factored(strip, factored, Probes.of(strip, chosen.rows, factored, K))
+
+
+def straight(points: Array) -> Factored:
+    """k-means of points (n, q), as kernel k-means: the axes are its landmarks."""
+    axes = np.eye(points.shape[1], dtype=points.dtype)
+    return factor(points, Linear(), Landmarks(axes, axes, None), dtype=points.dtype)
 
 
 def solve(
