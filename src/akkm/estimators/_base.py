@@ -88,10 +88,10 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             "dtype": [np.float64, np.float32],
         }
 
-    def _start(
-        self, X: Any, sample_weight: ArrayLike | None, landmarks: Any = "uniform"
-    ) -> tuple[Rows, Array | None, Kernel, np.random.Generator]:
-        """Checked rows, weights, kernel and randomness of a fit."""
+    def _start_rows(
+        self, X: Any, sample_weight: ArrayLike | None
+    ) -> tuple[Rows, Array | None, np.random.Generator]:
+        """Checked rows, weights and randomness of a fit."""
         require_count("n_clusters", self.n_clusters)
         require_count("max_iter", self.max_iter)
         if self.n_init != "auto":
@@ -104,7 +104,13 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             )
         _checks.require_enough_rows(X.shape[0], self.n_clusters, weights)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        rng = np.random.default_rng(seed)
+        return X, weights, np.random.default_rng(seed)
+
+    def _start(
+        self, X: Any, sample_weight: ArrayLike | None, landmarks: Any = "uniform"
+    ) -> tuple[Rows, Array | None, Kernel, np.random.Generator]:
+        """The same, and the kernel."""
+        X, weights, rng = self._start_rows(X, sample_weight)
         for_width = rng.spawn(1)[0]  # whether it is used or not
         if self._is_precomputed():
             kernel = _checks.precomputed(X, landmarks)
