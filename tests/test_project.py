@@ -16,7 +16,7 @@ ROOMS = [
     ["nearest"],
     ["inputs"],
     ["landmarks", "graph"],
-    ["lloyd", "model", "metrics", "consensus", "leaders"],
+    ["lloyd", "model", "metrics", "consensus", "leaders", "walks"],
     ["seeding", "exact", "theory"],
     ["approximate"],
     ["spectral"],
@@ -81,7 +81,7 @@ def test_public_lists_are_complete():
 
 def test_estimators_have_runnable_examples():
     names = [name for name in akkm.__all__ if name[0].isupper()]
-    assert len(names) == 6
+    assert len(names) == 7
     for name in names:
         assert ">>> " in getattr(akkm, name).__doc__
 

@@ -3,6 +3,7 @@
 from akkm import consensus, kernels, landmarks, metrics, theory
 from akkm.estimators import (
     ApproxKernelKMeans,
+    DiffusionKernelKMeans,
     EnsembleKernelKMeans,
     KernelKMeans,
     LeadersKernelKMeans,
@@ -15,6 +16,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ApproxKernelKMeans",
+    "DiffusionKernelKMeans",
     "EnsembleKernelKMeans",
     "KernelKMeans",
     "LeadersKernelKMeans",

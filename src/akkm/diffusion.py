@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg, sparse
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 Array = NDArray[Any]
 
@@ -22,6 +24,9 @@ _FADED = 1e-3
 # Walks of fewer and of more steps than these are not looked for.
 _SHORTEST, _LONGEST = 2.0**-6, 2.0**24
 _HALVINGS = 60
+# Up to so many rows the whole matrix is factored.
+_DENSE = 1_000
+_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,14 @@ class Diffusion:
 
     t: float  # steps
     weights: Array  # (q,) eigenvalue^t of the leading pairs, without those that faded
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Leading eigenvalues and eigenvectors."""
+
+    values: Array  # (q,), falling
+    vectors: Array  # (n, q)
 
 
 def diffuse(eigenvalues: Array, t: float) -> Diffusion:
@@ -114,3 +127,56 @@ def _shares(eigenvalues: Array) -> Array:
     """Eigenvalues relative to the largest, in [0, 1] whatever rounding did."""
     values = np.asarray(eigenvalues, dtype=np.float64)
     return (values / max(values[0], np.finfo(np.float64).tiny)).clip(0, 1)
+
+
+def leading_pairs(W: Any, label: Array, q: int, rng: np.random.Generator) -> Pairs:
+    """The q largest eigenvalues and vectors of S = D^(-1/2) W D^(-1/2).
+
+    `label` (n,) is the component of each row. Each has an eigenvalue of 1 whose vector
+    is known; Lanczos, which would miss copies of the same eigenvalue, finds the rest.
+
+    Parameters
+    ----------
+    W : symmetric CSR matrix of shape (n, n)
+        Every row has a positive sum.
+    label : int array of shape (n,)
+    q : int
+    rng : numpy.random.Generator
+    """
+    n = W.shape[0]
+    degree = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
+    scale = sparse.diags_array(1 / np.sqrt(degree))
+    S = sparse.csr_array(scale @ W.astype(np.float64) @ scale)
+    count = int(label.max()) + 1
+    total = np.bincount(label, degree)
+    known = sparse.csr_array(
+        (np.sqrt(degree / total[label]), (np.arange(n), label)), shape=(n, count)
+    )
+    values, vectors = np.ones(count), known[:, :q].toarray()
+    more = min(q, n) - count
+    if more > 0:
+        rest_values, rest = _largest(S, known, more, rng)
+        values = np.concatenate([values, rest_values])
+        vectors = np.hstack([vectors, rest])
+    return Pairs(values[:q], vectors)
+
+
+def _largest(
+    S: Any, known: Any, count: int, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """The largest eigenpairs beside the known ones, falling."""
+    n = S.shape[0]
+    if n <= _DENSE or count >= n // 4:
+        # Known vectors are moved to the other end of the spectrum.
+        values, vectors = linalg.eigh(
+            (S - 2 * known @ known.T).toarray(), subset_by_index=[n - count, n - 1]
+        )
+    else:
+        transposed = known.T.tocsr()
+        deflated = LinearOperator(
+            S.shape, lambda x: S @ x - known @ (transposed @ x), dtype=np.float64
+        )
+        start = rng.standard_normal(n)
+        values, vectors = eigsh(deflated, count, which="LA", v0=start, tol=_TOLERANCE)
+    order = np.argsort(-values, kind="stable")
+    return values[order], vectors[:, order]

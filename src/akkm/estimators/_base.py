@@ -43,7 +43,7 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     """What every estimator does before it clusters, and what it warns of after."""
 
     # Set by each estimator's __init__.
-    n_clusters: int
+    n_clusters: Any
     kernel: Any
     gamma: Any
     degree: float
@@ -57,6 +57,8 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     random_state: Any
     n_jobs: int | None
     kernel_: Kernel
+    # Whether n_clusters="auto" has a meaning; n_clusters_ is then what was found.
+    _counts = False
     # What a member of an ensemble would have warned of.
     _heard: list[tuple[str, type[Warning]]] | None = None
 
@@ -92,7 +94,8 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self, X: Any, sample_weight: ArrayLike | None
     ) -> tuple[Rows, Array | None, np.random.Generator]:
         """Checked rows, weights and randomness of a fit."""
-        require_count("n_clusters", self.n_clusters)
+        if not (self._counts and self.n_clusters == "auto"):
+            require_count("n_clusters", self.n_clusters)
         require_count("max_iter", self.max_iter)
         if self.n_init != "auto":
             require_count("n_init", self.n_init)
@@ -102,7 +105,8 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             weights = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
-        _checks.require_enough_rows(X.shape[0], self.n_clusters, weights)
+        least = 1 if self.n_clusters == "auto" else self.n_clusters
+        _checks.require_enough_rows(X.shape[0], least, weights)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         return X, weights, np.random.default_rng(seed)
 
@@ -169,10 +173,11 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _warn(self, labels: Array, settled: bool) -> None:
         found = len(np.unique(labels))
-        if found < self.n_clusters:
+        wanted = getattr(self, "n_clusters_", self.n_clusters)
+        if found < wanted:
             self._tell(
                 f"Number of distinct clusters ({found}) found smaller than "
-                f"n_clusters ({self.n_clusters}). Possibly due to duplicate points "
+                f"n_clusters ({wanted}). Possibly due to duplicate points "
                 "in X.",
                 ConvergenceWarning,
             )
