@@ -15,8 +15,8 @@ ROOMS = [
     ["products"],
     ["nearest"],
     ["inputs"],
-    ["landmarks", "graph"],
-    ["lloyd", "model", "metrics", "consensus", "leaders", "walks"],
+    ["landmarks", "graph", "ties"],
+    ["lloyd", "model", "metrics", "consensus", "leaders", "walks", "anchors", "spread"],
     ["seeding", "exact", "theory"],
     ["approximate"],
     ["spectral"],
@@ -81,7 +81,7 @@ def test_public_lists_are_complete():
 
 def test_estimators_have_runnable_examples():
     names = [name for name in akkm.__all__ if name[0].isupper()]
-    assert len(names) == 7
+    assert len(names) == 8
     for name in names:
         assert ">>> " in getattr(akkm, name).__doc__
 

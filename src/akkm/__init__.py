@@ -8,6 +8,7 @@ from akkm.estimators import (
     KernelKMeans,
     LeadersKernelKMeans,
     NystroemSpectralClustering,
+    SparseKernelKMeans,
     TwoStepKernelKMeans,
 )
 from akkm.report import report
@@ -21,6 +22,7 @@ __all__ = [
     "KernelKMeans",
     "LeadersKernelKMeans",
     "NystroemSpectralClustering",
+    "SparseKernelKMeans",
     "TwoStepKernelKMeans",
     "__version__",
     "consensus",

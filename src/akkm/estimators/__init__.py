@@ -5,6 +5,7 @@ from akkm.estimators._diffusion import DiffusionKernelKMeans
 from akkm.estimators._ensemble import EnsembleKernelKMeans
 from akkm.estimators._exact import KernelKMeans
 from akkm.estimators._leaders import LeadersKernelKMeans
+from akkm.estimators._sparse import SparseKernelKMeans
 from akkm.estimators._spectral import NystroemSpectralClustering
 from akkm.estimators._two_step import TwoStepKernelKMeans
 
@@ -15,5 +16,6 @@ __all__ = [
     "KernelKMeans",
     "LeadersKernelKMeans",
     "NystroemSpectralClustering",
+    "SparseKernelKMeans",
     "TwoStepKernelKMeans",
 ]

@@ -23,6 +23,7 @@ from sklearn.utils.validation import (
 )
 
 from akkm.approximate import Landmarks, take_landmarks
+from akkm.counting import Evidence
 from akkm.engines import Threads
 from akkm.estimators import _checks
 from akkm.gram import Gram
@@ -197,6 +198,15 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
                 "other kernel parameters or another kernel.",
                 UserWarning,
             )
+
+    def _tell_of_doubt(self, evidence: Evidence) -> None:
+        self._tell(
+            f"Unsure of the number of clusters: {evidence.n_clusters} have the widest "
+            f"gap after them in the spectrum ({evidence.gaps.max(initial=0):.2f} of "
+            "1), which is no wider than rows without clusters give; look at evidence_, "
+            "or give n_clusters.",
+            UserWarning,
+        )
 
     def _tell(self, text: str, category: type[Warning]) -> None:
         """Warn the user; or, as a member of an ensemble, that."""
