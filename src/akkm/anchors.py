@@ -25,8 +25,9 @@ from akkm.ties import Ties, finder, tie
 
 Array = NDArray[Any]
 
-# A component with less than this share of a cluster's mean weight is no cluster.
-_SMALL = 0.05
+# A component is small with less weight than this share of a cluster's mean weight, or
+# than so many rows where these are less than a larger share.
+_SMALL, _FEW_ROWS, _LARGE = 0.002, 10, 0.05
 # What a link between components has, at most, of what its landmarks have.
 _BRIDGE = 1e-3
 # Eigenpairs: so many, and so many for each cluster.
@@ -109,31 +110,35 @@ def settle(
     """
     w = np.ones(X.shape[0]) if weights is None else weights
     ties = tie(X, points, n_neighbors, engine)
-    member = _components(ties.indices, w, points.shape[0])
-    weight = np.bincount(member[ties.indices[:, 0]], w, minlength=member.max() + 1)
-    least = _SMALL * w.sum() / (n_clusters or _MOST_CLUSTERS)
-    small = weight < min(least, weight.max())
-    # As many landmarks as ties have to be left.
-    if small.any() and (~small[member]).sum() >= ties.indices.shape[1]:
-        kept = ~small[member]
-        lost = np.flatnonzero(~kept[ties.indices[:, 0]])
-        points, place = points[np.flatnonzero(kept)], np.cumsum(kept) - 1
-        again = tie(X[lost], points, n_neighbors, engine)
-        ties = Ties(place[ties.indices].astype(np.int32), ties.squared)
-        ties.indices[lost], ties.squared[lost] = again.indices, again.squared
-        member = _components(ties.indices, w, points.shape[0])
     width = float(np.average(ties.squared.mean(axis=1), weights=w))
+    member = _components(ties, width, w, points.shape[0])
+    weight = np.bincount(member[ties.indices[:, 0]], w, minlength=member.max() + 1)
+    kept = (weight >= min(_least(w, n_clusters), weight.max()))[member]
+    if not kept.all() and kept.sum() >= ties.indices.shape[1]:
+        away = np.flatnonzero(~kept[ties.indices].all(axis=1))
+        points, place = points[np.flatnonzero(kept)], np.cumsum(kept) - 1
+        again = tie(X[away], points, n_neighbors, engine)
+        ties = Ties(place[ties.indices].astype(np.int32), ties.squared)
+        ties.indices[away], ties.squared[away] = again.indices, again.squared
+        member = _components(ties, width, w, points.shape[0])
     return Anchors(points, ties, width, member)
 
 
-def _components(indices: Array, weights: Array, m: int) -> Array:
+def _least(weights: Array, n_clusters: int | None) -> float:
+    """The weight of a component that may be a cluster."""
+    mean = weights.sum() / (n_clusters or _MOST_CLUSTERS)
+    few = _FEW_ROWS * weights[weights > 0].min()
+    return float(max(_SMALL * mean, min(few, _LARGE * mean)))
+
+
+def _components(ties: Ties, width: float, weights: Array, m: int) -> Array:
     """The component of each landmark (m,): rows of positive weight connect theirs."""
-    there = indices[weights > 0]
-    first = np.repeat(there[:, 0], there.shape[1] - 1)
-    links = sparse.coo_array(
-        (np.ones(len(first), dtype=bool), (first, there[:, 1:].ravel())), shape=(m, m)
-    )
-    return connected_components(links.tocsr(), directed=False)[1]
+    P = ties.part(weights > 0).matrix(width, m)
+    P.eliminate_zeros()
+    n = P.shape[0]
+    both = sparse.block_array([[None, P], [P.T, None]])
+    member = connected_components(both, directed=False)[1][n:]
+    return np.unique(member, return_inverse=True)[1]
 
 
 def sparse_embedding(

@@ -18,6 +18,8 @@ Array = NDArray[Any]
 
 # Neighbours beyond the p that are wanted, so that rounding can't leave one out.
 _SPARE = 2
+# Ties with less than this share of the strongest are none.
+_WEAK = 0.01
 # A tile of distances stays near the processor.
 _TILE_BYTES = 4 * 2**20
 
@@ -31,10 +33,10 @@ class Ties:
 
     def weights(self, width: float) -> Array:
         """(n, p) float64 in [0, 1] that sum to one in each row."""
-        # What the nearest has is taken from all, so that a far-off row has ties too.
-        own = np.sqrt(self.squared.mean(axis=1, keepdims=True) * width)
+        # Relative to the nearest, so that a far-off row has ties too.
         beyond = self.squared - self.squared[:, :1]
-        weights = np.exp(-beyond / np.where(own > 0, own, 1))
+        weights = np.exp(-beyond / width) if width > 0 else (beyond == 0) * 1.0
+        weights[weights < _WEAK] = 0
         return weights / weights.sum(axis=1, keepdims=True)
 
     def matrix(self, width: float, m: int) -> Any:
