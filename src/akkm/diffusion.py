@@ -138,13 +138,13 @@ def leading_pairs(W: Any, label: Array, q: int, rng: np.random.Generator) -> Pai
     Parameters
     ----------
     W : symmetric CSR matrix of shape (n, n)
-        Every row has a positive sum.
     label : int array of shape (n,)
     q : int
     rng : numpy.random.Generator
     """
     n = W.shape[0]
     degree = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
+    degree[degree == 0] = 1  # a row by itself
     scale = sparse.diags_array(1 / np.sqrt(degree))
     S = sparse.csr_array(scale @ W.astype(np.float64) @ scale)
     count = int(label.max()) + 1

@@ -8,6 +8,7 @@ bridges of stray rows lose theirs.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
+from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
 from akkm.engines import Threads
 from akkm.sources import Rows
-import itertools
 
 Array = NDArray[Any]
 
@@ -39,7 +40,9 @@ class Neighbours:
     reach: Array  # (n,) distance of the last
 
 
-def find_neighbours(X: Rows, k: int, metric: str, engine: Threads, seed: int) -> Any:
+def find_neighbours(
+    X: Rows, k: int, metric: str, engine: Threads, seed: int
+) -> Neighbours:
     """The k nearest other rows of each row of X (n, d), all distinct, k < n."""
     if X.shape[0] <= _FEW_ROWS or X.shape[1] <= _FEW_COLUMNS:
         indices, distances = nearest_points(X, X, k + 1, metric, engine)
@@ -48,9 +51,9 @@ def find_neighbours(X: Rows, k: int, metric: str, engine: Threads, seed: int) ->
     # Rounding, or a missed one, may have put another row in a row's own place.
     own = indices == np.arange(len(indices))[:, None]
     own[~own.any(axis=1), -1] = True
-    indices = indices[~own].reshape(-1, k)
-    distances = distances[~own].reshape(-1, k)
-    return Neighbours(indices, distances[:, -1].astype(np.float64))
+    indices = indices[~own].reshape(len(own), k)
+    distances = distances[~own].reshape(len(own), k)
+    return Neighbours(indices, distances.max(axis=1, initial=0.0))
 
 
 def nearest_points(
@@ -109,7 +112,7 @@ def new_similarities(near: Neighbours, indices: Array, distances: Array) -> Any:
 def _directed(indices: Array, n: int, values: Array | None = None) -> Any:
     if values is None:
         values = np.ones(indices.shape, dtype=np.float32)
-    starts = np.arange(0, indices.size + 1, indices.shape[1])
+    starts = np.arange(len(indices) + 1) * indices.shape[1]
     return sparse.csr_array(
         (values.ravel(), indices.ravel(), starts), shape=(len(indices), n)
     )
@@ -159,8 +162,6 @@ def link(
     )
     own = label[scouts]
     rows, columns = [], []
-    from sklearn.metrics import pairwise_distances
-
     for a in range(0, len(scouts), 1024):
         part = slice(a, a + 1024)
         D = pairwise_distances(X[scouts[part]], X[scouts], metric=metric)

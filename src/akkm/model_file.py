@@ -41,7 +41,7 @@ FORMAT = 1
 _HEADER = "akkm.json"
 
 # What a fit says about each of its rows: long, and not needed for new ones.
-_OF_ROWS = ("labels_", "agreement_", "embedding_")
+_OF_ROWS = ("labels_", "agreement_", "embedding_", "outlying_")
 # What belongs to the process in which it was fitted.
 _OF_PROCESS = ("_heard", "_skl_callbacks")
 
@@ -49,6 +49,7 @@ _OF_PROCESS = ("_heard", "_skl_callbacks")
 TYPES = (
     "akkm.encoding.TableEncoder",
     "akkm.estimators._approx.ApproxKernelKMeans",
+    "akkm.estimators._diffusion.DiffusionKernelKMeans",
     "akkm.estimators._ensemble.EnsembleKernelKMeans",
     "akkm.estimators._exact.KernelKMeans",
     "akkm.estimators._leaders.LeadersKernelKMeans",
@@ -62,6 +63,8 @@ TYPES = (
     "akkm.anchors.SparseEmbedding",
     "akkm.counting.Evidence",
     "akkm.leaders.Heads",
+    "akkm.walks.Walks",
+    "akkm.graph.Neighbours",
     "akkm.consensus._votes.MetaClusters",
     "akkm.kernels._additive.AdditiveChi2",
     "akkm.kernels._additive.Chi2",

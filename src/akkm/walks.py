@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,6 @@ from akkm.diffusion import Pairs, diffusion_time, embed, leading_pairs
 from akkm.engines import Threads
 from akkm.graph import Neighbours
 from akkm.sources import Rows
-import itertools
 
 Array = NDArray[Any]
 
@@ -26,6 +26,9 @@ _PAIRS, _PER_CLUSTER = 40, 3
 _SMALL, _SMALLEST = 1 / 20, 3
 # The number of clusters that is looked for, at most, where it is not given.
 _MOST_CLUSTERS = 60
+# A graph of all rows takes time that grows faster than they do. In few columns a
+# sample is as good; in many, near neighbours are missed.
+_SAMPLE, _ALL_WIDE, _WIDE = 20_000, 100_000, 15
 # New rows are compared in blocks of so many.
 _BLOCK = 8192
 
@@ -38,7 +41,7 @@ class Setting:
     n_neighbors: int
     metric: str
     t: float | None  # None: from the spectrum
-    max_rows: int
+    max_rows: int | None  # None: as many as can be afforded
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class Walks:
         return embedded, outlying
 
     def _extend(self, X: Rows, engine: Threads) -> tuple[Array, Array]:
-        k = self.near.indices.shape[1] or 1
+        k = max(1, self.near.indices.shape[1])
         X = like(X, self.points)
         found = graph.nearest_points(self.points, X, k, self.metric, engine)
         W = graph.new_similarities(self.near, *found)
@@ -142,12 +145,15 @@ def _embedded(pairs: Pairs, t: float, dtype: Any) -> Array:
 
 
 def _drawn(
-    X: Rows, weights: Array | None, most: int, rng: np.random.Generator
+    X: Rows, weights: Array | None, most: int | None, rng: np.random.Generator
 ) -> Array:
     """The rows of the graph: distinct, of positive weight, at most so many; sorted."""
     able = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
     _, first = np.unique(_prints(X[able]), return_index=True)
     rows = np.sort(able[first])
+    if most is None:
+        wide = X.shape[1] > _WIDE and len(rows) <= _ALL_WIDE
+        most = _ALL_WIDE if wide else _SAMPLE
     if len(rows) > most:
         rows = np.sort(rng.choice(rows, most, replace=False))
     return rows

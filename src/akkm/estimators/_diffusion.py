@@ -48,9 +48,11 @@ class DiffusionKernelKMeans(CenterClusterer):
     outliers : {"attach", "mark"}, default="attach"
         What to do with rows in components of the graph that are too small for a
         cluster: give them the label of what they are nearest to, or -1.
-    max_rows : int, default=100_000
+    max_rows : int or "auto", default="auto"
         Distinct rows in the graph at most. If there are more, a sample makes the graph,
-        and other rows are placed through their neighbours in it, like new rows.
+        and other rows are placed through their neighbours in it, like new rows. "auto"
+        samples 20,000 rows, but takes all of up to 100,000 that have more than 15
+        columns.
     init, n_init, max_iter, random_state, n_jobs, verbose
         As in `ApproxKernelKMeans`, of the k-means in the embedding.
 
@@ -111,7 +113,7 @@ class DiffusionKernelKMeans(CenterClusterer):
         metric: str = "euclidean",
         diffusion: float | str = "auto",
         outliers: str = "attach",
-        max_rows: int = 100_000,
+        max_rows: int | str = "auto",
         init: Any = "k-means++",
         n_init: int | str = "auto",
         max_iter: int = 300,
@@ -192,7 +194,7 @@ class DiffusionKernelKMeans(CenterClusterer):
         self.n_components_ = walks.n_components
         self._warn(solution.labels, solution.converged or solution.stopped)
         if self.n_clusters == "auto" and not walks.evidence.sure:
-            self._tell_of_doubt()
+            self._tell_of_doubt(walks.evidence)
         progress.end()
         return self
 
@@ -231,6 +233,7 @@ class DiffusionKernelKMeans(CenterClusterer):
 
     def _setting(self) -> Setting:
         t: Any = self.diffusion
+        most: Any = self.max_rows
         if t != "auto":
             number = isinstance(t, Real) and not isinstance(t, bool)
             if not (number and 0 < t < np.inf):
@@ -244,14 +247,5 @@ class DiffusionKernelKMeans(CenterClusterer):
             require_count("n_neighbors", self.n_neighbors),
             self.metric,
             None if t == "auto" else float(t),
-            require_count("max_rows", self.max_rows, 2),
-        )
-
-    def _tell_of_doubt(self) -> None:
-        self._tell(
-            f"Unsure of the number of clusters: {self.n_clusters_} have the widest gap "
-            f"after them in the spectrum ({self.evidence_.gaps.max(initial=0):.2f} of "
-            "1), which is no wider than rows without clusters give; look at evidence_, "
-            "or give n_clusters.",
-            UserWarning,
+            None if most == "auto" else require_count("max_rows", most, 2),
         )
