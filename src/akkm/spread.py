@@ -68,7 +68,7 @@ def _candidates(
     w = np.ones(len(able)) if weights is None else weights[able]
     # Sums row by row, which for equal rows are equal to the last bit.
     if sparse.issparse(C):
-        keys = np.asarray((C.astype(np.float64) * key).sum(axis=1)).ravel()
+        keys = C.astype(np.float64) @ key
     else:
         keys = np.concatenate([(row * key).sum(axis=1) for row in _blocks(C)])
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)

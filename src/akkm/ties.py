@@ -86,9 +86,10 @@ def finder(points: Rows, p: int, dtype: Any) -> Callable[[Rows], Ties]:
         squared = np.empty((X.shape[0], p))
         for start in range(0, X.shape[0], step):
             rows = slice(start, start + step)
-            near = _lowest(rough(X[rows]), many)
+            block = _like(X[rows], points)
+            near = _lowest(rough(block), many)
             near.sort(axis=1)  # of equally near ones the first
-            exact = _exact(X[rows], points, near)
+            exact = _exact(block, points, near)
             order = exact.argsort(axis=1, kind="stable")[:, :p]
             indices[rows] = np.take_along_axis(near, order, axis=1)
             squared[rows] = np.take_along_axis(exact, order, axis=1)
@@ -97,13 +98,19 @@ def finder(points: Rows, p: int, dtype: Any) -> Callable[[Rows], Ties]:
     return find
 
 
+def _like(X: Rows, points: Rows) -> Rows:
+    """X dense or sparse, as the points are."""
+    if sparse.issparse(points):
+        return sparse.csr_array(X)
+    return X.toarray() if sparse.issparse(X) else X
+
+
 def _distances(points: Array, dtype: Any) -> Callable[[Array], Array]:
     """Squared distances less |x|² of rows (b, d) to points: (b, m), about."""
-    middle = points.mean(axis=0, dtype=np.float64)
-    Z = (points - middle).astype(dtype)
+    shift = _shift(points).astype(dtype)
+    Z = points.astype(dtype) - shift
     norms = np.einsum("ij,ij->i", Z, Z)
     Z *= -2
-    shift = middle.astype(dtype)
 
     def rough(X: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -115,6 +122,18 @@ def _distances(points: Array, dtype: Any) -> Callable[[Array], Array]:
     return rough
 
 
+def _shift(points: Array) -> Array:
+    """About the mean, (d,), which is taken from all for the sake of precision.
+
+    Rounded to a power of two, so that differences of whole numbers stay exact, and
+    equal distances equal.
+    """
+    mean = points.mean(axis=0, dtype=np.float64)
+    spread = float(np.abs(points - mean).mean())
+    grid = 2.0 ** np.ceil(np.log2(spread)) if spread > 0 else 1.0
+    return np.rint(mean / grid) * grid
+
+
 def _sparse_distances(points: Any) -> Callable[[Any], Array]:
     Z = points.astype(np.float64).T.tocsc()
     norms = np.asarray(points.astype(np.float64).power(2).sum(axis=1)).ravel()
@@ -124,12 +143,12 @@ def _sparse_distances(points: Any) -> Callable[[Any], Array]:
 def _exact(X: Rows, points: Rows, near: Array) -> Array:
     """Squared distances in float64 of rows (b, d) to some points each: (b, s)."""
     out = np.empty(near.shape)
+    X = X.astype(np.float64)
     for j in range(near.shape[1]):
+        difference = X - points[near[:, j]]
         if sparse.issparse(X):
-            difference = X.astype(np.float64) - points[near[:, j]]
             out[:, j] = np.asarray(difference.power(2).sum(axis=1)).ravel()
         else:
-            difference = X.astype(np.float64) - points[near[:, j]]
             out[:, j] = np.square(difference).sum(axis=1)
     return out
 
