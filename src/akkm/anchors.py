@@ -30,8 +30,6 @@ Array = NDArray[Any]
 _SMALL, _FEW_ROWS, _LARGE = 0.002, 10, 0.05
 # What a link between components has, at most, of what its landmarks have.
 _BRIDGE = 1e-3
-# What is left of the last eigenvector that clusters need, at least.
-_ALIVE = 0.1
 # Eigenpairs: so many, and so many for each cluster.
 _PAIRS, _PER_CLUSTER = 20, 2
 # The number of clusters that is looked for, at most, where it is not given.
@@ -166,7 +164,7 @@ def sparse_embedding(
     evidence = count_clusters(pairs.values)
     n_clusters = n_clusters or evidence.n_clusters
     if t is None:
-        t = _time(pairs.values, n_clusters)
+        t = diffusion_time(pairs.values, n_clusters)
     weight = diffuse(pairs.values, t).weights
     q = len(weight)
     # From landmarks to rows is half a step.
@@ -183,16 +181,6 @@ def sparse_embedding(
         n_clusters,
         evidence,
     )
-
-
-def _time(eigenvalues: Array, n_clusters: int) -> float:
-    """Walks as long as clusters ask for, but not so long that one more fades.
-
-    Where there are almost as many components as clusters, they would never end.
-    """
-    last = float(eigenvalues[min(n_clusters, len(eigenvalues)) - 1])
-    most = np.log(_ALIVE) / np.log(last) if 0 < last < 1 else np.inf
-    return min(diffusion_time(eigenvalues, n_clusters), most)
 
 
 def _shared(anchors: Anchors, engine: Threads, weights: Array | None) -> Any:

@@ -21,6 +21,8 @@ Array = NDArray[Any]
 
 # Eigenvectors with a smaller share of the largest weight do not show.
 _FADED = 1e-3
+# What is left of the last eigenvector that clusters need, at least.
+_ALIVE = 0.1
 # Walks of fewer and of more steps than these are not looked for.
 _SHORTEST, _LONGEST = 2.0**-6, 2.0**24
 _HALVINGS = 60
@@ -89,7 +91,11 @@ def diffusion_time(eigenvalues: Array, n_clusters: int, *, share: float = 0.9) -
             low = middle
         else:
             high = middle
-    return float(np.exp(high))
+    # Almost as many components as clusters would have walks without end; the last
+    # eigenvector that clusters need is not to fade.
+    last = values[min(n_clusters, len(values)) - 1]
+    most = np.log(_ALIVE) / np.log(last) if 0 < last < 1 else np.inf
+    return float(min(np.exp(high), most))
 
 
 def embed(vectors: Array, eigenvalues: Array, t: float) -> Array:
