@@ -297,3 +297,23 @@ class TestEstimator:
     def test_bad_parameters(self, params, message, digits):
         with pytest.raises(ValueError, match=message):
             DiffusionKernelKMeans(**params).fit(digits[0])
+
+    def test_command_line_model_file_and_report(self, digits, tmp_path):
+        from click.testing import CliRunner
+
+        from akkm.cli._app import app
+
+        data, model = tmp_path / "digits.npy", tmp_path / "m.skops"
+        first, again = tmp_path / "1.csv", tmp_path / "2.csv"
+        np.save(data, digits[0][:500])
+        run = ["cluster", data, "-k", "4", "--method", "diffusion", "--labels", first]
+        run += ["--model", model, "--report", tmp_path / "r.html"]
+        for command in (
+            run,
+            ["predict", model, data, "--labels", again],
+            ["plan", data, "-k", "4", "--method", "diffusion"],
+        ):
+            result = CliRunner().invoke(app, [str(word) for word in command])
+            assert result.exit_code == 0, result.output
+        assert first.read_text() == again.read_text()
+        assert "<html" in (tmp_path / "r.html").read_text()

@@ -27,6 +27,10 @@ def build(method: Method, encoding: Encoding) -> KernelClusterer:
     ApproxKernelKMeans(n_clusters=3, n_landmarks=50, random_state=0)
     """
     _require_sense(method, encoding)
+    if method.method == "diffusion":
+        return akkm.DiffusionKernelKMeans(
+            method.k, random_state=method.seed, n_jobs=method.threads
+        )
     own: dict[str, Any] = {
         "degree": method.degree,
         "coef0": method.coef0,
@@ -66,6 +70,15 @@ def _require_sense(method: Method, encoding: Encoding) -> None:
         )
     if name == "exact" and method.landmarks is not None:
         raise ValueError("--method exact has no landmarks; leave out --landmarks.")
+    if name == "diffusion" and (method.landmarks or method.sampling):
+        raise ValueError(
+            "--method diffusion has no landmarks; leave out --landmarks and --sampling."
+        )
+    if name == "diffusion" and (kernel, method.gamma) != ("rbf", "scale"):
+        raise ValueError(
+            "--method diffusion has a kernel of its own; leave out --kernel and "
+            "--gamma."
+        )
     if name in ("exact", "leaders") and method.sampling is not None:
         raise ValueError(f"--method {name} chooses no landmarks; leave out --sampling.")
     if kernel != "poly" and method.degree is not None:

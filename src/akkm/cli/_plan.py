@@ -83,20 +83,22 @@ def plan(source: Source, method: Method, encoding: Encoding) -> None:
             sample: Any = Sample(phase.watch(table), n, method.seed)
             X = encoder.transform(sample).X
         _work.require_enough(X.shape[0], method.k)
-        kernel = resolve(
-            method.kernel,
-            X,
-            gamma=estimator.gamma,
-            degree=estimator.degree,
-            coef0=estimator.coef0,
-        )
+        kernel = None
+        if estimator.kernel is not None:
+            kernel = resolve(
+                method.kernel,
+                X,
+                gamma=estimator.gamma,
+                degree=estimator.degree,
+                coef0=estimator.coef0,
+            )
         with shown.phase("measuring"):
             wanted, why = _landmarks(method, n)
             trial = _try(estimator, X, wanted)
             theory = _theory(X, method, kernel) if wanted else []
     facts = [("rows", f"{n:,}"), ("features", f"{d:,}")]
     facts += [("" if i else "encoding", note) for i, note in enumerate(encoder.notes_)]
-    facts.append(("kernel", brief(str(kernel))))
+    facts.append(("kernel", "its own" if kernel is None else brief(str(kernel))))
     if hasattr(kernel, "gamma"):
         rule = method.gamma if isinstance(method.gamma, str) else "as given"
         facts.append(("", f"gamma: {rule}, {_WIDTHS.get(rule, 'by you')}"))
@@ -144,7 +146,7 @@ class Sample:
 
 def _landmarks(method: Method, n: int) -> tuple[int, str]:
     """How many, and why; 0: there are none."""
-    if method.method == "exact":
+    if method.method in ("exact", "diffusion"):
         return 0, ""
     asked = method.landmarks or "auto"
     m = landmarks.count(asked, n, method.k)

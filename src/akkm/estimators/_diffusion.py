@@ -73,6 +73,8 @@ class DiffusionKernelKMeans(CenterClusterer):
         Connected components of the graph, without small ones.
     outlying_ : bool array of shape (n,)
         Rows in small components.
+    kernel_ : akkm.kernels.Linear
+        With which k-means runs in the embedding.
     inertia_ : float
         The k-means error in the embedding.
     n_iter_ : int
@@ -182,6 +184,7 @@ class DiffusionKernelKMeans(CenterClusterer):
             trace = flat.trace(weights, engine)
         self._model = flat.model(solution.centers)
         self._walks: Walks = walks
+        self.kernel_ = flat.strip.kernel
         self.labels_ = self._marked(solution.labels, outlying)
         self.inertia_ = solution.error(trace)
         self.n_iter_ = solution.n_iter

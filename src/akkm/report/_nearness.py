@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from akkm.engines import Threads
-from akkm.estimators import EnsembleKernelKMeans, NystroemSpectralClustering
+from akkm.estimators import EnsembleKernelKMeans
 from akkm.kernels import Precomputed
 from akkm.model import Model
 from akkm.nearest import View
@@ -59,7 +59,7 @@ def nearness(model: Any, X: Rows, labels: Array) -> Nearness | None:
         centers = model._model
         sample = draw(labels, most=_affordable(centers, X), least=_EACH)
     rows = X
-    if isinstance(model, NystroemSpectralClustering):
+    if hasattr(model, "embedding_"):
         rows = model.embedding_
     return _compare(centers, rows, sample, labels[sample.rows], sizes, model.n_jobs)
 
