@@ -3,6 +3,7 @@
 from akkm import consensus, kernels, landmarks, metrics, theory
 from akkm.estimators import (
     ApproxKernelKMeans,
+    ConsensusKernelKMeans,
     DiffusionKernelKMeans,
     EnsembleKernelKMeans,
     KernelKMeans,
@@ -17,6 +18,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ApproxKernelKMeans",
+    "ConsensusKernelKMeans",
     "DiffusionKernelKMeans",
     "EnsembleKernelKMeans",
     "KernelKMeans",

@@ -49,6 +49,7 @@ _OF_PROCESS = ("_heard", "_skl_callbacks")
 TYPES = (
     "akkm.encoding.TableEncoder",
     "akkm.estimators._approx.ApproxKernelKMeans",
+    "akkm.estimators._consensus.ConsensusKernelKMeans",
     "akkm.estimators._diffusion.DiffusionKernelKMeans",
     "akkm.estimators._ensemble.EnsembleKernelKMeans",
     "akkm.estimators._exact.KernelKMeans",

@@ -47,7 +47,7 @@ def spread(
     drawn before, several at a time (Bahmani et al. 2012), and moved to the means of
     the rows nearest to them a few times. A crowd of almost equal rows gets few.
     """
-    C, w = _candidates(X, max(_CANDIDATES, _PER_LANDMARK * m), weights, rng)
+    C, w = candidates(X, max(_CANDIDATES, _PER_LANDMARK * m), weights, rng)
     if C.shape[0] <= m:
         return C
     points = C[_drawn(C, w, m, engine, rng)]
@@ -56,7 +56,7 @@ def spread(
     return points
 
 
-def _candidates(
+def candidates(
     X: Rows, size: int, weights: Array | None, rng: np.random.Generator
 ) -> tuple[Rows, Array]:
     """Distinct rows in an order of their own, and how much weight each has."""

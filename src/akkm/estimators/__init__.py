@@ -1,6 +1,7 @@
 """The scikit-learn face: estimators validate, call, and set attributes."""
 
 from akkm.estimators._approx import ApproxKernelKMeans
+from akkm.estimators._consensus import ConsensusKernelKMeans
 from akkm.estimators._diffusion import DiffusionKernelKMeans
 from akkm.estimators._ensemble import EnsembleKernelKMeans
 from akkm.estimators._exact import KernelKMeans
@@ -11,6 +12,7 @@ from akkm.estimators._two_step import TwoStepKernelKMeans
 
 __all__ = [
     "ApproxKernelKMeans",
+    "ConsensusKernelKMeans",
     "DiffusionKernelKMeans",
     "EnsembleKernelKMeans",
     "KernelKMeans",

@@ -16,11 +16,14 @@ from akkm.estimators._base import CenterClusterer, KernelClusterer
 from akkm.estimators._progress import Progress
 from akkm.estimators._sparse import SparseKernelKMeans
 from akkm.inputs import require_count
+from akkm.spread import candidates
 
 Array = NDArray[Any]
 
 # Members have at least and at most so many clusters for each one that is wanted.
 _FEWEST, _MOST = 2, 6
+# Rows that are looked at, per cluster, to see whether there are as many distinct ones.
+_SEEN = 100
 
 
 class ConsensusKernelKMeans(KernelClusterer):
@@ -66,7 +69,7 @@ class ConsensusKernelKMeans(KernelClusterer):
     >>> from sklearn.datasets import make_moons
     >>> from akkm import ConsensusKernelKMeans
     >>> X, y = make_moons(1000, noise=0.05, random_state=0)
-    >>> model = ConsensusKernelKMeans(2, n_members=5, random_state=0).fit(X)
+    >>> model = ConsensusKernelKMeans(2, random_state=0).fit(X)
     >>> bool((model.labels_ == y).mean() in (0.0, 1.0))
     True
     >>> model.predict(X[:3]).tolist() == model.labels_[:3].tolist()
@@ -120,9 +123,11 @@ class ConsensusKernelKMeans(KernelClusterer):
             )
         X, weights, rng = self._start_rows(X, sample_weight)
         progress = Progress(self, X, y, self.verbose)
-        able = X.shape[0] if weights is None else int((weights > 0).sum())
-        most = min(able, _MOST * self.n_clusters)
-        least = min(able, _FEWEST * self.n_clusters)
+        # Members can't have more clusters than there are distinct rows.
+        most = _MOST * self.n_clusters
+        distinct, _ = candidates(X, _SEEN * most, weights, rng.spawn(1)[0])
+        most = min(most, distinct.shape[0])
+        least = min(most, _FEWEST * self.n_clusters)
         counts = rng.integers(least, most + 1, size=self.n_members).tolist()
         seeds = rng.integers(2**31 - 1, size=self.n_members + 1).tolist()
         members: list[Any] = []
