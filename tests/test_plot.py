@@ -9,10 +9,12 @@ from sklearn.datasets import make_blobs
 
 from akkm import (
     ApproxKernelKMeans,
+    ConsensusKernelKMeans,
     EnsembleKernelKMeans,
     KernelKMeans,
     LeadersKernelKMeans,
     NystroemSpectralClustering,
+    SparseKernelKMeans,
     TwoStepKernelKMeans,
     plot,
 )
@@ -22,6 +24,8 @@ pyplot = pytest.importorskip("matplotlib.pyplot")
 
 ESTIMATORS = [
     ApproxKernelKMeans,
+    ConsensusKernelKMeans,
+    SparseKernelKMeans,
     EnsembleKernelKMeans,
     KernelKMeans,
     LeadersKernelKMeans,

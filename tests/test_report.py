@@ -16,10 +16,12 @@ from sklearn.metrics import pairwise_distances
 
 from akkm import (
     ApproxKernelKMeans,
+    ConsensusKernelKMeans,
     EnsembleKernelKMeans,
     KernelKMeans,
     LeadersKernelKMeans,
     NystroemSpectralClustering,
+    SparseKernelKMeans,
     TwoStepKernelKMeans,
 )
 from akkm.report import Report, report
@@ -80,6 +82,8 @@ class TestFacts:
             (KernelKMeans, []),
             (LeadersKernelKMeans, ["landmarks"]),
             (NystroemSpectralClustering, ["landmarks"]),
+            (SparseKernelKMeans, ["landmarks"]),
+            (ConsensusKernelKMeans, ["landmarks"]),
             (TwoStepKernelKMeans, ["landmarks"]),
         ],
     )

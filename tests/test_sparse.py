@@ -1,5 +1,7 @@
 """The sparse landmark kernel: against dense mathematics, and its laws."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import linalg, sparse
@@ -234,3 +236,42 @@ class TestEstimator:
         ]:
             with pytest.raises(ValueError, match=message):
                 SparseKernelKMeans(8, **params).fit(X)
+
+
+@pytest.mark.parametrize("more", [["--landmarks", "100"], ["--ensemble", "3"]])
+def test_command_line_model_file_and_report(more, digits, tmp_path):
+    from click.testing import CliRunner
+
+    from akkm.cli._app import app
+
+    data, model = tmp_path / "digits.npy", tmp_path / "m.skops"
+    first, again = tmp_path / "1.csv", tmp_path / "2.csv"
+    np.save(data, digits[0][:500])
+    method = [data, "-k", "4", "--method", "sparse", *more]
+    files = ["--labels", first, "--model", model, "--report", tmp_path / "r.html"]
+    for command in (
+        ["cluster", *method, *files],
+        ["predict", model, data, "--labels", again],
+        ["info", model],
+        ["plan", *method],
+    ):
+        result = CliRunner().invoke(app, [str(word) for word in command])
+        assert result.exit_code == 0, result.output
+    assert first.read_text() == again.read_text()
+    assert "<html" in (tmp_path / "r.html").read_text()
+
+
+def test_options_that_have_no_meaning():
+    from akkm.cli._method import build
+    from akkm.cli._options import Encoding, Method
+
+    encoding = Encoding((), (), None, None, (), "standard", "error")
+    fine = Method(3, "sparse", "rbf", "scale", None, None, 50, None, 4, 0, None)
+    model = build(fine, encoding)
+    assert (model.n_members, model.estimator.n_landmarks) == (4, 50)
+    for change, message in (
+        ({"kernel": "linear"}, "--method sparse has a kernel of its own"),
+        ({"sampling": "rpcholesky"}, "choose k-means or uniform"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            build(replace(fine, **change), encoding)

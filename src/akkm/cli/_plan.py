@@ -11,7 +11,7 @@ from typing import Any
 import click
 import numpy as np
 
-from akkm import landmarks
+from akkm import landmarks, spread
 from akkm.cli import _work
 from akkm.cli._console import Voice, brief, megabytes, seconds
 from akkm.cli._method import build
@@ -29,6 +29,9 @@ from akkm.cli._progress import Phases
 _SAMPLE, _THEORY = 20_000, 2_000
 # What the loop remembers of each row, in bytes; see docs/design.md.
 _STATE = 29
+# What ties to landmarks take per row, and how many numbers a row has at most besides
+# two for each cluster, with --method sparse.
+_TIED, _PAIRS = 60, 20
 # Matrices of m x m numbers that exist at a time while landmarks are factored.
 _SQUARES = 4
 # Kernel values and parsed columns that are kept, at most; Python and its libraries.
@@ -95,7 +98,7 @@ def plan(source: Source, method: Method, encoding: Encoding) -> None:
         with shown.phase("measuring"):
             wanted, why = _landmarks(method, n)
             trial = _try(estimator, X, wanted)
-            theory = _theory(X, method, kernel) if wanted else []
+            theory = _theory(X, method, kernel) if wanted and kernel else []
     facts = [("rows", f"{n:,}"), ("features", f"{d:,}")]
     facts += [("" if i else "encoding", note) for i, note in enumerate(encoder.notes_)]
     facts.append(("kernel", "its own" if kernel is None else brief(str(kernel))))
@@ -149,6 +152,10 @@ def _landmarks(method: Method, n: int) -> tuple[int, str]:
     if method.method in ("exact", "diffusion"):
         return 0, ""
     asked = method.landmarks or "auto"
+    if method.method == "sparse":
+        text = "ten times the square root of the number of rows, but 256 to 1,000"
+        m = spread.count(asked, n, method.k)
+        return m, text if asked == "auto" else "as you said"
     m = landmarks.count(asked, n, method.k)
     if asked != "auto":
         return m, "as you said"
@@ -219,6 +226,10 @@ def _memory(
     if method.method == "exact":
         kept, beside = 0.0, 2 * 4.0 * n * method.k
         work = f"2 x {n:,} x {method.k} x 4 bytes"
+    elif method.method == "sparse":
+        row = _STATE + _TIED + 4 * (_PAIRS + 2 * method.k)
+        kept, beside = 0.0, float(row) * n + _SQUARES * 8.0 * m * m
+        work = f"{n:,} x {row} bytes + {_SQUARES} x {m:,}² x 8 bytes"
     else:
         kept = min(_CACHE, 4.0 * n * m)
         beside = _STATE * n + _SQUARES * 8.0 * m * m

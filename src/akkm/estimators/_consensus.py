@@ -61,6 +61,10 @@ class ConsensusKernelKMeans(KernelClusterer):
         have more clusters, so it is well below one.
     members_ : list of estimators
         The fitted members.
+    n_iter_ : int
+        The most iterations that a member took.
+    kernel_ : akkm.kernels.Kernel
+        Of the first member.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -149,6 +153,7 @@ class ConsensusKernelKMeans(KernelClusterer):
             random_state=seeds[-1],
             n_jobs=self.n_jobs,
         )
+        self.kernel_ = members[0].kernel_
         self.members_ = members
         self.labels_ = consensus.labels
         self.agreement_ = consensus.agreement

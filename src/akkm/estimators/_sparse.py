@@ -65,6 +65,8 @@ class SparseKernelKMeans(CenterClusterer):
     landmarks_ : array or CSR matrix of shape (m, d)
         Those that were used: landmarks of small groups, far from all others, are left
         out, and rows of such groups go with what is nearest to them.
+    kernel_ : akkm.kernels.Linear
+        Of the embedding, as that is what k-means ran on.
     inertia_ : float
         The k-means error in the embedding.
     n_iter_ : int
@@ -186,6 +188,7 @@ class SparseKernelKMeans(CenterClusterer):
             trace = flat.trace(weights, engine)
         self._model = flat.model(solution.centers)
         self._embedding: SparseEmbedding = embedding
+        self.kernel_ = flat.strip.kernel
         self.labels_ = solution.labels
         self.inertia_ = solution.error(trace)
         self.n_iter_ = solution.n_iter

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from akkm.engines import Threads
-from akkm.estimators import EnsembleKernelKMeans, LeadersKernelKMeans
+from akkm.estimators import LeadersKernelKMeans
 from akkm.kernels import Precomputed, PrecomputedStrip
 from akkm.sources import Rows
 from akkm.theory import nystroem_error
@@ -61,10 +61,12 @@ def landmarks(model: Any, X: Rows) -> Landmarks | None:
     if isinstance(model, LeadersKernelKMeans):
         count = len(model.leader_indices_)
         return Landmarks("leaders", (count,), (), None, 0, None, model.threshold_)
-    members = model.members_ if isinstance(model, EnsembleKernelKMeans) else [model]
+    members = getattr(model, "members_", [model])
     if not hasattr(members[0], "landmarks_"):
         return None
-    captured, rows = _captured(members[0], X, model.n_jobs)
+    captured, rows = None, 0
+    if members[0].kernel is not None:  # of the user's, to judge landmarks by
+        captured, rows = _captured(members[0], X, model.n_jobs)
     negative = [m.negative_mass_ for m in members if hasattr(m, "negative_mass_")]
     return Landmarks(
         "landmarks",

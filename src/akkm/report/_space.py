@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from akkm.engines import Threads
-from akkm.estimators import EnsembleKernelKMeans
 from akkm.gram import Gram, factor
 from akkm.inputs import symmetric
 from akkm.kernels import Kernel, Linear, Precomputed, PrecomputedStrip
@@ -48,7 +47,7 @@ def space_of(model: Any, X: Rows) -> Space:
         # k-means ran on the rows' entries in eigenvectors.
         axes = np.eye(model.embedding_.shape[1])
         return Space(model.embedding_, Linear(), axes, factor(axes))
-    if isinstance(model, EnsembleKernelKMeans):
+    if hasattr(model, "members_"):
         return space_of(model.members_[0], X)
     kernel = model.kernel_
     rows, points = _points(model, X)
