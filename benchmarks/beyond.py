@@ -150,6 +150,8 @@ CONTESTANTS: dict[str, tuple[Callable[[Array, int, int], Array], float]] = {
     "HDBSCAN": (hdbscan, 20_000),
     "UMAP + HDBSCAN": (umap_hdbscan, 100_000),
     "diffusion": (_akkm("DiffusionKernelKMeans"), np.inf),
+    "sparse": (_akkm("SparseKernelKMeans"), np.inf),
+    "ensemble of 20 sparse": (_akkm("ConsensusKernelKMeans"), np.inf),
 }
 
 
