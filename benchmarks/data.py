@@ -77,6 +77,18 @@ def mnist_classes(folder: Path) -> Array:
 
 
 def _kdd(folder: Path, n: int) -> Array:
+    X, label = _kdd_file(folder)
+    rows = _kdd_rows(label)
+    return X[rows[_some(len(rows), n)]]
+
+
+def kdd_ten_percent(folder: Path) -> tuple[Array, Array]:
+    """The file as it is: rows (494021, 50) and classes (494021,)."""
+    X, label = _kdd_file(folder)
+    return X, np.unique(label, return_inverse=True)[1]
+
+
+def _kdd_file(folder: Path) -> tuple[Array, Array]:
     """50 columns: varying numbers, protocol and flag one-hot; `service` left out."""
     path = folder / "kddcup99" / "kddcup.data_10_percent.gz"
     words = (_KDD_PROTOCOL, _KDD_FLAG, _KDD_LABEL)
@@ -90,8 +102,7 @@ def _kdd(folder: Path, n: int) -> Array:
     ).astype(np.float32)
     if X.shape[1] != 50:
         raise ValueError(f"{path} gave {X.shape[1]} columns, expected 50.")
-    rows = _kdd_rows(label)
-    return X[rows[_some(len(rows), n)]]
+    return X, label
 
 
 def _kdd_rows(label: Array) -> Array:

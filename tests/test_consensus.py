@@ -524,7 +524,8 @@ def test_metis_is_reproducible(rng):
 
 
 def test_public_list():
-    assert set(consensus.__all__) == {"Consensus", "MetaClusters", "Votes", "mcla"}
+    public = {"Consensus", "MetaClusters", "Votes", "bipartite_cut", "mcla"}
+    assert set(consensus.__all__) == public
     for name in consensus.__all__:
         assert ">>> " in getattr(consensus, name).__doc__
 

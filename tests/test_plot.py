@@ -11,10 +11,12 @@ from sklearn.datasets import make_blobs
 
 from akkm import (
     ApproxKernelKMeans,
+    ConsensusKernelKMeans,
     EnsembleKernelKMeans,
     KernelKMeans,
     LeadersKernelKMeans,
     NystroemSpectralClustering,
+    SparseKernelKMeans,
     TwoStepKernelKMeans,
     plot,
 )
@@ -25,6 +27,8 @@ pyplot = pytest.importorskip("matplotlib.pyplot")
 
 ESTIMATORS = [
     ApproxKernelKMeans,
+    ConsensusKernelKMeans,
+    SparseKernelKMeans,
     EnsembleKernelKMeans,
     KernelKMeans,
     LeadersKernelKMeans,

@@ -9,14 +9,14 @@ SOURCE = pathlib.Path(akkm.__file__).parent
 
 # Every room may use those before it.
 ROOMS = [
-    ["engines", "gram", "bounds", "stored", "whole_file"],
-    ["kernels", "gradient", "disk", "checkpoint"],
+    ["engines", "gram", "bounds", "diffusion", "stored", "whole_file"],
+    ["kernels", "gradient", "counting", "disk", "checkpoint"],
     ["sources"],
     ["products"],
     ["nearest"],
     ["inputs", "parts"],
-    ["landmarks", "remote"],
-    ["lloyd", "model", "metrics", "consensus", "leaders"],
+    ["landmarks", "graph", "ties", "remote"],
+    ["lloyd", "model", "metrics", "consensus", "leaders", "walks", "anchors", "spread"],
     ["seeding", "exact", "theory"],
     ["approximate"],
     ["spectral", "stream"],
@@ -88,7 +88,7 @@ def test_public_lists_are_complete():
 
 def test_estimators_have_runnable_examples():
     names = [name for name in akkm.__all__ if name[0].isupper()]
-    assert len(names) == 6
+    assert len(names) == 9
     for name in names:
         assert ">>> " in getattr(akkm, name).__doc__
 

@@ -19,10 +19,12 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from akkm import (
     ApproxKernelKMeans,
+    ConsensusKernelKMeans,
     EnsembleKernelKMeans,
     KernelKMeans,
     LeadersKernelKMeans,
     NystroemSpectralClustering,
+    SparseKernelKMeans,
     TwoStepKernelKMeans,
 )
 from akkm.report import Report, report
@@ -90,6 +92,8 @@ class TestFacts:
             (KernelKMeans, []),
             (LeadersKernelKMeans, ["landmarks"]),
             (NystroemSpectralClustering, ["landmarks"]),
+            (SparseKernelKMeans, ["landmarks"]),
+            (ConsensusKernelKMeans, ["landmarks"]),
             (TwoStepKernelKMeans, ["landmarks"]),
         ],
     )

@@ -4,10 +4,13 @@ from akkm import consensus, images, kernels, landmarks, metrics, plot, theory
 from akkm.disk import open_rows
 from akkm.estimators import (
     ApproxKernelKMeans,
+    ConsensusKernelKMeans,
+    DiffusionKernelKMeans,
     EnsembleKernelKMeans,
     KernelKMeans,
     LeadersKernelKMeans,
     NystroemSpectralClustering,
+    SparseKernelKMeans,
     TwoStepKernelKMeans,
 )
 from akkm.model_file import load_model
@@ -17,10 +20,13 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ApproxKernelKMeans",
+    "ConsensusKernelKMeans",
+    "DiffusionKernelKMeans",
     "EnsembleKernelKMeans",
     "KernelKMeans",
     "LeadersKernelKMeans",
     "NystroemSpectralClustering",
+    "SparseKernelKMeans",
     "TwoStepKernelKMeans",
     "__version__",
     "consensus",

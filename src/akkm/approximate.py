@@ -14,7 +14,7 @@ from akkm.checkpoint import Checkpoint
 from akkm.engines import Threads
 from akkm.gram import Centers, Gram
 from akkm.inputs import symmetric
-from akkm.kernels import Kernel
+from akkm.kernels import Kernel, Linear
 from akkm.lloyd import Solution, Step, lloyd
 from akkm.model import Model, shared_diagonal
 from akkm.nearest import Probes, View, require_finite
@@ -136,6 +136,12 @@ def parts_of(
     if isinstance(strip.X, RemoteRows):
         return strip.X.parts(strip, gram)
     return Part.of(strip, gram, engine, labels=labels, weights=weights)
+
+
+def straight(points: Array) -> Factored:
+    """k-means of points (n, q), as kernel k-means: the axes are its landmarks."""
+    axes = np.eye(points.shape[1], dtype=points.dtype)
+    return factor(points, Linear(), Landmarks(axes, axes, None), dtype=points.dtype)
 
 
 def solve(

@@ -40,7 +40,7 @@ FORMAT = 1
 _HEADER = "akkm.json"
 
 # What a fit says about each of its rows: long, and not needed for new ones.
-_OF_ROWS = ("labels_", "agreement_", "embedding_")
+_OF_ROWS = ("labels_", "agreement_", "embedding_", "outlying_")
 # What belongs to the process in which it was fitted.
 _OF_PROCESS = ("_heard", "_skl_callbacks", "_reservoir", "_stream", "_due")
 
@@ -48,9 +48,12 @@ _OF_PROCESS = ("_heard", "_skl_callbacks", "_reservoir", "_stream", "_due")
 TYPES = (
     "akkm.encoding.TableEncoder",
     "akkm.estimators._approx.ApproxKernelKMeans",
+    "akkm.estimators._consensus.ConsensusKernelKMeans",
+    "akkm.estimators._diffusion.DiffusionKernelKMeans",
     "akkm.estimators._ensemble.EnsembleKernelKMeans",
     "akkm.estimators._exact.KernelKMeans",
     "akkm.estimators._leaders.LeadersKernelKMeans",
+    "akkm.estimators._sparse.SparseKernelKMeans",
     "akkm.estimators._spectral.NystroemSpectralClustering",
     "akkm.estimators._two_step.TwoStepKernelKMeans",
     "akkm.model.Model",
@@ -58,7 +61,11 @@ TYPES = (
     "akkm.gram.Gram",
     "akkm.images._transformer.SpatialPyramid",
     "akkm.spectral.Embedding",
+    "akkm.anchors.SparseEmbedding",
+    "akkm.counting.Evidence",
     "akkm.leaders.Heads",
+    "akkm.walks.Walks",
+    "akkm.graph.Neighbours",
     "akkm.consensus._votes.MetaClusters",
     "akkm.kernels._additive.AdditiveChi2",
     "akkm.kernels._additive.Chi2",

@@ -40,8 +40,8 @@ _NAMED = 30
 def map(model: Any, X: Any, ax: Any = None, *, n_rows: int = 5000) -> Any:
     """Rows on the two leading directions of the kernel's space.
 
-    Kernel PCA in the span of the model's landmarks (of some rows, if it has none), in
-    the space of the eigenvectors for `NystroemSpectralClustering`.
+    Kernel PCA in the span of the model's landmarks (of some rows, if it has none);
+    PCA of the embedding, for models that have one.
 
     Parameters
     ----------

@@ -144,8 +144,10 @@ def settings(estimator: Any) -> dict[str, Any]:
         chosen["leaders"] = len(estimator.leader_indices_)
     if hasattr(estimator, "members_"):
         chosen["members"] = len(estimator.members_)
-        chosen["landmarks"] = estimator.members_[0].landmarks_.shape[0]
-        chosen["sampling"] = estimator.landmarks
+        first = estimator.members_[0]
+        if hasattr(first, "landmarks_"):
+            chosen["landmarks"] = first.landmarks_.shape[0]
+            chosen["sampling"] = first.landmarks
         chosen["agreement"] = float(estimator.agreement_.mean())
     if hasattr(estimator, "rank_"):
         chosen["rank"] = int(estimator.rank_)

@@ -28,6 +28,8 @@ def build(method: Method, scale: str) -> KernelClusterer:
     ApproxKernelKMeans(n_clusters=3, n_landmarks=50, random_state=0)
     """
     _require_sense(method, scale)
+    if method.method in ("sparse", "diffusion"):
+        return _of_any_shape(method)
     own: dict[str, Any] = {
         "degree": method.degree,
         "coef0": method.coef0,
@@ -57,16 +59,45 @@ def build(method: Method, scale: str) -> KernelClusterer:
     )
 
 
+def _of_any_shape(method: Method) -> KernelClusterer:
+    """A method that has a kernel of its own, or an ensemble of it."""
+    common: dict[str, Any] = {"random_state": method.seed, "n_jobs": method.threads}
+    kind: KernelClusterer = akkm.DiffusionKernelKMeans(method.k, **common)
+    if method.method == "sparse":
+        m = "auto" if method.landmarks is None else method.landmarks
+        how = method.sampling or "k-means"
+        kind = akkm.SparseKernelKMeans(method.k, n_landmarks=m, landmarks=how, **common)
+    if method.ensemble is None:
+        return kind
+    return akkm.ConsensusKernelKMeans(
+        method.k, estimator=kind, n_members=method.ensemble, **common
+    )
+
+
 def _require_sense(method: Method, scale: str) -> None:
     """Raise ValueError for options that have no meaning together."""
     kernel, name = method.kernel, method.method
-    if name != "approx" and method.ensemble is not None:
+    own = name in ("sparse", "diffusion")
+    if not own and name != "approx" and method.ensemble is not None:
         raise ValueError(
-            f"--ensemble combines runs of --method approx, not of {name}; leave out "
-            "one of the two."
+            "--ensemble combines runs of --method approx, sparse or diffusion, not of "
+            f"{name}; leave out one of the two."
+        )
+    if name == "sparse" and method.sampling not in (None, "k-means", "uniform"):
+        raise ValueError(
+            f"--sampling {method.sampling} needs a kernel, and --method sparse has one "
+            "of its own; choose k-means or uniform."
         )
     if name == "exact" and method.landmarks is not None:
         raise ValueError("--method exact has no landmarks; leave out --landmarks.")
+    if name == "diffusion" and (method.landmarks or method.sampling):
+        raise ValueError(
+            "--method diffusion has no landmarks; leave out --landmarks and --sampling."
+        )
+    if own and (kernel, method.gamma) != ("rbf", "scale"):
+        raise ValueError(
+            f"--method {name} has a kernel of its own; leave out --kernel and --gamma."
+        )
     if name in ("exact", "leaders") and method.sampling is not None:
         raise ValueError(f"--method {name} chooses no landmarks; leave out --sampling.")
     if kernel != "poly" and method.degree is not None:

@@ -19,7 +19,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 # Rows come from files, and one name per kernel is enough.
 _NOT_HERE = ("precomputed", "polynomial")
 KERNELS = tuple(name for name in KERNEL_NAMES if name not in _NOT_HERE)
-METHODS = ("approx", "exact", "two-step", "spectral", "leaders")
+METHODS = ("approx", "exact", "two-step", "spectral", "leaders", "sparse", "diffusion")
 RULES = ("scale", "median", "neighbors", "none")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 import numpy as np
 
-from akkm import landmarks
+from akkm import landmarks, spread
 from akkm.cli import _work
 from akkm.cli._console import Voice, brief, megabytes, seconds
 from akkm.cli._method import build
@@ -34,6 +34,9 @@ _PER_CLUSTER = 10
 _TOLERANCE = 0.05
 # What the loop remembers of each row, in bytes; see docs/design.md.
 _STATE = 29
+# What ties to landmarks take per row, and how many numbers a row has at most besides
+# two for each cluster, with --method sparse.
+_TIED, _PAIRS = 60, 20
 # Matrices of m x m numbers that exist at a time while landmarks are factored.
 _SQUARES = 4
 # Kernel values and parsed columns that are kept, at most; Python and its libraries.
@@ -89,13 +92,15 @@ def plan(source: Source, method: Method, encoding: Encoding) -> None:
             share = _sample_size(method) / n
             sample: Any = Sample(phase.watch(table), share, method.seed)
             X = encoder.transform(sample).X
-        kernel = resolve(
-            method.kernel,
-            X,
-            gamma=estimator.gamma,
-            degree=estimator.degree,
-            coef0=estimator.coef0,
-        )
+        kernel = None
+        if estimator.kernel is not None:
+            kernel = resolve(
+                method.kernel,
+                X,
+                gamma=estimator.gamma,
+                degree=estimator.degree,
+                coef0=estimator.coef0,
+            )
         with shown.phase("measuring"):
             trial = _try(estimator, X, wanted)
             theory = []
@@ -104,7 +109,7 @@ def plan(source: Source, method: Method, encoding: Encoding) -> None:
     facts = [("rows", f"{n:,}"), ("features", f"{d:,}")]
     facts += _work.listed("columns", encoder.describe())
     facts += _work.listed("notes", encoder.notes_)
-    facts.append(("kernel", brief(str(kernel))))
+    facts.append(("kernel", "its own" if kernel is None else brief(str(kernel))))
     if hasattr(kernel, "gamma"):
         rule = method.gamma if isinstance(method.gamma, str) else "as given"
         facts.append(("", f"gamma: {rule}, {_WIDTHS.get(rule, 'by you')}"))
@@ -157,9 +162,13 @@ class Sample:
 
 def _landmarks(method: Method, n: int) -> tuple[int, str]:
     """How many, and why; 0: there are none."""
-    if method.method == "exact":
+    if method.method in ("exact", "diffusion"):
         return 0, ""
     asked = method.landmarks or "auto"
+    if method.method == "sparse":
+        text = "ten times the square root of the number of rows, but 256 to 1,000"
+        m = spread.count(asked, n, method.k)
+        return m, text if asked == "auto" else "as you said"
     m = landmarks.count(asked, n, method.k)
     if asked != "auto":
         return m, "as you said"
@@ -239,6 +248,10 @@ def _memory(
     if method.method == "exact":
         kept, beside = 0.0, 2 * 4.0 * n * method.k
         work = f"2 x {n:,} x {method.k} x 4 bytes"
+    elif method.method == "sparse":
+        row = _STATE + _TIED + 4 * (_PAIRS + 2 * method.k)
+        kept, beside = 0.0, float(row) * n + _SQUARES * 8.0 * m * m
+        work = f"{n:,} x {row} bytes + {_SQUARES} x {m:,}² x 8 bytes"
     else:
         kept = min(_CACHE, 4.0 * n * m)
         beside = _STATE * n + _SQUARES * 8.0 * m * m

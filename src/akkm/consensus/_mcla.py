@@ -115,10 +115,33 @@ def mcla(
     >>> round(consensus.anmi, 3)
     0.826
     """
+    return combine(
+        labelings,
+        n_clusters,
+        partitioner_of(partitioner),
+        sample_weight=sample_weight,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+
+
+def combine(
+    labelings: Sequence[ArrayLike] | Array,
+    n_clusters: int,
+    cut: Partitioner,
+    *,
+    majority: bool = False,
+    sample_weight: ArrayLike | None,
+    random_state: Any,
+    n_jobs: int | None,
+) -> Consensus:
+    """Meta-clusters by any cut, and votes for them.
+
+    The largest share of a meta-cluster's clusters wins, or plainly most votes.
+    """
     members = check_labelings(labelings)
     weights = check_weights(sample_weight, len(members[0]))
     require_count("n_clusters", n_clusters)
-    cut = partitioner_of(partitioner)
     # One each, so that partitioners that agree on the meta-clusters agree on ties.
     for_cut, for_ties = generator(random_state).spawn(2)
 
@@ -136,10 +159,11 @@ def mcla(
         rows_shared = jaccard(contingency(groups, None))
         part[weightless] = _nearest(rows_shared, part, weightless, n_clusters)
 
+    sizes = np.bincount(part[~weightless], minlength=n_clusters)
     meta = MetaClusters(
         values=values,
         parts=tuple(part[member == q] for q in range(len(values))),
-        sizes=np.bincount(part[~weightless], minlength=n_clusters),
+        sizes=np.ones(n_clusters, dtype=np.intp) if majority else sizes,
         salt=_salt(len(values), part, shared.diagonal(), n_clusters, for_ties),
     )
     with Threads(n_jobs) as engine:

@@ -1,17 +1,23 @@
 """The scikit-learn face: estimators validate, call, and set attributes."""
 
 from akkm.estimators._approx import ApproxKernelKMeans
+from akkm.estimators._consensus import ConsensusKernelKMeans
+from akkm.estimators._diffusion import DiffusionKernelKMeans
 from akkm.estimators._ensemble import EnsembleKernelKMeans
 from akkm.estimators._exact import KernelKMeans
 from akkm.estimators._leaders import LeadersKernelKMeans
+from akkm.estimators._sparse import SparseKernelKMeans
 from akkm.estimators._spectral import NystroemSpectralClustering
 from akkm.estimators._two_step import TwoStepKernelKMeans
 
 __all__ = [
     "ApproxKernelKMeans",
+    "ConsensusKernelKMeans",
+    "DiffusionKernelKMeans",
     "EnsembleKernelKMeans",
     "KernelKMeans",
     "LeadersKernelKMeans",
     "NystroemSpectralClustering",
+    "SparseKernelKMeans",
     "TwoStepKernelKMeans",
 ]

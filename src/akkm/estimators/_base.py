@@ -23,6 +23,7 @@ from sklearn.utils.validation import (
 )
 
 from akkm.approximate import Landmarks, take_landmarks
+from akkm.counting import Evidence
 from akkm.engines import Threads
 from akkm.estimators import _checks
 from akkm.gram import Gram
@@ -45,7 +46,7 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     """What every estimator does before it clusters, and what it warns of after."""
 
     # Set by each estimator's __init__.
-    n_clusters: int
+    n_clusters: Any
     kernel: Any
     gamma: Any
     degree: float
@@ -61,6 +62,8 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     kernel_: Kernel
     # Whether rows may stay where they are: in files, or on other machines.
     _takes_stored = False
+    # Whether n_clusters="auto" has a meaning; n_clusters_ is then what was found.
+    _counts = False
     # What a member of an ensemble would have warned of.
     _heard: list[tuple[str, type[Warning]]] | None = None
 
@@ -100,11 +103,12 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             "dtype": [np.float64, np.float32],
         }
 
-    def _start(
-        self, X: Any, sample_weight: ArrayLike | None, landmarks: Any = "uniform"
-    ) -> tuple[Rows, Array | None, Kernel, np.random.Generator]:
-        """Checked rows, weights, kernel and randomness of a fit."""
-        require_count("n_clusters", self.n_clusters)
+    def _start_rows(
+        self, X: Any, sample_weight: ArrayLike | None
+    ) -> tuple[Rows, Array | None, np.random.Generator]:
+        """Checked rows, weights and randomness of a fit."""
+        if not (self._counts and self.n_clusters == "auto"):
+            require_count("n_clusters", self.n_clusters)
         require_count("max_iter", self.max_iter)
         if self.n_init != "auto":
             require_count("n_init", self.n_init)
@@ -115,9 +119,16 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             weights = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
-        _checks.require_enough_rows(X.shape[0], self.n_clusters, weights)
+        least = 1 if self.n_clusters == "auto" else self.n_clusters
+        _checks.require_enough_rows(X.shape[0], least, weights)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        rng = np.random.default_rng(seed)
+        return X, weights, np.random.default_rng(seed)
+
+    def _start(
+        self, X: Any, sample_weight: ArrayLike | None, landmarks: Any = "uniform"
+    ) -> tuple[Rows, Array | None, Kernel, np.random.Generator]:
+        """The same, and the kernel."""
+        X, weights, rng = self._start_rows(X, sample_weight)
         for_width = rng.spawn(1)[0]  # whether it is used or not
         if self._is_precomputed():
             kernel = _checks.precomputed(X, landmarks)
@@ -175,10 +186,11 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _warn(self, labels: Array, settled: bool) -> None:
         found = len(np.unique(labels))
-        if found < self.n_clusters:
+        wanted = getattr(self, "n_clusters_", self.n_clusters)
+        if found < wanted:
             self._tell(
                 f"Number of distinct clusters ({found}) found smaller than "
-                f"n_clusters ({self.n_clusters}). Possibly due to duplicate points "
+                f"n_clusters ({wanted}). Possibly due to duplicate points "
                 "in X.",
                 ConvergenceWarning,
             )
@@ -198,6 +210,15 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
                 "other kernel parameters or another kernel.",
                 UserWarning,
             )
+
+    def _tell_of_doubt(self, evidence: Evidence) -> None:
+        self._tell(
+            f"Unsure of the number of clusters: {evidence.n_clusters} have the widest "
+            f"gap after them in the spectrum ({evidence.gaps.max(initial=0):.2f} of "
+            "1), which is no wider than rows without clusters give; look at evidence_, "
+            "or give n_clusters.",
+            UserWarning,
+        )
 
     def _tell(self, text: str, category: type[Warning]) -> None:
         """Warn the user; or, as a member of an ensemble, that."""

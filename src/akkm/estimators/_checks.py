@@ -35,6 +35,19 @@ def require_megabytes(cache_size: Any) -> None:
         )
 
 
+def steps(diffusion: Any) -> float | None:
+    """The length of walks t > 0; None for "auto"."""
+    if isinstance(diffusion, str) and diffusion == "auto":
+        return None
+    number = isinstance(diffusion, Real) and not isinstance(diffusion, bool)
+    if not (number and 0 < diffusion < np.inf):
+        raise ValueError(
+            f"diffusion={diffusion!r} is not valid; expected a number of steps > 0 or "
+            "'auto'."
+        )
+    return float(diffusion)
+
+
 def require_enough_rows(n: int, n_clusters: int, weights: Array | None) -> None:
     """At least as many rows (of positive weight) as clusters."""
     if n < n_clusters:

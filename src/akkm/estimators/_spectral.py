@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 
 from akkm import approximate
-from akkm.approximate import Landmarks
 from akkm.engines import Threads
 from akkm.estimators._base import CenterClusterer
 from akkm.estimators._progress import Progress
-from akkm.kernels import Linear
 from akkm.lloyd import Step
 from akkm.sources import Rows
 from akkm.spectral import Embedding, spectral_embedding
@@ -142,15 +139,7 @@ class NystroemSpectralClustering(CenterClusterer):
                 f"{X.shape[0]:,} rows, {factored.strip.m:,} landmarks of rank "
                 f"{factored.gram.rank:,}, {points.shape[1]} eigenvectors, {kernel}"
             )
-            # k-means is approximate kernel k-means with a linear kernel and the axes
-            # as landmarks.
-            axes = np.eye(points.shape[1], dtype=points.dtype)
-            flat = approximate.factor(
-                points,
-                Linear(),
-                Landmarks(axes, axes, None),
-                dtype=points.dtype,
-            )
+            flat = approximate.straight(points)
 
             def watch(step: Step) -> bool:
                 at = step.centers

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from akkm.engines import Threads
-from akkm.estimators import EnsembleKernelKMeans, NystroemSpectralClustering
 from akkm.kernels import Precomputed
 from akkm.model import Model
 from akkm.nearest import View
@@ -51,16 +50,14 @@ def nearness(model: Any, X: Rows, labels: Array) -> Nearness | None:
     sizes = np.bincount(labels)
     if np.count_nonzero(sizes) < 2:
         return None
-    if isinstance(model, EnsembleKernelKMeans):
+    rows = getattr(model, "embedding_", X)
+    if hasattr(model, "members_"):
         sample = draw(labels, most=_ENSEMBLE, least=_EACH)
         space = space_of(model, X)
-        centers = _centers(space, sample, labels)
+        centers, rows = _centers(space, sample, labels), space.X
     else:
         centers = model._model
         sample = draw(labels, most=_affordable(centers, X), least=_EACH)
-    rows = X
-    if isinstance(model, NystroemSpectralClustering):
-        rows = model.embedding_
     return _compare(centers, rows, sample, labels[sample.rows], sizes, model.n_jobs)
 
 

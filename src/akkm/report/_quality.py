@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from akkm.engines import Threads
-from akkm.estimators import EnsembleKernelKMeans, LeadersKernelKMeans
+from akkm.estimators import LeadersKernelKMeans
 from akkm.kernels import Precomputed, PrecomputedStrip
 from akkm.sources import Rows, Strip
 from akkm.theory import nystroem_error
@@ -79,10 +79,12 @@ def landmarks(model: Any, X: Rows) -> Landmarks | None:
     if isinstance(model, LeadersKernelKMeans):
         count = len(model.leader_indices_)
         return Landmarks("leaders", (count,), (), None, 0, None, model.threshold_)
-    members = model.members_ if isinstance(model, EnsembleKernelKMeans) else [model]
+    members = getattr(model, "members_", [model])
     if not hasattr(members[0], "landmarks_"):
         return None
-    captured, rows = _captured(members[0], X, model.n_jobs)
+    captured, rows = None, 0
+    if members[0].kernel is not None:  # of the user's, to judge landmarks by
+        captured, rows = _captured(members[0], X, model.n_jobs)
     negative = [m.negative_mass_ for m in members if hasattr(m, "negative_mass_")]
     return Landmarks(
         "landmarks",
@@ -112,11 +114,12 @@ def _captured(model: Any, X: Rows, n_jobs: int | None) -> tuple[float | None, in
 def similarity(model: Any, X: Rows, *, new_rows: bool = False) -> Similarity | None:
     """Some rows against the landmarks, or leaders, or other rows, but not themselves.
 
-    None for kernels for which rows have lengths of their own, and for very few rows.
+    None for methods without a kernel of the user's, for kernels for which rows have
+    lengths of their own, and for very few rows.
     """
-    seen = model.members_[0] if isinstance(model, EnsembleKernelKMeans) else model
-    kernel, n = seen.kernel_, X.shape[0]
-    if isinstance(kernel, PrecomputedStrip) or n < _FEW:
+    seen = getattr(model, "members_", [model])[0]
+    kernel, n = getattr(seen, "kernel_", None), X.shape[0]
+    if kernel is None or isinstance(kernel, PrecomputedStrip) or n < _FEW:
         return None
     rng = np.random.default_rng(0)
     rows = np.sort(rng.choice(n, min(n, _SOME), replace=False))

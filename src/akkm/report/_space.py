@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from akkm.engines import Threads
-from akkm.estimators import EnsembleKernelKMeans, NystroemSpectralClustering
 from akkm.gram import Gram, factor
 from akkm.inputs import symmetric
 from akkm.kernels import Kernel, Linear, Precomputed, PrecomputedStrip
@@ -28,7 +27,7 @@ _TILE_ROWS = 1024
 class Space:
     """Rows as the kernel takes them, and some points whose span is looked at."""
 
-    X: Rows  # (n, d), or the embedding (n, q) of spectral clustering
+    X: Rows  # (n, d), or their embedding (n, q)
     kernel: Kernel
     points: Rows  # (p, d), or column numbers of a precomputed kernel
     gram: Gram
@@ -44,11 +43,11 @@ class Plane:
 
 def space_of(model: Any, X: Rows) -> Space:
     """The space of a fitted model, for the rows X that it was fitted to."""
-    if isinstance(model, NystroemSpectralClustering):
-        # k-means ran on the rows' entries in the eigenvectors.
+    if hasattr(model, "embedding_"):
+        # k-means ran on the rows' entries in eigenvectors.
         axes = np.eye(model.embedding_.shape[1])
         return Space(model.embedding_, Linear(), axes, factor(axes))
-    if isinstance(model, EnsembleKernelKMeans):
+    if hasattr(model, "members_"):
         return space_of(model.members_[0], X)
     kernel = model.kernel_
     rows, points = _points(model, X)

@@ -1,0 +1,254 @@
+"""DiffusionKernelKMeans."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from akkm import approximate
+from akkm.engines import Threads
+from akkm.estimators import _checks
+from akkm.estimators._base import CenterClusterer
+from akkm.estimators._progress import Progress
+from akkm.inputs import require_count
+from akkm.lloyd import Step
+from akkm.sources import Rows
+from akkm.walks import Setting, Walks, walk
+
+Array = NDArray[Any]
+
+
+class DiffusionKernelKMeans(CenterClusterer):
+    """Kernel k-means with a diffusion kernel on the graph of nearest neighbours.
+
+    Rows are compared by where walks from neighbour to neighbour end, so clusters may
+    have any shape as long as each is connected and denser than what lies between. With
+    W the numbers of neighbours that rows share, edges in both directions favoured, and
+    S = D^(-1/2) W D^(-1/2), the kernel is K = S^(2t): all leading eigenvectors, each
+    times eigenvalue^t, rows scaled to length one. There is no width to choose.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default=8
+        "auto" takes the number that the spectrum speaks for, see `evidence_`, and
+        warns if nothing speaks clearly.
+    n_neighbors : int, default=15
+        Neighbours of each row in the graph.
+    metric : str, default="euclidean"
+        A name that scikit-learn's `NearestNeighbors` and, for more than 20,000 rows,
+        pynndescent know: "manhattan", "cosine", "correlation", "hamming", ...
+    diffusion : float or "auto", default="auto"
+        t, the length of walks. "auto" sets it so that the sum of eigenvalue^(2t), the
+        number of dimensions that are left, is 0.9 times that of clusters.
+    outliers : {"attach", "mark"}, default="attach"
+        What to do with rows in components of the graph that are too small for a
+        cluster: give them the label of what they are nearest to, or -1.
+    max_rows : int or "auto", default="auto"
+        Distinct rows in the graph at most. If there are more, a sample makes the graph,
+        and other rows are placed through their neighbours in it, like new rows. "auto"
+        samples 20,000 rows, but takes all of up to 100,000 that have more than 15
+        columns.
+    init, n_init, max_iter, random_state, n_jobs, verbose
+        As in `ApproxKernelKMeans`, of the k-means in the embedding.
+
+    Attributes
+    ----------
+    labels_ : int32 array of shape (n,)
+    n_clusters_ : int
+        C, as given or counted.
+    evidence_ : akkm.counting.Evidence
+        What speaks for each number of clusters.
+    embedding_ : array of shape (n, q)
+        The rows as k-means sees them; `transform` has distances to centers there.
+    eigenvalues_ : array of shape (r,)
+        Of S, falling from 1.
+    diffusion_ : float
+        The t that was used.
+    n_components_ : int
+        Connected components of the graph, without small ones.
+    outlying_ : bool array of shape (n,)
+        Rows in small components.
+    kernel_ : akkm.kernels.Linear
+        With which k-means runs in the embedding.
+    inertia_ : float
+        The k-means error in the embedding.
+    n_iter_ : int
+    history_ : int array of shape (n_iter_, 2)
+        As in `ApproxKernelKMeans`.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Equal rows are one row of the graph, and count as many in k-means. `predict` gives
+    training rows of the graph their own labels, and other rows those of their
+    neighbours. It is the same as `labels_` on the training rows if they come in the
+    same precision.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from akkm import DiffusionKernelKMeans
+    >>> X, y = make_moons(1000, noise=0.05, random_state=0)
+    >>> model = DiffusionKernelKMeans(2, random_state=0).fit(X)
+    >>> bool((model.labels_ == y).mean() in (0.0, 1.0))
+    True
+    >>> model.predict(X[:3]).tolist() == model.labels_[:3].tolist()
+    True
+    >>> DiffusionKernelKMeans("auto", random_state=0).fit(X).n_clusters_
+    2
+    """
+
+    _counts = True
+    kernel = None  # of the user's there is none
+
+    def __init__(
+        self,
+        n_clusters: int | str = 8,
+        *,
+        n_neighbors: int = 15,
+        metric: str = "euclidean",
+        diffusion: float | str = "auto",
+        outliers: str = "attach",
+        max_rows: int | str = "auto",
+        init: Any = "k-means++",
+        n_init: int | str = "auto",
+        max_iter: int = 300,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.diffusion = diffusion
+        self.outliers = outliers
+        self.max_rows = max_rows
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> DiffusionKernelKMeans:
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR matrix of shape (n, d)
+        y : ignored
+        sample_weight : array of shape (n,), optional
+            A row of weight 2 counts like two rows; one of weight 0 only gets a label.
+
+        Returns
+        -------
+        self
+        """
+        setting = self._setting()
+        X, weights, rng = self._start_rows(X, sample_weight)
+        progress = Progress(self, X, y, self.verbose)
+        with Threads(self.n_jobs) as engine:
+            walks = walk(X, weights, setting, engine, rng, progress.say)
+            points, outlying = walks(X, engine)
+            self.n_clusters_ = walks.n_clusters
+            init = self._checked_init(X.shape[0])
+            flat = approximate.straight(points)
+
+            def watch(step: Step) -> bool:
+                at = step.centers
+                return progress.step(
+                    step, lambda: {"_model": flat.model(at), "_walks": walks}
+                )
+
+            solution = approximate.solve(
+                flat,
+                engine,
+                n_clusters=self.n_clusters_,
+                init=init,
+                n_init=self._restarts(init),
+                max_iter=self.max_iter,
+                weights=weights,
+                cache_bytes=0,
+                rng=rng,
+                watch=watch,
+            )
+            trace = solution.parts.trace()
+        self._model = flat.model(solution.centers)
+        self._walks: Walks = walks
+        self.kernel_ = flat.strip.kernel
+        self.labels_ = self._marked(solution.labels, outlying)
+        self.inertia_ = solution.error(trace)
+        self.n_iter_ = solution.n_iter
+        self.history_ = solution.history
+        self.embedding_ = points
+        self.outlying_ = outlying
+        self.evidence_ = walks.evidence
+        self.eigenvalues_ = walks.eigenvalues
+        self.diffusion_ = walks.t
+        self.n_components_ = walks.n_components
+        self._warn(solution.labels, solution.converged or solution.stopped)
+        if self.n_clusters == "auto" and not walks.evidence.sure:
+            self._tell_of_doubt(walks.evidence)
+        progress.end()
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """The nearest center of each row, placed through its neighbours.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR matrix of shape (n, d)
+
+        Returns
+        -------
+        labels : int32 array of shape (n,)
+            -1 for outliers, if these are marked.
+        """
+        X = self._known_rows(X)
+        with Threads(self.n_jobs) as engine:
+            points, outlying = self._walks(X, engine)
+            parts = [part.labels for part in self._model.compare(points, engine)]
+        return self._marked(np.concatenate(parts), outlying)
+
+    def _marked(self, labels: Array, outlying: Array) -> Array:
+        if self.outliers == "attach":
+            return labels
+        return np.where(outlying, np.int32(-1), labels)
+
+    def _new_rows(self, X: Any) -> Rows:
+        """New rows in the embedding."""
+        X = self._known_rows(X)
+        with Threads(self.n_jobs) as engine:
+            return self._walks(X, engine)[0].astype(X.dtype, copy=False)
+
+    def _known_rows(self, X: Any) -> Rows:
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, **self._accepted())
+
+    def _setting(self) -> Setting:
+        t: Any = self.diffusion
+        most: Any = self.max_rows
+        if t != "auto":
+            number = isinstance(t, Real) and not isinstance(t, bool)
+            if not (number and 0 < t < np.inf):
+                raise ValueError(
+                    f"diffusion={t!r} is not valid; expected a number of steps > 0 or "
+                    "'auto'."
+                )
+        _checks.require_one_of("outliers", self.outliers, ("attach", "mark"))
+        return Setting(
+            None if self.n_clusters == "auto" else self.n_clusters,
+            require_count("n_neighbors", self.n_neighbors),
+            self.metric,
+            None if t == "auto" else float(t),
+            None if most == "auto" else require_count("max_rows", most, 2),
+        )

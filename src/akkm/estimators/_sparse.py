@@ -1,0 +1,229 @@
+"""SparseKernelKMeans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from akkm import approximate
+from akkm.anchors import SparseEmbedding, settle, sparse_embedding
+from akkm.engines import Threads
+from akkm.estimators import _checks
+from akkm.estimators._base import CenterClusterer
+from akkm.estimators._progress import Progress
+from akkm.inputs import require_count
+from akkm.kernels import Linear
+from akkm.lloyd import Step
+from akkm.sources import Rows
+from akkm.spread import count, spread
+
+
+class SparseKernelKMeans(CenterClusterer):
+    """Kernel k-means with a sparse kernel: rows are compared through near landmarks.
+
+    Each row is tied to the p landmarks nearest to it, and to no other. The kernel is
+    where walks from row to landmark to row end after t steps, t being set by the
+    number of clusters. Clusters may have any shape, as in `DiffusionKernelKMeans`, of
+    which this is the form for many rows: time is linear in n, memory beside the data
+    and the embedding O(n p). There is no width to choose. Distances are Euclidean.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default=8
+        "auto" takes the number that the spectrum speaks for, see `evidence_`, and
+        warns if nothing speaks clearly.
+    n_landmarks : int or "auto", default="auto"
+        m: more are slower and usually better. "auto" is 10 √n, from 256 to 1,000.
+    landmarks : {"k-means", "uniform"} or array, default="k-means"
+        Means of few rows each, far from one another; or rows at random; or the points
+        (m, d), or row indices (m,).
+    n_neighbors : int, default=3
+        p, the number of landmarks that each row is tied to.
+    diffusion : float or "auto", default="auto"
+        t, the length of walks. "auto" sets it so that the sum of eigenvalue^(2t), the
+        number of dimensions that are left, is 0.9 times that of clusters.
+    init, n_init, max_iter, random_state, n_jobs, verbose
+        As in `ApproxKernelKMeans`, of the k-means in the embedding.
+
+    Attributes
+    ----------
+    labels_ : int32 array of shape (n,)
+    n_clusters_ : int
+        C, as given or counted.
+    evidence_ : akkm.counting.Evidence
+        What speaks for each number of clusters.
+    embedding_ : array of shape (n, q)
+        The rows as k-means sees them; `transform` has distances to centers there.
+    eigenvalues_ : array of shape (r,)
+        Of the kernel, falling from 1.
+    diffusion_ : float
+        The t that was used.
+    landmarks_ : array or CSR matrix of shape (m, d)
+        Those that were used: landmarks of small groups, far from all others, are left
+        out, and rows of such groups go with what is nearest to them.
+    kernel_ : akkm.kernels.Linear
+        Of the embedding, as that is what k-means ran on.
+    inertia_ : float
+        The k-means error in the embedding.
+    n_iter_ : int
+    history_ : int array of shape (n_iter_, 2)
+        As in `ApproxKernelKMeans`.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from akkm import SparseKernelKMeans
+    >>> X, y = make_moons(10_000, noise=0.05, random_state=0)
+    >>> model = SparseKernelKMeans(2, random_state=0).fit(X)
+    >>> bool((model.labels_ == y).mean() in (0.0, 1.0))
+    True
+    >>> model.predict(X[:3]).tolist() == model.labels_[:3].tolist()
+    True
+    """
+
+    _counts = True
+    kernel = None  # of the user's there is none
+
+    def __init__(
+        self,
+        n_clusters: int | str = 8,
+        *,
+        n_landmarks: int | str = "auto",
+        landmarks: Any = "k-means",
+        n_neighbors: int = 3,
+        diffusion: float | str = "auto",
+        init: Any = "k-means++",
+        n_init: int | str = "auto",
+        max_iter: int = 300,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.n_neighbors = n_neighbors
+        self.diffusion = diffusion
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> SparseKernelKMeans:
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR matrix of shape (n, d)
+        y : ignored
+        sample_weight : array of shape (n,), optional
+            A row of weight 2 counts like two rows; one of weight 0 only gets a label.
+
+        Returns
+        -------
+        self
+        """
+        t = _checks.steps(self.diffusion)
+        p = require_count("n_neighbors", self.n_neighbors)
+        X, weights, rng = self._start_rows(X, sample_weight)
+        n_clusters = None if self.n_clusters == "auto" else int(self.n_clusters)
+        for_points, for_pairs = rng.spawn(2)
+        progress = Progress(self, X, y, self.verbose)
+        with Threads(self.n_jobs) as engine:
+            points = self._points(X, weights, engine, for_points)
+            anchors = settle(
+                X,
+                points,
+                engine,
+                n_neighbors=p,
+                n_clusters=n_clusters,
+                weights=weights,
+            )
+            embedding = sparse_embedding(
+                anchors,
+                engine,
+                n_clusters=n_clusters,
+                t=t,
+                weights=weights,
+                rng=for_pairs,
+            )
+            rows = embedding.of(anchors.ties, X.dtype, engine)
+            progress.say(
+                f"{X.shape[0]:,} rows, {anchors.m:,} landmarks of {points.shape[0]:,}, "
+                f"{rows.shape[1]} eigenvectors, walks of {embedding.t:.3g} steps"
+            )
+            self.n_clusters_ = embedding.n_clusters
+            init = self._checked_init(X.shape[0])
+            flat = approximate.straight(rows)
+
+            def watch(step: Step) -> bool:
+                at = step.centers
+                return progress.step(
+                    step, lambda: {"_model": flat.model(at), "_embedding": embedding}
+                )
+
+            solution = approximate.solve(
+                flat,
+                engine,
+                n_clusters=self.n_clusters_,
+                init=init,
+                n_init=self._restarts(init),
+                max_iter=self.max_iter,
+                weights=weights,
+                cache_bytes=0,
+                rng=rng,
+                watch=watch,
+            )
+            trace = solution.parts.trace()
+        self._model = flat.model(solution.centers)
+        self._embedding: SparseEmbedding = embedding
+        self.kernel_ = flat.strip.kernel
+        self.labels_ = solution.labels
+        self.inertia_ = solution.error(trace)
+        self.n_iter_ = solution.n_iter
+        self.history_ = solution.history
+        self.embedding_ = rows
+        self.evidence_ = embedding.evidence
+        self.eigenvalues_ = embedding.eigenvalues
+        self.diffusion_ = embedding.t
+        self.landmarks_ = embedding.points
+        self._warn(solution.labels, solution.converged or solution.stopped)
+        if self.n_clusters == "auto" and not self.evidence_.sure:
+            self._tell_of_doubt(embedding.evidence)
+        progress.end()
+        return self
+
+    def _points(
+        self, X: Rows, weights: Any, engine: Threads, rng: np.random.Generator
+    ) -> Rows:
+        """The landmarks that were asked for: (m, d)."""
+        least = 1 if self.n_clusters == "auto" else self.n_clusters
+        if not isinstance(self.landmarks, str):
+            given = _checks.landmark_array(self.landmarks, X, Linear(), least)
+            return X[given] if given.ndim == 1 else given
+        _checks.require_one_of("landmarks", self.landmarks, ("k-means", "uniform"))
+        if self.n_landmarks != "auto":
+            require_count("n_landmarks", self.n_landmarks, least)
+        able = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+        m = count(self.n_landmarks, len(able), least)
+        if self.landmarks == "k-means":
+            return spread(X, m, weights, engine, rng)
+        return X[np.sort(rng.choice(able, m, replace=False))]
+
+    def _new_rows(self, X: Any) -> Rows:
+        """New rows in the embedding."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **self._accepted())
+        with Threads(self.n_jobs) as engine:
+            return self._embedding(X, engine)

@@ -1,0 +1,132 @@
+"""The cut of the graph of rows and clusters, and the ensemble that uses it."""
+
+import numpy as np
+import pytest
+from scipy import linalg
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_moons
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from akkm import (
+    ConsensusKernelKMeans,
+    DiffusionKernelKMeans,
+    EnsembleKernelKMeans,
+    SparseKernelKMeans,
+)
+from akkm.consensus import bipartite_cut
+from akkm.consensus._bipartite import shared_weight
+from akkm.consensus._contingency import contingency, fuse, jaccard
+from akkm.consensus._labelings import encode
+from akkm.consensus._partition import MetaGraph
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks([ConsensusKernelKMeans(3, n_members=3)])
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+def split(y, rng, most=6):
+    """Labels that cut every cluster into parts, and leave one row in ten anywhere."""
+    parts = y * most + rng.integers(rng.integers(2, most + 1), size=len(y))
+    stray = rng.random(len(y)) < 0.1
+    return np.where(stray, rng.permutation(parts), parts)
+
+
+class TestCut:
+    def test_the_shared_weight_is_that_of_the_rows(self, rng):
+        labelings = [rng.integers(k, size=500) for k in (3, 7, 5)]
+        w = rng.uniform(size=500)
+        U = np.array([x == k for x in labelings for k in np.unique(x)], float)
+        shared = contingency(fuse([encode(x) for x in labelings]), w)
+        member = np.repeat(np.arange(3), [3, 7, 5])
+        graph = MetaGraph(jaccard(shared), shared.diagonal(), member)
+        np.testing.assert_allclose(shared_weight(graph), (U * w) @ U.T, atol=1e-12)
+
+    def test_is_the_normalised_cut_of_rows_and_clusters(self, rng):
+        """Two parts: the sign of the second singular vector of the whole graph."""
+        y = np.repeat([0, 1], 200)
+        labelings = [split(y, rng) for _ in range(8)]
+        found = bipartite_cut(labelings, 2, random_state=0)
+        U = np.array([x == k for x in labelings for k in np.unique(x)], float)
+        B = U.T / np.sqrt(U.sum(axis=1))
+        second = linalg.svd(B / np.sqrt(len(labelings)))[2][1]
+        part = np.concatenate(found.meta.parts)
+        assert adjusted_rand_score(second > 0, part) == 1.0
+        # Each row is where most of its clusters are.
+        votes = U.T @ np.eye(2)[part]
+        clear = votes[:, 0] != votes[:, 1]
+        np.testing.assert_array_equal(found.labels[clear], votes.argmax(axis=1)[clear])
+        np.testing.assert_allclose(found.agreement, votes.max(axis=1) / 8)
+
+    def test_parts_go_together_again(self, rng):
+        y = rng.integers(5, size=2000)
+        labelings = [split(y, rng) for _ in range(10)]
+        ours = bipartite_cut(labelings, 5, random_state=0)
+        assert adjusted_rand_score(y, ours.labels) > 0.99
+
+    def test_a_weight_of_two_is_a_row_given_twice(self, rng):
+        y = rng.integers(3, size=400)
+        labelings = [split(y, rng) for _ in range(6)]
+        w = rng.integers(0, 3, size=400)
+        weighted = bipartite_cut(labelings, 3, sample_weight=w, random_state=0)
+        repeated = bipartite_cut([x.repeat(w) for x in labelings], 3, random_state=0)
+        np.testing.assert_array_equal(weighted.labels.repeat(w), repeated.labels)
+
+    def test_members_that_agree(self):
+        y = np.array(["b", "b", "a", "a", "c"])
+        found = bipartite_cut([y, y, y], 3, random_state=0)
+        assert found.labels.tolist() == [1, 1, 0, 0, 2]
+        assert found.anmi == 1.0
+        assert found.meta.vote([["c"], ["c"], ["c"]]).labels.tolist() == [2]
+
+    def test_fewer_clusters_than_wanted(self):
+        with pytest.raises(ValueError, match="together have only 4 clusters"):
+            bipartite_cut([[0, 0, 1], [0, 1, 1]], 5)
+
+
+class TestEnsemble:
+    def test_is_better_than_its_estimator(self, digits):
+        X, y = digits
+        nmi = normalized_mutual_info_score
+        single = [
+            nmi(y, SparseKernelKMeans(10, random_state=s).fit(X).labels_)
+            for s in range(4)
+        ]
+        model = ConsensusKernelKMeans(10, random_state=0).fit(X)
+        theirs = nmi(y, KMeans(10, n_init=10, random_state=0).fit_predict(X))
+        assert nmi(y, model.labels_) > max(np.mean(single), theirs + 0.08)
+        counts = [member.n_clusters for member in model.members_]
+        assert min(counts) >= 20
+        assert max(counts) <= 60
+        assert len(set(counts)) > 10
+        # Rows that members disagree on are wrong more often.
+        wrong = model.agreement_ < np.quantile(model.agreement_, 0.1)
+        sure, unsure = (
+            nmi(y[~wrong], model.labels_[~wrong]),
+            nmi(y[wrong], model.labels_[wrong]),
+        )
+        assert sure > unsure
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+        np.testing.assert_array_equal(model.predict(X[7:8]), model.labels_[7:8])
+
+    def test_members_of_another_kind(self):
+        X, y = make_moons(600, noise=0.06, random_state=0)
+        kind = DiffusionKernelKMeans(n_neighbors=10)
+        model = ConsensusKernelKMeans(2, estimator=kind, n_members=5, random_state=0)
+        assert adjusted_rand_score(y, model.fit(X).labels_) == 1.0
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+        assert kind.get_params() == DiffusionKernelKMeans(n_neighbors=10).get_params()
+
+    def test_same_labels_for_any_threads(self, digits):
+        X = digits[0][:600]
+        one, two = (
+            ConsensusKernelKMeans(10, n_members=4, random_state=0, n_jobs=n).fit(X)
+            for n in (1, 2)
+        )
+        np.testing.assert_array_equal(one.labels_, two.labels_)
+
+    def test_members_without_centers(self, digits):
+        with pytest.raises(ValueError, match="expected an estimator of akkm"):
+            ConsensusKernelKMeans(3, estimator=EnsembleKernelKMeans()).fit(digits[0])
