@@ -69,8 +69,9 @@ def convergence(model: Any) -> Convergence | None:
     histories = [history for history in histories if len(history)]
     if not histories:
         return None
-    sampled = isinstance(model.init, str) and model.init == "k-means++"
-    restarts = model._restarts(model.init) if sampled else 0
+    init = getattr(model, "init", None)
+    sampled = isinstance(init, str) and init == "k-means++"
+    restarts = model._restarts(init) if sampled else 0
     return Convergence(tuple(histories), model.max_iter, restarts)
 
 
@@ -118,8 +119,8 @@ def similarity(model: Any, X: Rows, *, new_rows: bool = False) -> Similarity | N
     lengths of their own, and for very few rows.
     """
     seen = getattr(model, "members_", [model])[0]
-    kernel, n = getattr(seen, "kernel_", None), X.shape[0]
-    if kernel is None or isinstance(kernel, PrecomputedStrip) or n < _FEW:
+    kernel, n = seen.kernel_, X.shape[0]
+    if seen.kernel is None or isinstance(kernel, PrecomputedStrip) or n < _FEW:
         return None
     rng = np.random.default_rng(0)
     rows = np.sort(rng.choice(n, min(n, _SOME), replace=False))
