@@ -133,12 +133,13 @@ def _least(weights: Array, n_clusters: int | None) -> float:
 
 def _components(ties: Ties, width: float, weights: Array, m: int) -> Array:
     """The component of each landmark (m,): rows of positive weight connect theirs."""
-    P = ties.part(weights > 0).matrix(width, m)
-    P.eliminate_zeros()
-    n = P.shape[0]
-    both = sparse.block_array([[None, P], [P.T, None]])
-    member = connected_components(both, directed=False)[1][n:]
-    return np.unique(member, return_inverse=True)[1]
+    # The nearest has a tie in any case.
+    tied = ties.weights(width)[:, 1:] > 0
+    tied[weights == 0] = False
+    first = np.repeat(ties.indices[:, :1], tied.shape[1], axis=1)[tied]
+    ends = first, ties.indices[:, 1:][tied]
+    links = sparse.coo_array((np.ones(len(first), np.float32), ends), shape=(m, m))
+    return connected_components(links.tocsr(), directed=False)[1]
 
 
 def sparse_embedding(
