@@ -9,13 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from akkm.estimators import EnsembleKernelKMeans, NystroemSpectralClustering
+from akkm.estimators import (
+    ConsensusKernelKMeans,
+    DiffusionKernelKMeans,
+    EnsembleKernelKMeans,
+    NystroemSpectralClustering,
+    SparseKernelKMeans,
+)
 from akkm.estimators._base import KernelClusterer
 from akkm.kernels import Precomputed
 from akkm.sources import Rows
 
 Array = NDArray[Any]
 
+# Methods whose members vote, and those that run k-means in a space of their own.
+_VOTE = (EnsembleKernelKMeans, ConsensusKernelKMeans)
+_EMBED = (NystroemSpectralClustering, SparseKernelKMeans, DiffusionKernelKMeans)
 # Rows whose clusters tell whether labels are theirs.
 _ASKED = 1000
 
@@ -65,12 +74,12 @@ def _as_if_fitted(model: Any, X: Rows) -> Any:
     seen = copy.copy(model)
     bare = _nameless(model)
     if not _has_labels(bare, X):
-        if isinstance(model, EnsembleKernelKMeans):
+        if isinstance(model, _VOTE):
             votes = bare._votes(X)
             seen.labels_, seen.agreement_ = votes.labels, votes.agreement
         else:
             seen.labels_ = bare.predict(X)
-    if isinstance(model, NystroemSpectralClustering):
+    if isinstance(model, _EMBED):
         seen.embedding_ = _embedded(model, X)
     return seen
 
@@ -83,21 +92,21 @@ def _nameless(model: Any) -> Any:
 
 
 def _embedded(model: Any, X: Rows) -> Array:
-    """Rows (n, q) in the space of a spectral clustering's eigenvectors."""
+    """Rows (n, q) in the space in which a spectral method runs k-means."""
     embedding: Array = _nameless(model)._new_rows(X)
     return embedding
 
 
 def _lacks_embedding(model: Any, X: Rows) -> bool:
     """Whether labels came back to a model that was read from a file, but no more."""
-    spectral = isinstance(model, NystroemSpectralClustering)
-    return spectral and len(getattr(model, "embedding_", ())) != X.shape[0]
+    there = len(getattr(model, "embedding_", ()))
+    return isinstance(model, _EMBED) and there != X.shape[0]
 
 
 def _has_labels(model: Any, X: Rows) -> bool:
     """Whether the labels of a model are those of X, by what some of its rows say."""
     n = X.shape[0]
-    voted = isinstance(model, EnsembleKernelKMeans)
+    voted = isinstance(model, _VOTE)
     for name in ("labels_", "agreement_") if voted else ("labels_",):
         if len(getattr(model, name, ())) != n:
             return False
