@@ -147,7 +147,7 @@ def test_models_from_a_file_have_no_labels(blobs):
         assert sum(bar.get_width() for bar in plot.sizes(model, X).patches) == 400
         with pytest.raises(ValueError, match="give the rows"):
             plot.sizes(model)
-        plt.close("all")
+        pyplot.close("all")
 
 
 def test_is_there_without_an_import_and_without_matplotlib():
