@@ -2,7 +2,8 @@
 
 Cover Type at m = 1,000 from an array and from a Dask array that is on the workers, in
 turn, the fit alone; with `memory` as argument the client's peak memory for 20 million
-generated rows; with `blocks` what a block costs, for the estimate in docs/large.md.
+generated rows; with `blocks` what rows cost a thread, and with `estimate` what follows
+from that for 10^9 rows on 100 workers (docs/large.md).
 """
 
 from __future__ import annotations
@@ -99,8 +100,8 @@ def memory(n: int = 20_000_000, width: int = 20, rows: int = 500_000) -> None:
         )
 
 
-def blocks() -> None:
-    """Seconds of a full sweep of a block, and of one in which nothing is in doubt."""
+def blocks() -> tuple[float, float]:
+    """Microseconds per row that is looked at, and that is left alone."""
     from akkm import approximate
     from akkm.approximate import Landmarks
     from akkm.bounds import Moves
@@ -128,7 +129,43 @@ def blocks() -> None:
         f"one thread, 100 columns, m = 500: {times[0]:.2f} µs per row looked at, "
         f"{times[1]:.3f} µs per row left alone"
     )
+    return times[0], times[1]
+
+
+def estimate(n: int = 10**9, workers: int = 100, draws: int = 1000) -> None:
+    """A simulated fit: 100 columns, m = 500, C = 20, workers of one thread each.
+
+    Assumed: 10 Gbit/s and 1 ms per message, 1 ms of the scheduler per task, workers
+    whose speed varies by 10 % from iteration to iteration, and the shares of rows in
+    doubt that are seen here on a million rows. Measured: the cost of rows.
+    """
+    looked, left = blocks()
+    X = np.concatenate([_block(i, 250_000, 100) for i in range(4)])
+    settings: dict[str, Any] = {"gamma": 0.0025, "n_landmarks": 500, "random_state": 0}
+    history = ApproxKernelKMeans(20, **settings).fit(X).history_
+    shares = history[:, 1] / len(X)
+    rng = np.random.default_rng(0)
+    rows, C, m, d = n / workers, 20, 500, 100
+    message = 8 * C * m / 1.25e9 + 1e-3
+    fan = np.ceil(np.log(workers) / np.log(8))
+    # Rows of the sample come to the client, which clusters them.
+    start = 512e6 / 1.25e9 + 30.0 + m * d * 4 * workers / 1.25e9
+    totals = []
+    for _ in range(draws):
+        slowest = rng.lognormal(0, 0.1, (len(shares), workers)).max(axis=1)
+        compute = rows * (shares * looked + (1 - shares) * left) * 1e-6 * slowest
+        talk = 2 * fan * message + workers * message + 2.2 * workers * 1e-3
+        totals.append(start + (compute + talk).sum())
+    print(
+        f"{n:,} rows on {workers} workers: {np.median(totals):.0f} s "
+        f"({np.quantile(totals, 0.05):.0f} to {np.quantile(totals, 0.95):.0f}) in "
+        f"{len(shares)} iterations of {shares.sum():.2f} passes; a worker holds "
+        f"{rows * (4 * d + 58) / 1e9:.1f} GB; {len(shares) * 2 * 8 * C * m / 1e6:.1f} MB "
+        "per worker go over the network after the start"
+    )
 
 
 if __name__ == "__main__":
-    {"memory": memory, "blocks": blocks}.get(sys.argv[-1], overhead)()
+    {"memory": memory, "blocks": blocks, "estimate": estimate}.get(
+        sys.argv[-1], overhead
+    )()
