@@ -74,6 +74,18 @@ class TestCut:
         repeated = bipartite_cut([x.repeat(w) for x in labelings], 3, random_state=0)
         np.testing.assert_array_equal(weighted.labels.repeat(w), repeated.labels)
 
+    def test_most_votes_win_whatever_the_parts(self, rng):
+        """One cluster in six parts, the other whole: 5 of 8 votes are more than 3."""
+        y = np.repeat([0, 1], 600)
+        labelings = []
+        for q in range(8):
+            labels = np.where(y == 0, rng.integers(6, size=1200), 6)
+            labels[0] = 6 if q < 3 else 0
+            labelings.append(labels)
+        found = bipartite_cut(labelings, 2, random_state=0)
+        np.testing.assert_array_equal(found.labels, y != y[0])
+        assert found.agreement[0] == 5 / 8
+
     def test_members_that_agree(self):
         y = np.array(["b", "b", "a", "a", "c"])
         found = bipartite_cut([y, y, y], 3, random_state=0)

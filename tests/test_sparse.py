@@ -141,6 +141,20 @@ class TestEmbedding:
         four = SparseKernelKMeans(4, n_landmarks=80, random_state=0).fit(X)
         assert adjusted_rand_score(np.arange(800) // 200, four.labels_) == 1.0
 
+    def test_rows_without_weight_link_nothing(self):
+        X = np.array([[0.0], [0.1], [0.2], [1.0], [1.1], [1.2], [0.6]]).repeat(
+            3, axis=0
+        )
+        points = np.array([[0.0], [0.2], [1.0], [1.2]])
+        w = np.ones(21)
+        for weight, count in ((1.0, 1), (0.0, 2)):
+            w[18:] = weight
+            with Threads(1) as engine:
+                anchors = settle(
+                    X, points, engine, n_neighbors=2, n_clusters=2, weights=w
+                )
+            assert anchors.member.max() + 1 == count
+
     def test_a_few_far_rows_use_up_no_cluster(self, rng):
         X, y = make_moons(2000, noise=0.05, random_state=0)
         far = np.array([[50.0, 0], [0, 60], [-70, 0]])
