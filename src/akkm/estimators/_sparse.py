@@ -38,7 +38,7 @@ class SparseKernelKMeans(CenterClusterer):
         warns if nothing speaks clearly.
     n_landmarks : int or "auto", default="auto"
         m: more see finer structure and are slower. With too many for the data the graph
-        of landmarks falls apart, and clusters get worse; raise n_neighbors with it.
+        of landmarks may fall apart, and clusters get worse.
         "auto" is 10 √n, from 256 to 1,000.
     landmarks : {"k-means", "uniform"} or array, default="k-means"
         Means of few rows each, far from one another; or rows at random; or the points
