@@ -3,8 +3,7 @@
 A row is joined to the r clusters that contain it. Walks go from a cluster to one of
 its rows and on to a cluster of that row, so on the side of the clusters the graph is
 the table of the weights that they share, and its cut takes no more than that (Huang et
-al. 2020). All C eigenvectors count alike: weighted by powers of their eigenvalues, as
-`diffusion` has it, they gave worse cuts here.
+al. 2020). The top C eigenvectors count alike.
 """
 
 from __future__ import annotations

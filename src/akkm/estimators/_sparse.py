@@ -37,7 +37,9 @@ class SparseKernelKMeans(CenterClusterer):
         "auto" takes the number that the spectrum speaks for, see `evidence_`, and
         warns if nothing speaks clearly.
     n_landmarks : int or "auto", default="auto"
-        m: more are slower and usually better. "auto" is 10 √n, from 256 to 1,000.
+        m: more see finer structure and are slower. With too many for the data the graph
+        of landmarks may fall apart, and clusters get worse.
+        "auto" is 10 √n, from 256 to 1,000.
     landmarks : {"k-means", "uniform"} or array, default="k-means"
         Means of few rows each, far from one another; or rows at random; or the points
         (m, d), or row indices (m,).
