@@ -26,6 +26,8 @@ Array = NDArray[Any]
 
 # Up to so many rows, or columns, neighbours are found exactly.
 _FEW_ROWS, _FEW_COLUMNS = 20_000, 15
+# Further neighbours that are looked at, as they may be as near as the last one.
+_TIES = 5
 # What an edge in one direction counts.
 _EITHER = 0.05
 # Rows by which a component looks for others.
@@ -67,8 +69,16 @@ def nearest_points(
         algorithm="auto" if narrow else "brute",
         n_jobs=engine.n_threads,
     )
-    distances, indices = search.fit(points).kneighbors(X)
-    return indices, distances
+    # Of points equally far away the first ones count, and not whichever the threads
+    # come upon first.
+    more = min(k + _TIES, points.shape[0])
+    distances, indices = search.fit(points).kneighbors(X, more)
+    unit = max(float(distances.max(initial=0.0)), 1e-300)
+    order = np.lexsort((indices, np.round(distances / unit, 9)))[:, :k]
+    return (
+        np.take_along_axis(indices, order, axis=1),
+        np.take_along_axis(distances, order, axis=1),
+    )
 
 
 def _descend(
