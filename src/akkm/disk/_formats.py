@@ -16,7 +16,7 @@ Array = NDArray[Any]
 # Rows of a batch, where the file leaves it open: some 32 MB of float32.
 _CELLS = 8 * 2**20
 # Rows that are turned from columns at a time, near the processor.
-_TURNED = 512
+_TURNED = 2048
 
 
 class Npy(Batches):
@@ -98,13 +98,14 @@ class Columns(Batches):
             if not isinstance(error, _failures()):
                 raise
             raise _unreadable(path, self.what, error) from None
-        columns = np.empty((self.width, piece.num_rows), dtype=self.dtype)
-        for j, name in enumerate(self.names):
-            columns[j] = piece.column(name).to_numpy(zero_copy_only=False)
-        out = np.empty(columns.shape[::-1], dtype=self.dtype)
+        columns = [_numbers(piece.column(name)) for name in self.names]
+        out = np.empty((piece.num_rows, self.width), dtype=self.dtype)
+        strip = np.empty((self.width, _TURNED), dtype=self.dtype)
         for start in range(0, len(out), _TURNED):
-            rows = slice(start, start + _TURNED)
-            out[rows] = columns[:, rows].T
+            rows = out[start : start + _TURNED]
+            for j, column in enumerate(columns):
+                strip[j, : len(rows)] = column[start : start + len(rows)]
+            rows[:] = strip[:, : len(rows)].T
         return out
 
     def where(self, batch: int) -> str:
@@ -208,6 +209,11 @@ def _chosen(dtype: Any, found: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
         return np.dtype(dtype)
     narrow = all(np.can_cast(each, np.float32) for each in found)
     return np.dtype(np.float32 if narrow else np.float64)
+
+
+def _numbers(column: Any) -> Array:
+    """An Arrow column as an array, of the file's memory where that is possible."""
+    return column.to_numpy(zero_copy_only=False)
 
 
 def _failures() -> tuple[type[Exception], ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -18,8 +18,9 @@ from akkm.stored import Stored
 Array = NDArray[Any]
 Result = TypeVar("Result")
 
-# Batches in memory: the one that is being used, its neighbours, and the next.
-_BATCHES = 4
+# Batches that are read ahead, at the same time, and those in memory: besides these, the
+# ones that threads may be using.
+_AHEAD, _BATCHES = 2, 5
 # Rows that one thread takes at a time: several from one batch.
 _CHUNK_ROWS = 8192
 
@@ -123,9 +124,11 @@ class DiskRows(Stored):
         order = np.argsort(rows, kind="stable")
         ordered = rows[order]
         edges = np.searchsorted(ordered, self._batches.starts)
-        for b in np.flatnonzero(np.diff(edges)).tolist():
+        wanted = np.flatnonzero(np.diff(edges)).tolist()
+        for i, b in enumerate(wanted):
             here = slice(edges[b], edges[b + 1])
-            out[order[here]] = self._batch(b)[ordered[here] - self._batches.starts[b]]
+            batch = self._batch(b, wanted[i + 1 : i + 1 + _AHEAD])
+            out[order[here]] = batch[ordered[here] - self._batches.starts[b]]
         return out
 
     def _slice(self, start: int, stop: int) -> Array:
@@ -141,20 +144,31 @@ class DiskRows(Stored):
             return parts[0]
         return np.concatenate(parts or [np.empty((0, self.shape[1]), self.dtype)])
 
-    def _batch(self, b: int) -> Array:
+    def _batch(self, b: int, then: Sequence[int] | None = None) -> Array:
+        """A batch, and those that come `then` on their way."""
         with self._lock:
             wanted = self._ask(b)
-            if b in self._next:
-                self._ask(self._next[b])
+            for later in self._after(b) if then is None else then:
+                self._ask(later)
             while len(self._there) > _BATCHES:
                 self._there.popitem(last=False)
         return wanted.result()
+
+    def _after(self, b: int) -> Iterator[int]:
+        """The next batches that will be used."""
+        for _ in range(_AHEAD):
+            if b not in self._next:
+                return
+            b = self._next[b]
+            yield b
 
     def _ask(self, b: int) -> Future[Array]:
         """The batch, there or on its way."""
         if b not in self._there:
             if self._reader is None:
-                self._reader = ThreadPoolExecutor(1, thread_name_prefix="akkm-read")
+                self._reader = ThreadPoolExecutor(
+                    _AHEAD, thread_name_prefix="akkm-read"
+                )
             self._there[b] = self._reader.submit(self._read, b)
         self._there.move_to_end(b)
         return self._there[b]
