@@ -53,12 +53,16 @@ def write(folder: Path, n: int) -> None:
         count = min(_FILE, n - number * _FILE)
         X = rng.standard_normal((count, _WIDTH), dtype=np.float32)
         X += means[rng.integers(_CLUSTERS, size=count)].astype(np.float32)
-        # As measurements are: to two or three digits. This also makes the file smaller.
-        np.round(X * 32, out=X)
-        X /= 32
         table = pa.table({f"x{j}": X[:, j] for j in range(_WIDTH)})
         hidden = path.with_suffix(".part")
-        parquet.write_table(table, hidden, row_group_size=_GROUP)
+        # Numbers of no pattern: nothing to gain from dictionaries or compression.
+        parquet.write_table(
+            table,
+            hidden,
+            row_group_size=_GROUP,
+            use_dictionary=False,
+            compression="none",
+        )
         hidden.rename(path)
 
 
