@@ -133,7 +133,7 @@ def blocks() -> tuple[float, float]:
 
 
 def estimate(n: int = 10**9, workers: int = 100, draws: int = 1000) -> None:
-    """A simulated fit: 100 columns, m = 500, C = 20, workers of one thread each.
+    """A simulated fit: 100 columns, m = 500, C = 10, workers of one thread each.
 
     Assumed: 10 Gbit/s and 1 ms per message, 1 ms of the scheduler per task, workers
     whose speed varies by 10 % from iteration to iteration, and the shares of rows in
@@ -142,14 +142,14 @@ def estimate(n: int = 10**9, workers: int = 100, draws: int = 1000) -> None:
     looked, left = blocks()
     X = np.concatenate([_block(i, 250_000, 100) for i in range(4)])
     settings: dict[str, Any] = {"gamma": 0.0025, "n_landmarks": 500, "random_state": 0}
-    history = ApproxKernelKMeans(20, **settings).fit(X).history_
+    history = ApproxKernelKMeans(10, **settings).fit(X).history_
     shares = history[:, 1] / len(X)
     rng = np.random.default_rng(0)
-    rows, C, m, d = n / workers, 20, 500, 100
+    rows, C, m, d = n / workers, 10, 500, 100
     message = 8 * C * m / 1.25e9 + 1e-3
     fan = np.ceil(np.log(workers) / np.log(8))
     # Rows of the sample come to the client, which clusters them.
-    start = 512e6 / 1.25e9 + 30.0 + m * d * 4 * workers / 1.25e9
+    start = 128e6 / 1.25e9 + 30.0 + m * d * 4 * workers / 1.25e9
     totals = []
     for _ in range(draws):
         slowest = rng.lognormal(0, 0.1, (len(shares), workers)).max(axis=1)

@@ -165,7 +165,7 @@ np.save(sys.argv[3], model.fit(X).labels_)
 
 
 def test_killed_at_ten_random_moments(tmp_path, rng):
-    X, _ = make_blobs(40_000, 5, centers=6, cluster_std=4, random_state=1)
+    X, _ = make_blobs(20_000, 5, centers=6, cluster_std=4, random_state=1)
     np.save(tmp_path / "x.npy", X.astype(np.float32))
 
     def start(folder, out):

@@ -29,7 +29,7 @@ _LEAST_COORDINATES, _MOST_COORDINATES = 64, 256
 # Kernel rows of the smallest sample are kept if they fit, whatever the cache.
 _HELD_BYTES = 256 * 2**20
 # Larger samples than this would not fit where rows are not in memory.
-_MOST_BYTES = 512 * 2**20
+_MOST_BYTES = 128 * 2**20
 
 
 def warm_start(
