@@ -131,10 +131,16 @@ def parts_of(
     *,
     labels: Array | None,
     weights: Array | None,
+    cache_bytes: float,
 ) -> Parts:
-    """The rows of a strip, where they are."""
+    """The rows of a strip, where they are; kernel rows are kept only here."""
     if isinstance(strip.X, RemoteRows):
         return strip.X.parts(strip, gram)
+    # Narrow rows are compared faster than memory for the result is had.
+    narrow = strip.kernel.cheap and strip.X.shape[1] < _WIDE
+    if strip.bytes <= cache_bytes and not narrow:
+        strip.hold(engine)
+    strip.keep(cache_bytes)
     return Part.of(strip, gram, engine, labels=labels, weights=weights)
 
 
@@ -187,11 +193,6 @@ def solve(
         starts = [{"labels": labels} for labels in draws]
     else:
         starts = [{"labels": init}]
-    # Narrow rows are compared faster than memory for the result is had.
-    narrow = strip.kernel.cheap and strip.X.shape[1] < _WIDE
-    elsewhere = isinstance(strip.X, RemoteRows)
-    if strip.bytes <= cache_bytes and not narrow and not elsewhere:
-        strip.hold(engine)
 
     def noted(step: Step) -> bool:
         assert checkpoint is not None
@@ -200,11 +201,16 @@ def solve(
 
     best: Solution | None = None
     for start in starts:
-        if not elsewhere:
-            strip.keep(cache_bytes)
-        labels = start.pop("labels", None)
+        parts = parts_of(
+            strip,
+            gram_,
+            engine,
+            labels=start.pop("labels", None),
+            weights=weights,
+            cache_bytes=cache_bytes,
+        )
         solution = lloyd(
-            parts_of(strip, gram_, engine, labels=labels, weights=weights),
+            parts,
             gram_,
             probes,
             dtype=strip.dtype,

@@ -59,6 +59,10 @@ class State:
             np.zeros(n, dtype=np.int8),
         )
 
+    def give(self, row: int, cluster: int) -> None:
+        """Put a row into a cluster, to be looked at in the next sweep."""
+        self.labels[row], self.gap[row] = cluster, -np.inf
+
     def copy(self) -> State:
         """The same, to be changed."""
         return State(

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from akkm.gram import Centers
+from akkm.whole_file import whole_file
 
 Array = NDArray[Any]
 
@@ -92,21 +93,16 @@ class Checkpoint:
 
     def write(self, centers: Centers) -> None:
         """Where the fit is: all of it, or what was written before."""
-        hidden = self._folder / f".{_NAME}.{os.getpid()}"
         history = np.array(self._history, dtype=np.int64).reshape(-1, 2)
         try:
-            with hidden.open("wb") as file:
+            with whole_file(self._folder / _NAME) as file:
                 np.savez(
                     file,
                     mark=np.array(self._mark),
                     history=history,
                     **centers._asdict(),
                 )
-                file.flush()
-                os.fsync(file.fileno())
-            hidden.replace(self._folder / _NAME)
         except OSError as error:
-            hidden.unlink(missing_ok=True)
             raise OSError(
                 error.errno,
                 f"The checkpoint in {self._folder} can't be written: {error.strerror}. "

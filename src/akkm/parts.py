@@ -269,8 +269,7 @@ class Part:
 
     def give(self, row: Worst, cluster: int) -> None:
         """Put a row into a cluster, to be looked at in the next sweep."""
-        self.state.labels[row.row] = cluster
-        self.state.gap[row.row] = -np.inf
+        self.state.give(row.row, cluster)
 
     def trace(self) -> float:
         """sum_i w_i k(x_i, x_i); within the span where k(x, x) is not known."""

@@ -18,7 +18,6 @@ from akkm.lloyd import lloyd
 from akkm.nearest import Probes, require_finite
 from akkm.parts import Part
 from akkm.sources import Rows, Strip, chunks
-from akkm.stored import Stored
 
 Array = NDArray[Any]
 
@@ -61,15 +60,12 @@ def warm_start(
         drawn = able[drawn]
     seeds = rng.integers(2**31, size=n_init)
     centers: Centers | None = None
-    all_drawn = np.sort(drawn)
-    # Rows that are not here are fetched once.
-    sample = strip.subset(all_drawn) if isinstance(strip.X, Stored) else None
+    # Rows that are not in memory are fetched once.
+    ordered = np.sort(drawn)
+    sample = strip.subset(ordered)
     for size in sizes:
         rows = np.sort(drawn[:size])
-        if sample is None:
-            part = strip.subset(rows)
-        else:
-            part = sample.subset(np.searchsorted(all_drawn, rows))
+        part = sample.subset(np.searchsorted(ordered, rows))
         weight = None if weights is None else weights[rows]
         labels = None
         if centers is None:

@@ -137,7 +137,8 @@ class Strip:
         if isinstance(self.X, Stored):  # read once
             return self.over(self.X[indices])
         part = self.over(self.X)
-        part.n, part._indices = len(indices), indices
+        part.n = len(indices)
+        part._indices = indices if self._indices is None else self._indices[indices]
         return part
 
     def chunks(self) -> list[slice]:
@@ -157,6 +158,8 @@ class Strip:
 
     def hold(self, engine: Threads) -> None:
         """Compute all kernel rows once and keep them: n m numbers."""
+        if self._held is not None:
+            return
         held = np.empty((self.n, self.m), dtype=self.dtype)
 
         def compute(chunk: slice) -> None:

@@ -80,7 +80,7 @@ def require_weights_can_be_used(X: Rows) -> None:
 
 def require_init_can_be_used(X: Rows, init: Any) -> None:
     """Labels of all rows are made here, and rows on workers are not here."""
-    if isinstance(X, RemoteRows) and not (isinstance(init, str) and init[0] == "k"):
+    if isinstance(X, RemoteRows) and (not isinstance(init, str) or init != "k-means++"):
         raise ValueError(
             "Rows on Dask workers start from init='k-means++': initial labels of all "
             f"rows would have to be sent there. Got init={init!r}."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -10,20 +9,19 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from akkm import approximate
 from akkm.engines import Threads
 from akkm.estimators import _checks
-from akkm.estimators._base import CenterClusterer
+from akkm.estimators._embedding import EmbeddingClusterer
 from akkm.estimators._progress import Progress
 from akkm.inputs import require_count
-from akkm.lloyd import Step
+from akkm.kernels import Linear
 from akkm.sources import Rows
 from akkm.walks import Setting, Walks, walk
 
 Array = NDArray[Any]
 
 
-class DiffusionKernelKMeans(CenterClusterer):
+class DiffusionKernelKMeans(EmbeddingClusterer):
     """Kernel k-means with a diffusion kernel on the graph of nearest neighbours.
 
     Rows are compared by where walks from neighbour to neighbour end, so clusters may
@@ -160,36 +158,18 @@ class DiffusionKernelKMeans(CenterClusterer):
             walks = walk(X, weights, setting, engine, rng, progress.say)
             points, outlying = walks(X, engine)
             self.n_clusters_ = walks.n_clusters
-            init = self._checked_init(X.shape[0])
-            flat = approximate.straight(points)
-
-            def watch(step: Step) -> bool:
-                at = step.centers
-                return progress.step(
-                    step, lambda: {"_model": flat.model(at), "_walks": walks}
-                )
-
-            solution = approximate.solve(
-                flat,
+            solution = self._cluster(
+                points,
+                self.n_clusters_,
+                weights,
                 engine,
-                n_clusters=self.n_clusters_,
-                init=init,
-                n_init=self._restarts(init),
-                max_iter=self.max_iter,
-                weights=weights,
-                cache_bytes=0,
-                rng=rng,
-                watch=watch,
+                rng,
+                progress,
+                {"_walks": walks},
             )
-            trace = solution.parts.trace()
-        self._model = flat.model(solution.centers)
         self._walks: Walks = walks
-        self.kernel_ = flat.strip.kernel
+        self.kernel_ = Linear()
         self.labels_ = self._marked(solution.labels, outlying)
-        self.inertia_ = solution.error(trace)
-        self.n_iter_ = solution.n_iter
-        self.history_ = solution.history
-        self.embedding_ = points
         self.outlying_ = outlying
         self.evidence_ = walks.evidence
         self.eigenvalues_ = walks.eigenvalues
@@ -235,20 +215,12 @@ class DiffusionKernelKMeans(CenterClusterer):
         return validate_data(self, X, reset=False, **self._accepted())
 
     def _setting(self) -> Setting:
-        t: Any = self.diffusion
         most: Any = self.max_rows
-        if t != "auto":
-            number = isinstance(t, Real) and not isinstance(t, bool)
-            if not (number and 0 < t < np.inf):
-                raise ValueError(
-                    f"diffusion={t!r} is not valid; expected a number of steps > 0 or "
-                    "'auto'."
-                )
         _checks.require_one_of("outliers", self.outliers, ("attach", "mark"))
         return Setting(
             None if self.n_clusters == "auto" else self.n_clusters,
             require_count("n_neighbors", self.n_neighbors),
             self.metric,
-            None if t == "auto" else float(t),
+            _checks.steps(self.diffusion),
             None if most == "auto" else require_count("max_rows", most, 2),
         )

@@ -9,20 +9,18 @@ from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from akkm import approximate
 from akkm.anchors import SparseEmbedding, settle, sparse_embedding
 from akkm.engines import Threads
 from akkm.estimators import _checks
-from akkm.estimators._base import CenterClusterer
+from akkm.estimators._embedding import EmbeddingClusterer
 from akkm.estimators._progress import Progress
 from akkm.inputs import require_count
 from akkm.kernels import Linear
-from akkm.lloyd import Step
 from akkm.sources import Rows
 from akkm.spread import count, spread
 
 
-class SparseKernelKMeans(CenterClusterer):
+class SparseKernelKMeans(EmbeddingClusterer):
     """Kernel k-means with a sparse kernel: rows are compared through near landmarks.
 
     Each row is tied to the p landmarks nearest to it, and to no other. The kernel is
@@ -166,36 +164,17 @@ class SparseKernelKMeans(CenterClusterer):
                 f"{rows.shape[1]} eigenvectors, walks of {embedding.t:.3g} steps"
             )
             self.n_clusters_ = embedding.n_clusters
-            init = self._checked_init(X.shape[0])
-            flat = approximate.straight(rows)
-
-            def watch(step: Step) -> bool:
-                at = step.centers
-                return progress.step(
-                    step, lambda: {"_model": flat.model(at), "_embedding": embedding}
-                )
-
-            solution = approximate.solve(
-                flat,
+            solution = self._cluster(
+                rows,
+                self.n_clusters_,
+                weights,
                 engine,
-                n_clusters=self.n_clusters_,
-                init=init,
-                n_init=self._restarts(init),
-                max_iter=self.max_iter,
-                weights=weights,
-                cache_bytes=0,
-                rng=rng,
-                watch=watch,
+                rng,
+                progress,
+                {"_embedding": embedding},
             )
-            trace = solution.parts.trace()
-        self._model = flat.model(solution.centers)
         self._embedding: SparseEmbedding = embedding
-        self.kernel_ = flat.strip.kernel
-        self.labels_ = solution.labels
-        self.inertia_ = solution.error(trace)
-        self.n_iter_ = solution.n_iter
-        self.history_ = solution.history
-        self.embedding_ = rows
+        self.kernel_ = Linear()
         self.evidence_ = embedding.evidence
         self.eigenvalues_ = embedding.eigenvalues
         self.diffusion_ = embedding.t

@@ -9,9 +9,8 @@ from sklearn.callback import with_callbacks
 
 from akkm import approximate
 from akkm.engines import Threads
-from akkm.estimators._base import CenterClusterer
+from akkm.estimators._embedding import EmbeddingClusterer
 from akkm.estimators._progress import Progress
-from akkm.lloyd import Step
 from akkm.sources import Rows
 from akkm.spectral import Embedding, spectral_embedding
 
@@ -19,7 +18,7 @@ from akkm.spectral import Embedding, spectral_embedding
 _MANY = 0.01
 
 
-class NystroemSpectralClustering(CenterClusterer):
+class NystroemSpectralClustering(EmbeddingClusterer):
     """Spectral clustering of the Nyström kernel (nysSC), in O(n C + m²) memory.
 
     k-means on the top C eigenvectors of the normalised kernel matrix
@@ -126,7 +125,6 @@ class NystroemSpectralClustering(CenterClusterer):
         self
         """
         X, weights, kernel, rng = self._start(X, sample_weight, self.landmarks)
-        init = self._checked_init(X.shape[0])
         progress = Progress(self, X, y, self.verbose)
         with Threads(self.n_jobs) as engine:
             chosen = self._landmarks(X, kernel, engine, weights, rng)
@@ -139,40 +137,17 @@ class NystroemSpectralClustering(CenterClusterer):
                 f"{X.shape[0]:,} rows, {factored.strip.m:,} landmarks of rank "
                 f"{factored.gram.rank:,}, {points.shape[1]} eigenvectors, {kernel}"
             )
-            flat = approximate.straight(points)
-
-            def watch(step: Step) -> bool:
-                at = step.centers
-                return progress.step(
-                    step,
-                    lambda: {
-                        "_model": flat.model(at),
-                        "_embedding": embedding,
-                        "kernel_": kernel,
-                    },
-                )
-
-            solution = approximate.solve(
-                flat,
+            solution = self._cluster(
+                points,
+                self.n_clusters,
+                weights,
                 engine,
-                n_clusters=self.n_clusters,
-                init=init,
-                n_init=self._restarts(init),
-                max_iter=self.max_iter,
-                weights=weights,
-                cache_bytes=0,
-                rng=rng,
-                watch=watch,
+                rng,
+                progress,
+                {"_embedding": embedding, "kernel_": kernel},
             )
-            trace = solution.parts.trace()
-        self._model = flat.model(solution.centers)
         self._embedding: Embedding = embedding
         self.kernel_ = kernel
-        self.labels_ = solution.labels
-        self.inertia_ = solution.error(trace)
-        self.n_iter_ = solution.n_iter
-        self.history_ = solution.history
-        self.embedding_ = points
         self.eigenvalues_ = embedding.eigenvalues
         self.landmarks_ = chosen.named
         self.landmark_indices_ = chosen.indices

@@ -152,8 +152,7 @@ def _worst(setup: _Setup, rows: Array, held: _Held, order: Any) -> Worst:
 
 def _give(held: _Held, row: Worst, cluster: int) -> _Held:
     state = held.state.copy()
-    state.labels[row.row] = cluster
-    state.gap[row.row] = -np.inf
+    state.give(row.row, cluster)
     return _Held(state)
 
 

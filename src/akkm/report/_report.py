@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from akkm.report._facts import gather
 from akkm.report._page import About, page
 from akkm.report._pipeline import unwrap
+from akkm.whole_file import whole_file
 
 
 @dataclass(frozen=True)
@@ -46,14 +47,12 @@ class Report:
                 f"{path} can't be written: there is no folder {path.parent}; make it "
                 "first, or choose another."
             )
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
         try:
-            unfinished.write_text(self.html, encoding="utf-8", newline="\n")
-            os.replace(unfinished, path)
-        except BaseException as error:
-            if isinstance(error, OSError) and error.filename is not None:
+            with whole_file(path) as file:
+                file.write(self.html.encode())
+        except OSError as error:
+            if error.filename is not None:
                 error.filename = str(path)  # the name that the user knows
-            unfinished.unlink(missing_ok=True)
             raise
 
 
