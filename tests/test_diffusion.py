@@ -13,9 +13,11 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from akkm import DiffusionKernelKMeans, graph
+from akkm.anchors import SparseEmbedding
 from akkm.counting import count_clusters
 from akkm.diffusion import diffuse, diffusion_time, embed, leading_pairs
 from akkm.engines import Threads
+from akkm.walks import Walks
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -195,6 +197,31 @@ class TestEstimator:
         sampled = DiffusionKernelKMeans(10, max_rows=900, random_state=0).fit(X)
         np.testing.assert_array_equal(sampled.predict(X), sampled.labels_)
         assert adjusted_rand_score(sampled.labels_, model.labels_) > 0.7
+
+    def test_more_rows_than_a_graph_takes_go_through_landmarks(self):
+        X, y = make_moons(21_000, noise=0.07, random_state=0)
+        X = X.astype(np.float32)
+        model = DiffusionKernelKMeans(2, random_state=0).fit(X)
+        assert isinstance(model._walks, SparseEmbedding)
+        assert adjusted_rand_score(y, model.labels_) > 0.99
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+        assert model.embedding_.shape[0] == 21_000
+        assert not model.outlying_.any()
+        again = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(again.predict(X[:50]), model.labels_[:50])
+        # Many rows that are few distinct ones have their graph.
+        few = DiffusionKernelKMeans(2, random_state=0).fit(X[:3000].repeat(8, axis=0))
+        assert isinstance(few._walks, Walks)
+
+    @pytest.mark.parametrize(
+        "other", [{"metric": "manhattan"}, {"outliers": "mark"}, {"max_rows": 2000}]
+    )
+    def test_a_sample_has_the_graph_where_landmarks_will_not_do(self, other):
+        X, y = make_moons(21_000, noise=0.05, random_state=0)
+        model = DiffusionKernelKMeans(2, random_state=0, **other).fit(X)
+        assert isinstance(model._walks, Walks)
+        assert len(model._walks.points) == other.get("max_rows", 20_000)
+        assert adjusted_rand_score(y, model.labels_) > 0.99
 
     def test_rows_held_out_get_the_labels_of_their_class(self, digits):
         X, y = digits

@@ -25,6 +25,8 @@ from akkm.ties import Ties, finder, tie
 
 Array = NDArray[Any]
 
+# Landmarks that each row is tied to.
+N_NEIGHBORS = 3
 # A component is small with less weight than this share of a cluster's mean weight, or
 # than so many rows where these are less than a larger share.
 _SMALL, _FEW_ROWS, _LARGE = 0.002, 10, 0.05
@@ -63,6 +65,7 @@ class SparseEmbedding:
     t: float
     n_clusters: int
     evidence: Evidence
+    n_components: int  # of the landmarks, before they were joined
 
     def __call__(self, X: Rows, engine: Threads) -> Array:
         """(n, q) for rows X (n, d), in their precision."""
@@ -91,6 +94,35 @@ class SparseEmbedding:
         means = ties.matrix(self.width, len(self.vectors)) @ self.vectors
         length = np.linalg.norm(means, axis=1, keepdims=True)
         return means / np.where(length > 0, length, 1)
+
+
+def through_landmarks(
+    X: Rows,
+    points: Rows,
+    engine: Threads,
+    *,
+    n_clusters: int | None,
+    weights: Array | None,
+    rng: np.random.Generator,
+    n_neighbors: int = N_NEIGHBORS,
+    t: float | None = None,
+) -> tuple[SparseEmbedding, Array]:
+    """The embedding for landmarks `points` (m, d), and the rows X in it, (n, q).
+
+    `n_clusters=None` counts them; `t=None` makes walks as long as clusters ask for.
+    """
+    anchors = settle(
+        X,
+        points,
+        engine,
+        n_neighbors=n_neighbors,
+        n_clusters=n_clusters,
+        weights=weights,
+    )
+    embedding = sparse_embedding(
+        anchors, engine, n_clusters=n_clusters, t=t, weights=weights, rng=rng
+    )
+    return embedding, embedding.of(anchors.ties, X.dtype, engine)
 
 
 def settle(
@@ -181,6 +213,7 @@ def sparse_embedding(
         float(t),
         n_clusters,
         evidence,
+        int(anchors.member.max()) + 1,
     )
 
 

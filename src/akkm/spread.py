@@ -25,7 +25,7 @@ _SAME = 1e-9
 
 
 def count(n_landmarks: int | str, n: int, n_clusters: int) -> int:
-    """The number of landmarks m for n rows; "auto" is 10 √n from 256 to 1,000.
+    """The number of landmarks m for n rows; "auto" is a quarter, at most 1,000.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def count(n_landmarks: int | str, n: int, n_clusters: int) -> int:
     1000
     """
     if n_landmarks == "auto":
-        return min(n, max(256, 8 * n_clusters, min(1000, round(10 * n**0.5))))
+        return min(n, max(8 * n_clusters, min(1000, n // 4)))
     return landmarks.count(n_landmarks, n, n_clusters)
 
 

@@ -26,8 +26,8 @@ _PAIRS, _PER_CLUSTER = 40, 3
 _SMALL, _SMALLEST = 1 / 20, 3
 # The number of clusters that is looked for, at most, where it is not given.
 _MOST_CLUSTERS = 60
-# A graph of all rows takes time that grows faster than they do. In few columns a
-# sample is as good; in many, near neighbours are missed.
+# A graph takes time that grows faster than its rows. In few columns neighbours of a
+# sample are near enough; in many they are not.
 _SAMPLE, _ALL_WIDE, _WIDE = 20_000, 100_000, 15
 # New rows are compared in blocks of so many.
 _BLOCK = 8192
@@ -41,7 +41,6 @@ class Setting:
     n_neighbors: int
     metric: str
     t: float | None  # None: from the spectrum
-    max_rows: int | None  # None: as many as can be afforded
 
 
 @dataclass(frozen=True)
@@ -91,14 +90,13 @@ class Walks:
 
 def walk(
     X: Rows,
-    weights: Array | None,
+    rows: Array,
     setting: Setting,
     engine: Threads,
     rng: np.random.Generator,
     say: Callable[[str], None],
 ) -> Walks:
-    """Graph, eigenpairs and diffusion of rows X (n, d). Assumes clean arrays."""
-    rows = _drawn(X, weights, setting.max_rows, rng)
+    """Graph, eigenpairs and diffusion of some `rows` (u,) of X (n, d), all distinct."""
     points = X[rows]
     u = len(rows)
     k = min(setting.n_neighbors, u - 1)
@@ -144,19 +142,24 @@ def _embedded(pairs: Pairs, t: float, dtype: Any) -> Array:
     return embed(pairs.vectors, pairs.values, t).astype(dtype)
 
 
-def _drawn(
-    X: Rows, weights: Array | None, most: int | None, rng: np.random.Generator
-) -> Array:
-    """The rows of the graph: distinct, of positive weight, at most so many; sorted."""
+def affordable(n_columns: int) -> int:
+    """The number of distinct rows of which a graph is made without being asked."""
+    return _ALL_WIDE if n_columns > _WIDE else _SAMPLE
+
+
+def distinct(X: Rows, weights: Array | None) -> Array:
+    """Rows that are not the same, of positive weight, in order."""
     able = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
     _, first = np.unique(_prints(X[able]), return_index=True)
-    rows = np.sort(able[first])
-    if most is None:
-        wide = X.shape[1] > _WIDE and len(rows) <= _ALL_WIDE
-        most = _ALL_WIDE if wide else _SAMPLE
-    if len(rows) > most:
-        rows = np.sort(rng.choice(rows, most, replace=False))
-    return rows
+    return np.sort(able[first])
+
+
+def sample(rows: Array, most: int | None, rng: np.random.Generator) -> Array:
+    """At most so many of the rows, in order; `None` is 20,000."""
+    most = _SAMPLE if most is None else most
+    if len(rows) <= most:
+        return rows
+    return np.sort(rng.choice(rows, most, replace=False))
 
 
 def _same_rows(points: Rows, X: Rows) -> Array:

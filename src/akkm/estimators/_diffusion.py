@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from akkm.anchors import SparseEmbedding, through_landmarks
 from akkm.engines import Threads
 from akkm.estimators import _checks
 from akkm.estimators._embedding import EmbeddingClusterer
@@ -16,7 +18,8 @@ from akkm.estimators._progress import Progress
 from akkm.inputs import require_count
 from akkm.kernels import Linear
 from akkm.sources import Rows
-from akkm.walks import Setting, Walks, walk
+from akkm.spread import count, spread
+from akkm.walks import Setting, Walks, affordable, distinct, sample, walk
 
 Array = NDArray[Any]
 
@@ -48,9 +51,11 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
         cluster: give them the label of what they are nearest to, or -1.
     max_rows : int or "auto", default="auto"
         Distinct rows in the graph at most. If there are more, a sample makes the graph,
-        and other rows are placed through their neighbours in it, like new rows. "auto"
-        samples 20,000 rows, but takes all of up to 100,000 that have more than 15
-        columns.
+        and other rows are placed through their neighbours in it, like new rows. With
+        "auto" the graph has all of up to 100,000 distinct rows (20,000 if they have no
+        more than 15 columns); of more, walks go through landmarks, as in
+        `SparseKernelKMeans`, to which `n_neighbors` does not matter. Where that can't
+        be (another metric, outliers to be marked) 20,000 are sampled.
     init, n_init, max_iter, random_state, n_jobs, verbose
         As in `ApproxKernelKMeans`, of the k-means in the embedding.
 
@@ -155,8 +160,9 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
         X, weights, rng = self._start_rows(X, sample_weight)
         progress = Progress(self, X, y, self.verbose)
         with Threads(self.n_jobs) as engine:
-            walks = walk(X, weights, setting, engine, rng, progress.say)
-            points, outlying = walks(X, engine)
+            walks, points, outlying = self._walked(
+                X, weights, setting, engine, rng, progress.say
+            )
             self.n_clusters_ = walks.n_clusters
             solution = self._cluster(
                 points,
@@ -167,7 +173,7 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
                 progress,
                 {"_walks": walks},
             )
-        self._walks: Walks = walks
+        self._walks: Walks | SparseEmbedding = walks
         self.kernel_ = Linear()
         self.labels_ = self._marked(solution.labels, outlying)
         self.outlying_ = outlying
@@ -180,6 +186,41 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
             self._tell_of_doubt(walks.evidence)
         progress.end()
         return self
+
+    def _walked(
+        self,
+        X: Rows,
+        weights: Array | None,
+        setting: Setting,
+        engine: Threads,
+        rng: np.random.Generator,
+        say: Callable[[str], None],
+    ) -> tuple[Walks | SparseEmbedding, Array, Array]:
+        """Walks in the graph or through landmarks; rows (n, q); outlying ones (n,)."""
+        most: Any = self.max_rows
+        most = None if most == "auto" else require_count("max_rows", most, 2)
+        rows = distinct(X, weights)
+        many = most is None and len(rows) > affordable(X.shape[1])
+        if many and self.metric == "euclidean" and self.outliers == "attach":
+            m = count("auto", len(rows), setting.n_clusters or 1)
+            embedding, points = through_landmarks(
+                X,
+                spread(X, m, weights, engine, rng),
+                engine,
+                n_clusters=setting.n_clusters,
+                weights=weights,
+                rng=rng,
+                t=setting.t,
+            )
+            say(
+                f"{X.shape[0]:,} rows, too many for a graph, {m:,} landmarks, "
+                f"t = {embedding.t:.4g}"
+            )
+            return embedding, points, np.zeros(X.shape[0], dtype=bool)
+        if many or most is not None:
+            rows = sample(rows, most, rng)
+        walks = walk(X, rows, setting, engine, rng, say)
+        return walks, *walks(X, engine)
 
     def predict(self, X: Any) -> Array:
         """The nearest center of each row, placed through its neighbours.
@@ -195,7 +236,7 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
         """
         X = self._known_rows(X)
         with Threads(self.n_jobs) as engine:
-            points, outlying = self._walks(X, engine)
+            points, outlying = self._placed(X, engine)
             parts = [part.labels for part in self._model.compare(points, engine)]
         return self._marked(np.concatenate(parts), outlying)
 
@@ -208,19 +249,23 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
         """New rows in the embedding."""
         X = self._known_rows(X)
         with Threads(self.n_jobs) as engine:
-            return self._walks(X, engine)[0].astype(X.dtype, copy=False)
+            return self._placed(X, engine)[0].astype(X.dtype, copy=False)
+
+    def _placed(self, X: Rows, engine: Threads) -> tuple[Array, Array]:
+        """Rows in the embedding (n, q), and whether they are outlying (n,)."""
+        if isinstance(self._walks, Walks):
+            return self._walks(X, engine)
+        return self._walks(X, engine), np.zeros(X.shape[0], dtype=bool)
 
     def _known_rows(self, X: Any) -> Rows:
         check_is_fitted(self)
         return validate_data(self, X, reset=False, **self._accepted())
 
     def _setting(self) -> Setting:
-        most: Any = self.max_rows
         _checks.require_one_of("outliers", self.outliers, ("attach", "mark"))
         return Setting(
             None if self.n_clusters == "auto" else self.n_clusters,
             require_count("n_neighbors", self.n_neighbors),
             self.metric,
             _checks.steps(self.diffusion),
-            None if most == "auto" else require_count("max_rows", most, 2),
         )

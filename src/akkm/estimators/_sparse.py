@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from akkm.anchors import SparseEmbedding, settle, sparse_embedding
+from akkm.anchors import N_NEIGHBORS, SparseEmbedding, through_landmarks
 from akkm.engines import Threads
 from akkm.estimators import _checks
 from akkm.estimators._embedding import EmbeddingClusterer
@@ -37,7 +37,7 @@ class SparseKernelKMeans(EmbeddingClusterer):
     n_landmarks : int or "auto", default="auto"
         m: more see finer structure and are slower. With too many for the data the graph
         of landmarks may fall apart, and clusters get worse.
-        "auto" is 10 √n, from 256 to 1,000.
+        "auto" is a quarter of the rows, at most 1,000.
     landmarks : {"k-means", "uniform"} or array, default="k-means"
         Means of few rows each, far from one another; or rows at random; or the points
         (m, d), or row indices (m,).
@@ -96,7 +96,7 @@ class SparseKernelKMeans(EmbeddingClusterer):
         *,
         n_landmarks: int | str = "auto",
         landmarks: Any = "k-means",
-        n_neighbors: int = 3,
+        n_neighbors: int = N_NEIGHBORS,
         diffusion: float | str = "auto",
         init: Any = "k-means++",
         n_init: int | str = "auto",
@@ -142,25 +142,19 @@ class SparseKernelKMeans(EmbeddingClusterer):
         progress = Progress(self, X, y, self.verbose)
         with Threads(self.n_jobs) as engine:
             points = self._points(X, weights, engine, for_points)
-            anchors = settle(
+            embedding, rows = through_landmarks(
                 X,
                 points,
                 engine,
-                n_neighbors=p,
                 n_clusters=n_clusters,
-                weights=weights,
-            )
-            embedding = sparse_embedding(
-                anchors,
-                engine,
-                n_clusters=n_clusters,
-                t=t,
                 weights=weights,
                 rng=for_pairs,
+                n_neighbors=p,
+                t=t,
             )
-            rows = embedding.of(anchors.ties, X.dtype, engine)
             progress.say(
-                f"{X.shape[0]:,} rows, {anchors.m:,} landmarks of {points.shape[0]:,}, "
+                f"{X.shape[0]:,} rows, {len(embedding.vectors):,} landmarks of "
+                f"{points.shape[0]:,}, {embedding.n_components} components, "
                 f"{rows.shape[1]} eigenvectors, walks of {embedding.t:.3g} steps"
             )
             self.n_clusters_ = embedding.n_clusters
