@@ -241,7 +241,8 @@ def page(lines: list[Record]) -> str:
     text += f"benchmarks.beyond` from `beyond.jsonl`; not by hand.\n\n{machine()}\n\n"
     text += "Means over seeds ± standard deviation; work, in seconds of processor time "
     text += "of all threads, relative to k-means with ten restarts, medians; peak "
-    text += "memory of the process, data included. Rows that a method leaves out count as a cluster of their own.\n"
+    text += "memory of the process, data included. Rows that a method leaves out count "
+    text += "as a cluster of their own.\n"
     for data in DATA:
         of_data = [r for r in lines if r["data"] == data]
         if not of_data:
