@@ -130,5 +130,5 @@ def _inside(
     Z = kernel.select(X, rows)
     similarity = np.zeros((len(rows), 1))
     product = KernelProduct(kernel, Z, w[:, None], np.float64)
-    product.add_to(similarity, X[rows], engine)
+    product.add_to(similarity, X[rows], np.arange(len(rows)), engine)
     return float(w @ similarity[:, 0])

@@ -48,13 +48,20 @@ class KernelProduct:
 
     def __call__(self, X: Rows) -> Array:
         """(b, c) float64, for b rows X (b, d)."""
+        return self._multiply(X, None)[0]
+
+    def _multiply(self, X: Rows, T: Array | None) -> tuple[Array, Array]:
+        """k(X, Z) @ S (b, c) and, with T (b, c), k(Z, X) @ T (m, c)."""
         total = np.zeros((X.shape[0], self.width))
+        back = np.zeros((0 if T is None else self._Z.shape[0], self.width))
         for start in range(0, X.shape[0], _TILE_ROWS):
             rows = slice(start, start + _TILE_ROWS)
-            self._add(total[rows], cast(X[rows], self.dtype))
-        return total
+            tile = cast(X[rows], self.dtype)
+            t = None if T is None else T[rows].astype(self.dtype)
+            self._add(total[rows], tile, back, t)
+        return total, back
 
-    def _add(self, total: Array, X: Rows) -> None:
+    def _add(self, total: Array, X: Rows, back: Array, T: Array | None) -> None:
         for i, block in enumerate(self._blocks):
             fill = self._bind(block) if self._fills is None else self._fills[i]
             S = self._S[block]
@@ -62,12 +69,22 @@ class KernelProduct:
             fill(X, phi)
             with np.errstate(over="ignore", invalid="ignore"):
                 total += phi @ S
+                if T is not None:
+                    back[block] += phi.T @ T
 
-    def add_to(self, F: Array, X: Rows, engine: Threads) -> None:
-        """F (n, c) += k(X, Z) @ S, chunk by chunk."""
+    def add_to(
+        self, F: Array, X: Rows, rows: Array, engine: Threads, T: Array | None = None
+    ) -> Array:
+        """F[rows] (r, c) += k(X[rows], Z) @ S, chunk by chunk.
 
-        def add(chunk: slice) -> None:
-            F[chunk] += self(X[chunk])
+        With T (r, c) it returns k(Z, X[rows]) @ T (m, c), of the same kernel values.
+        """
 
-        for _ in engine.map(add, chunks(X.shape[0])):
-            pass
+        def add(chunk: slice) -> Array:
+            some = rows[chunk]
+            total, back = self._multiply(X[some], None if T is None else T[chunk])
+            F[some] += total
+            return back
+
+        # Added in the order of the chunks, whichever thread is first.
+        return sum(engine.map(add, chunks(len(rows))), np.zeros((1, self.width)))
