@@ -32,8 +32,10 @@ _SMALL, _FEW_ROWS, _LARGE = 0.002, 10, 0.05
 _BRIDGE = 1e-3
 # Eigenpairs: so many, and so many for each cluster.
 _PAIRS, _PER_CLUSTER = 20, 2
-# The number of clusters that is looked for, at most, where it is not given.
-_MOST_CLUSTERS = 40
+# Where the number of clusters is not given: so many are looked for, at most, and with
+# less than this share of their mean weight a component is not one. Few landmarks are
+# far out, where rows are few, and these are often by themselves.
+_MOST_CLUSTERS, _COUNTED = 40, 0.2
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,9 @@ def settle(
 
 def _least(weights: Array, n_clusters: int | None) -> float:
     """The weight of a component that may be a cluster."""
-    mean = weights.sum() / (n_clusters or _MOST_CLUSTERS)
+    if n_clusters is None:
+        return float(_COUNTED * weights.sum() / _MOST_CLUSTERS)
+    mean = weights.sum() / n_clusters
     few = _FEW_ROWS * weights[weights > 0].min()
     return float(max(_SMALL * mean, min(few, _LARGE * mean)))
 

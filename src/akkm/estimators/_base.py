@@ -213,10 +213,8 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _tell_of_doubt(self, evidence: Evidence) -> None:
         self._tell(
-            f"Unsure of the number of clusters: {evidence.n_clusters} have the widest "
-            f"gap after them in the spectrum ({evidence.gaps.max(initial=0):.2f} of "
-            "1), which is no wider than rows without clusters give; look at evidence_, "
-            "or give n_clusters.",
+            f"Unsure of the number of clusters, {evidence.n_clusters}: {evidence.why}; "
+            "look at evidence_, or give n_clusters.",
             UserWarning,
         )
 
