@@ -20,7 +20,7 @@ Array = NDArray[Any]
 # A gap of 1 is clusters without a link; uniform rows in a square have gaps of 0.25, in
 # a long strip, as halves of moons have, of 0.47 and up to 0.5 by chance. Between the
 # two numbers a gap is taken, but not relied on.
-_WIDE, _SURE = 0.5, 0.55
+_WIDE, SURE = 0.5, 0.55
 # Rates below this are 0 but for rounding: components of their own.
 _NOTHING = 1e-9
 # A cluster with a larger share of the rows may hide others, as the scale of walks is
@@ -59,15 +59,18 @@ class Evidence:
     why: str
 
     @property
-    def gap(self) -> float:
-        """The gap after `n_clusters`."""
-        return float(self.gaps[self.numbers == self.n_clusters].sum())
-
-    @property
     def second(self) -> int | None:
         """The number with the widest gap besides; None without any."""
         others = np.where(self.numbers == self.n_clusters, 0.0, self.gaps)
         return int(self.numbers[others.argmax()]) if others.any() else None
+
+    def __str__(self) -> str:
+        sure = "sure" if self.sure else "unsure"
+        text = f"{self.n_clusters}, {sure}: {self.why}"
+        if self.second is None:
+            return text
+        gap = self.gaps[self.numbers == self.second][0]
+        return f"{text}; next best {self.second} ({gap:.2f})"
 
 
 def count_clusters(eigenvalues: Array) -> Evidence:
@@ -87,8 +90,8 @@ def count_clusters(eigenvalues: Array) -> Evidence:
     >>> import numpy as np
     >>> from akkm.counting import count_clusters
     >>> found = count_clusters(np.array([1.0, 0.999, 0.998, 0.7, 0.65, 0.6]))
-    >>> found.n_clusters, found.sure
-    (3, True)
+    >>> print(found)
+    3, sure: the gap after them in the spectrum is 0.97 of 1; next best 2 (0.25)
     >>> count_clusters(np.array([1.0, 0.9, 0.85, 0.8, 0.75])).sure
     False
     """
@@ -109,7 +112,7 @@ def count_clusters(eigenvalues: Array) -> Evidence:
     gaps = np.where(apart, np.exp(-slow * times) - np.exp(-fast * times), 0.0)
     wide = np.flatnonzero(gaps >= _WIDE)
     best = int(wide[-1] if len(wide) else np.argmax(gaps))
-    sure = bool(gaps[best] >= _SURE)
+    sure = bool(gaps[best] >= SURE)
     why = f"the gap after them in the spectrum is {gaps[best]:.2f} of 1"
     why += "" if sure else ", which rows without clusters may have too"
     return Evidence(numbers, gaps, times, np.log(ratio), int(numbers[best]), sure, why)

@@ -184,13 +184,17 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             rng=rng,
         )
 
+    @property
+    def _wanted(self) -> int:
+        """The number of clusters, as given or, once it is fitted, counted."""
+        return int(getattr(self, "n_clusters_", self.n_clusters))
+
     def _warn(self, labels: Array, settled: bool) -> None:
         found = len(np.unique(labels))
-        wanted = getattr(self, "n_clusters_", self.n_clusters)
-        if found < wanted:
+        if found < self._wanted:
             self._tell(
                 f"Number of distinct clusters ({found}) found smaller than "
-                f"n_clusters ({wanted}). Possibly due to duplicate points "
+                f"n_clusters ({self._wanted}). Possibly due to duplicate points "
                 "in X.",
                 ConvergenceWarning,
             )
