@@ -229,6 +229,7 @@ def evidence(model: Any, X: Any = None, ax: Any = None) -> Any:
     ax.set(
         xlabel="number of clusters",
         ylabel="gap in the spectrum",
+        xlim=(1, max(20, found.n_clusters + 5, (found.second or 0) + 5)),
         ylim=(0, 1.1),
         title=f"{found.n_clusters} clusters, {sure}",
     )

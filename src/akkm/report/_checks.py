@@ -99,7 +99,7 @@ def _counted(facts: Facts) -> Iterator[Check]:
         "Number of clusters, counted",
         f"{evidence.n_clusters}, {sure}",
         FINE if evidence.sure else DOUBT,
-        f"Unsure of the number of clusters: of {evidence.n_clusters}, {evidence.why}. "
+        f"Unsure of {evidence.n_clusters} clusters: {evidence.why}. "
         "Look at the curve below, and give a number that you have a reason for.",
     )
 

@@ -15,7 +15,7 @@ def counted(facts: Facts) -> Section | None:
     if evidence is None:
         return None
     sure = "Sure" if evidence.sure else "Unsure"
-    text = f"{sure}: of {evidence.n_clusters} clusters, {evidence.why}."
+    text = f"{sure} of {evidence.n_clusters} clusters: {evidence.why}."
     if evidence.second is not None:
         text += f" Next best are {evidence.second}."
     if facts.model.n_clusters != "auto":

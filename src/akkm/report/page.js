@@ -48,7 +48,7 @@ function counted({ numbers, gaps, found, second, limit }) {
     });
     shapeElement(
       "text", { x: left + room / 2, y: bottom + 38, "text-anchor": "middle", class: "axis" },
-      svg, "number of clusters (blue: taken, orange: next best)");
+      svg, "number of clusters (blue: found, orange: next best)");
   });
 }
 
