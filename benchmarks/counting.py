@@ -32,7 +32,7 @@ _RESULTS = Path(__file__).parent / "results"
 METHODS = {"sparse": SparseKernelKMeans, "diffusion": DiffusionKernelKMeans}
 
 
-def mixture(C: int, d: int, apart: float, seed: int) -> Array:
+def mixture(C: int, d: int, apart: float, seed: int, n: int = 0) -> Array:
     """C Gaussian clusters of standard deviation 1, centers at least so far apart."""
     rng = np.random.default_rng([seed, C, d])
     side = apart * (3 * C) ** (1 / d)
@@ -41,7 +41,7 @@ def mixture(C: int, d: int, apart: float, seed: int) -> Array:
         new = rng.random(d) * side
         if np.linalg.norm(centers - new, axis=1).min() >= apart:
             centers = np.vstack([centers, new])
-    rows = centers[rng.integers(C, size=max(2000, 150 * C))]
+    rows = centers[rng.integers(C, size=n or max(2000, 150 * C))]
     return rows + rng.standard_normal(rows.shape)
 
 
@@ -104,17 +104,28 @@ def real(load: Callable[..., Any], seed: int) -> Array:
 
 
 # Rows from a seed, and the number of clusters that was planted; 1: none at all.
-PLANTED: dict[str, tuple[Callable[[int], Array], int]] = {
-    f"{C} Gaussians, {d} columns, {apart} apart": (partial(mixture, C, d, apart), C)
-    for d, apart in ((2, 10), (2, 6), (10, 8), (50, 14))
-    for C in (2, 3, 5, 10, 20, 30)
-} | {
-    "2 rings": (partial(rings, (0.5, 1.0)), 2),
-    "3 rings": (partial(rings, (0.4, 0.8, 1.2)), 3),
-    "moons": (partial(moons, 0.05), 2),
-    "moons, more noise": (partial(moons, 0.08), 2),
-    "3 spirals": (spirals, 3),
-}
+PLANTED: dict[str, tuple[Callable[[int], Array], int]] = (
+    {
+        f"{C} Gaussians, {d} columns, {apart} apart": (partial(mixture, C, d, apart), C)
+        for d, apart in ((2, 10), (2, 6), (10, 8), (50, 14))
+        for C in (2, 3, 5, 10, 20, 30)
+    }
+    | {
+        f"3 Gaussians, {n} rows of {d} columns, 10 apart": (
+            partial(mixture, 3, d, 10, n=n),
+            3,
+        )
+        for d in (2, 5)
+        for n in (150, 500)
+    }
+    | {
+        "2 rings": (partial(rings, (0.5, 1.0)), 2),
+        "3 rings": (partial(rings, (0.4, 0.8, 1.2)), 3),
+        "moons": (partial(moons, 0.05), 2),
+        "moons, more noise": (partial(moons, 0.08), 2),
+        "3 spirals": (spirals, 3),
+    }
+)
 NOTHING: dict[str, tuple[Callable[[int], Array], int]] = {
     f"uniform, {d} columns": (partial(uniform, d), 1) for d in (2, 3, 10)
 } | {

@@ -63,7 +63,8 @@ def main() -> None:
             labels = make(len(np.unique(y))).fit(X).labels_
             ax.scatter(*X.T, c=labels, s=2, cmap=_COLOURS, vmin=0, vmax=4)
             ax.set(xticks=[], yticks=[], aspect="equal")
-            ax.set_xlabel(f"ARI {adjusted_rand_score(y, labels):.1f}")
+            # 0.0 is added so that none is -0.
+            ax.set_xlabel(f"ARI {round(adjusted_rand_score(y, labels), 2) + 0.0:.2f}")
             if name == "rings":
                 ax.set_title(method)
         line[0].set_ylabel(name)

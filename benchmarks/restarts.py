@@ -9,9 +9,10 @@ the very same points:
 * breathing (Fritzke 2020): five centers more where the error is largest, Lloyd, five
   fewer where they are missed least, Lloyd; four, three, ... when that does not help.
 
-What counts is the lowest error at the end of that time (of one thread's processor). Each run is a line in
-results/restarts.jsonl as soon as it is there, and results/restarts.md is written from
-these lines. Real data need AKKM_DATA; without it the others are run.
+What counts is the lowest error at the end of that time, which is that of the processor
+and of one thread. Each run is a line in results/restarts.jsonl as soon as it is there,
+and results/restarts.md is written from these lines. Real data need AKKM_DATA; without
+it the others are run.
 """
 
 from __future__ import annotations

@@ -35,11 +35,11 @@ class SparseKernelKMeans(EmbeddingClusterer):
     n_clusters : int or "auto", default=8
         "auto" takes the number that the spectrum speaks for, see `evidence_`, and
         warns if nothing speaks clearly. At most 40 clusters are counted, and none that
-        has less than 0.5 % of the rows.
+        has less than 0.5 % of the rows, or less than 15.
     n_landmarks : int or "auto", default="auto"
         m: more see finer structure and are slower. With too many for the data the graph
         of landmarks may fall apart, and clusters get worse.
-        "auto" is 10 √n, from 256 to 1,000.
+        "auto" is 10 √n, from 256 to 1,000, and at most n / 2 if clusters are counted.
     landmarks : {"k-means", "uniform"} or array, default="k-means"
         Means of few rows each, far from one another; or rows at random; or the points
         (m, d), or row indices (m,).
@@ -202,6 +202,9 @@ class SparseKernelKMeans(EmbeddingClusterer):
             require_count("n_landmarks", self.n_landmarks, least)
         able = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
         m = count(self.n_landmarks, len(able), least)
+        if self.n_clusters == "auto" and self.n_landmarks == "auto":
+            # A landmark that few rows share is a component, not a cluster.
+            m = min(m, max(1, len(able) // 2))
         if self.landmarks == "k-means":
             return spread(X, m, weights, engine, rng)
         return X[np.sort(rng.choice(able, m, replace=False))]
