@@ -110,6 +110,8 @@ def local_search(X: Array, C: int, rng: np.random.Generator) -> Runs:
         for _ in range(C):
             near = np.partition(D, 1, axis=1)[:, :2] if C > 1 else np.hstack([D, D])
             owner, cost = D.argmin(axis=1), near[:, 0].sum()
+            if not cost > 0:  # all points are on centers
+                break
             drawn = rng.choice(len(X), p=near[:, 0] / cost)
             new = pairwise_distances(X, X[[drawn]], metric="sqeuclidean")[:, 0]
             kept = np.minimum(new, near[:, 0])
@@ -204,7 +206,8 @@ def page(lines: list[Record]) -> str:
 
 
 def _cell(runs: list[Record], name: str) -> str:
-    ratios = np.array([r[name] / r["ten restarts"] for r in runs])
+    # Points that all lie on centers have no error at all.
+    ratios = np.array([(r[name] + 1e-9) / (r["ten restarts"] + 1e-9) for r in runs])
     lower, higher = int((ratios < 1 - 1e-6).sum()), int((ratios > 1 + 1e-6).sum())
     even = len(ratios) - lower - higher
     return f"{ratios.mean():.5f} ({lower}, {even}, {higher})"
