@@ -92,7 +92,7 @@ class TestFacts:
             (KernelKMeans, []),
             (LeadersKernelKMeans, ["landmarks"]),
             (NystroemSpectralClustering, ["landmarks"]),
-            (SparseKernelKMeans, ["landmarks"]),
+            (SparseKernelKMeans, ["landmarks", "counted"]),
             (ConsensusKernelKMeans, ["landmarks"]),
             (TwoStepKernelKMeans, ["landmarks"]),
         ],
@@ -544,7 +544,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory, model, blobs):
-    """Files of reports: of three clusters with hostile names, and of 23."""
+    """Files of reports: three clusters with hostile names, 23, and counted ones."""
     folder = tmp_path_factory.mktemp("reports")
     X, y = blobs
     report(
@@ -561,6 +561,9 @@ def pages(tmp_path_factory, model, blobs):
     X, y = make_blobs(sizes, 30, random_state=1, cluster_std=2.5)
     many = ApproxKernelKMeans(23, random_state=0).fit(X)
     report(many, X, labels_true=y).save(folder / "many.html")
+    X, y = make_blobs([300, 300, 240], 4, random_state=1)
+    counted = SparseKernelKMeans("auto", random_state=0).fit(X)
+    report(counted, X, labels_true=y).save(folder / "counted.html")
     return {path.stem: path for path in folder.iterdir()}
 
 
@@ -589,7 +592,7 @@ def opened(browser, pages):
 
 
 class TestBrowser:
-    @pytest.mark.parametrize("name", ["three", "many"])
+    @pytest.mark.parametrize("name", ["three", "many", "counted"])
     @pytest.mark.parametrize("width", [390, 1440])
     @pytest.mark.parametrize("scheme", ["light", "dark"])
     def test_fits_and_is_complete(self, opened, name, width, scheme):
@@ -601,7 +604,7 @@ class TestBrowser:
         for id_ in [*ALWAYS, "landmarks", "scores"]:
             assert view.locator(f"section#{id_} h2").is_visible()
         promised = int(view.locator("#map-picture").get_attribute("data-points"))
-        assert promised == (840 if name == "three" else 2000)
+        assert promised == (2000 if name == "many" else 840)
         assert view.locator("#map-picture svg .mark").count() == promised
         assert view.locator("#map-table tbody tr").count() == promised
         for picture in view.locator(".picture").all():
@@ -613,7 +616,7 @@ class TestBrowser:
             scheme == "dark"
         )  # fmt: skip
 
-    @pytest.mark.parametrize("name", ["three", "many"])
+    @pytest.mark.parametrize("name", ["three", "many", "counted"])
     @pytest.mark.parametrize("width", [390, 1440])
     def test_text_in_pictures_does_not_overlap(self, opened, name, width):
         view = opened(name, width)

@@ -34,8 +34,10 @@ _SMALL, _FEW_ROWS, _LARGE = 0.002, 10, 0.05
 _BRIDGE = 1e-3
 # Eigenpairs: so many, and so many for each cluster.
 _PAIRS, _PER_CLUSTER = 20, 2
-# The number of clusters that is looked for, at most, where it is not given.
-_MOST_CLUSTERS = 40
+# Where the number of clusters is not given so many are looked for, at most. A component
+# is then small below this share of all weight, or so many rows where these are less
+# than the last share: landmarks far out, where rows are few, are often by themselves.
+_MOST_CLUSTERS, _COUNTED = 40, (0.005, 15, 0.1)
 
 
 @dataclass(frozen=True)
@@ -158,8 +160,11 @@ def settle(
 
 def _least(weights: Array, n_clusters: int | None) -> float:
     """The weight of a component that may be a cluster."""
-    mean = weights.sum() / (n_clusters or _MOST_CLUSTERS)
-    few = _FEW_ROWS * weights[weights > 0].min()
+    total, one = weights.sum(), weights[weights > 0].min()
+    if n_clusters is None:
+        share, rows, most = _COUNTED
+        return float(max(share * total, min(rows * one, most * total)))
+    mean, few = total / n_clusters, _FEW_ROWS * one
     return float(max(_SMALL * mean, min(few, _LARGE * mean)))
 
 

@@ -3,12 +3,13 @@
 Walks of t steps know C clusters if C eigenvalues^t are near 1 and the next near 0. As t
 grows each number of clusters has its time, at which the gap after it is widest; how
 wide depends on the ratio of the two rates -log(eigenvalue) alone. The logarithm of
-that ratio is the length of the range of log t over which the number holds.
+that ratio is the length of the range of log t over which the number holds. Clusters of
+clusters have several wide gaps: the largest number that has one counts.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,15 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-# A gap of 1 is clusters without a link; uniform rows in a square have gaps of 0.25,
-# in a long strip of 0.47.
-_SURE = 0.5
+# A gap of 1 is clusters without a link; uniform rows in a square have gaps of 0.25, in
+# a long strip, as halves of moons have, of 0.47 and up to 0.5 by chance. Between the
+# two numbers a gap is taken, but not relied on.
+_WIDE, SURE = 0.5, 0.55
 # Rates below this are 0 but for rounding: components of their own.
 _NOTHING = 1e-9
+# A cluster with a larger share of the rows may hide others, as the scale of walks is
+# set by what is farthest from it; with a smaller one it may be a few outliers.
+_BULK, _CRUMB = 0.8, 0.005
 
 
 @dataclass(frozen=True)
@@ -38,9 +43,11 @@ class Evidence:
     stability : float array of shape (q,)
         The range of log t over which the number holds.
     n_clusters : int
-        The number with the widest gap.
+        The largest number with a wide gap; without any, that of the widest.
     sure : bool
-        Whether that gap is wider than noise has.
+        Whether that gap is wider than noise has, and clusters are not too unequal.
+    why : str
+        What makes it sure or unsure, in a few words.
     """
 
     numbers: Array
@@ -49,6 +56,21 @@ class Evidence:
     stability: Array
     n_clusters: int
     sure: bool
+    why: str
+
+    @property
+    def second(self) -> int | None:
+        """The number with the widest gap besides; None without any."""
+        others = np.where(self.numbers == self.n_clusters, 0.0, self.gaps)
+        return int(self.numbers[others.argmax()]) if others.any() else None
+
+    def __str__(self) -> str:
+        sure = "sure" if self.sure else "unsure"
+        text = f"{self.n_clusters}, {sure}: {self.why}"
+        if self.second is None:
+            return text
+        gap = self.gaps[self.numbers == self.second][0]
+        return f"{text}; next best {self.second} ({gap:.2f})"
 
 
 def count_clusters(eigenvalues: Array) -> Evidence:
@@ -68,16 +90,17 @@ def count_clusters(eigenvalues: Array) -> Evidence:
     >>> import numpy as np
     >>> from akkm.counting import count_clusters
     >>> found = count_clusters(np.array([1.0, 0.999, 0.998, 0.7, 0.65, 0.6]))
-    >>> found.n_clusters, found.sure
-    (3, True)
+    >>> print(found)
+    3, sure: the gap after them in the spectrum is 0.97 of 1; next best 2 (0.25)
     >>> count_clusters(np.array([1.0, 0.9, 0.85, 0.8, 0.75])).sure
     False
     """
     values = np.asarray(eigenvalues, dtype=np.float64)
     values = values[values > 0]
     if len(values) < 3:
-        none = np.empty(0)
-        return Evidence(none.astype(int), none, none, none, max(1, len(values)), False)
+        none, few = np.empty(0), max(1, len(values))
+        why = f"there are only {len(values)} eigenvalues to judge by"
+        return Evidence(none.astype(int), none, none, none, few, False, why)
     rates = np.maximum(-np.log((values / values[0]).clip(max=1)), _NOTHING)
     numbers = np.arange(2, len(values))
     slow, fast = rates[1:-1], rates[2:]
@@ -87,12 +110,42 @@ def count_clusters(eigenvalues: Array) -> Evidence:
     # exp(-slow t) - exp(-fast t) is widest where its derivative is zero.
     times = np.log(r) / (slow * (r - 1))
     gaps = np.where(apart, np.exp(-slow * times) - np.exp(-fast * times), 0.0)
-    best = int(np.argmax(gaps))
-    return Evidence(
-        numbers,
-        gaps,
-        times,
-        np.log(ratio),
-        int(numbers[best]),
-        bool(gaps[best] >= _SURE),
-    )
+    wide = np.flatnonzero(gaps >= _WIDE)
+    best = int(wide[-1] if len(wide) else np.argmax(gaps))
+    sure = bool(gaps[best] >= SURE)
+    why = f"the gap after them in the spectrum is {gaps[best]:.2f} of 1"
+    why += "" if sure else ", which rows without clusters may have too"
+    return Evidence(numbers, gaps, times, np.log(ratio), int(numbers[best]), sure, why)
+
+
+def weigh(evidence: Evidence, labels: Array, weights: Array | None = None) -> Evidence:
+    """The evidence when the clusters are there: unsure if they are too unequal.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    labels : int array of shape (n,)
+        Of as many clusters as it speaks for.
+    weights : array of shape (n,), optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.counting import count_clusters, weigh
+    >>> found = count_clusters(np.array([1.0, 1.0, 0.7, 0.65]))
+    >>> found.sure, weigh(found, np.repeat([0, 1], [95, 5])).why
+    (True, 'one of them has 95 % of the rows, and may be several that do not show')
+    """
+    shares = np.bincount(labels, weights, minlength=evidence.n_clusters)
+    shares = shares / shares.sum()
+    if not evidence.sure:
+        return evidence
+    if shares.max() > _BULK:
+        why = f"one of them has {shares.max():.0%} of the rows".replace("%", " %")
+        why += ", and may be several that do not show"
+    elif shares.min() < _CRUMB:
+        why = f"one of them has less than {_CRUMB:.1%} of the rows".replace("%", " %")
+        why += ", and may be a few outliers"
+    else:
+        return evidence
+    return replace(evidence, sure=False, why=why)

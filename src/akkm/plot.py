@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from akkm.counting import SURE
 from akkm.report._certainty import certainty
 from akkm.report._features import features as telling_features
 from akkm.report._features import names_for
@@ -24,7 +25,7 @@ from akkm.report._subject import checked_model, subject
 
 Array = NDArray[Any]
 
-__all__ = ["convergence", "features", "map", "margins", "sizes"]
+__all__ = ["convergence", "evidence", "features", "map", "margins", "sizes"]
 
 # Okabe and Ito's colours without black, which become darker, then paler in each next
 # round. With eight shapes 168 clusters look different.
@@ -177,6 +178,61 @@ def convergence(model: Any, X: Any = None, ax: Any = None) -> Any:
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set(xlabel="iteration")
     ax.legend()
+    return ax
+
+
+def evidence(model: Any, X: Any = None, ax: Any = None) -> Any:
+    """What speaks for each number of clusters: a bar each, 1 being as clear as can be.
+
+    Marked are the number that speaks loudest and the next best; bars below the dotted
+    line are no wider than rows without clusters may have.
+
+    Parameters
+    ----------
+    model : fitted SparseKernelKMeans or DiffusionKernelKMeans
+    X : array, data frame or CSR matrix of shape (n, d), optional
+        The rows that it was fitted to; not needed.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    ax : matplotlib axes
+
+    Examples
+    --------
+    >>> import akkm.plot
+    >>> from akkm import SparseKernelKMeans
+    >>> from sklearn.datasets import make_blobs
+    >>> X, y = make_blobs(500, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    >>> model = SparseKernelKMeans("auto", random_state=0).fit(X)
+    >>> akkm.plot.evidence(model).get_title()
+    '3 clusters, sure'
+    """
+    found = getattr(checked_model(model), "evidence_", None)
+    if X is not None:
+        subject(model, X)
+    if found is None or not len(found.numbers):
+        raise ValueError(
+            f"This {type(model).__name__} has no evidence_ to draw; fit "
+            "SparseKernelKMeans or DiffusionKernelKMeans to more than two rows."
+        )
+    ax = _axes(ax)
+    shades = dict.fromkeys(found.numbers.tolist(), "0.7")
+    shades |= {found.second: _COLOURS[1], found.n_clusters: _COLOURS[0]}
+    colours = [shades[k] for k in found.numbers.tolist()]
+    bars = ax.bar(found.numbers, found.gaps, color=colours)
+    names = [f"{k}" if shades[k] != "0.7" else "" for k in found.numbers.tolist()]
+    ax.bar_label(bars, names, padding=2)
+    ax.axhline(SURE, color="0.4", linestyle=":")
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    sure = "sure" if found.sure else "unsure"
+    ax.set(
+        xlabel="number of clusters",
+        ylabel="gap in the spectrum",
+        xlim=(1, max(20, found.n_clusters + 5, (found.second or 0) + 5)),
+        ylim=(0, 1.1),
+        title=f"{found.n_clusters} clusters, {sure}",
+    )
     return ax
 
 

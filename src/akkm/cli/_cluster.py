@@ -32,6 +32,7 @@ from akkm.cli._progress import Iterations, Phases
 _EXAMPLES = """\b
 Examples:
   akkm cluster flowers.csv -k 3 --label species --report flowers.html
+  akkm cluster shapes.csv -k auto --method sparse --report shapes.html
   akkm cluster log.parquet -k 8 --id session --labels out.parquet --model m.skops
   zcat data.csv.gz | akkm cluster - -k 5 --gamma median --labels out.csv
 """
@@ -98,8 +99,8 @@ def cluster(
             "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
             "rows": encoded.X.shape[0],
             "features": encoded.X.shape[1],
-            "k": method.k,
-            "sizes": np.bincount(clusters, minlength=method.k).tolist(),
+            "k": estimator._wanted,
+            "sizes": np.bincount(clusters, minlength=estimator._wanted).tolist(),
             "settings": settings(estimator),
             "seconds": round(fitted, 3),
             "seconds_reading": round(read, 3),
@@ -137,6 +138,8 @@ def settings(estimator: Any) -> dict[str, Any]:
         "kernel": str(estimator.kernel_),
         "seed": estimator.random_state,
     }
+    if estimator.n_clusters == "auto":
+        chosen["counted"] = str(estimator.evidence_)
     if hasattr(estimator, "landmarks_"):
         chosen["landmarks"] = estimator.landmarks_.shape[0]
         chosen["sampling"] = estimator.landmarks
@@ -160,6 +163,8 @@ def settings(estimator: Any) -> dict[str, Any]:
 def said(chosen: dict[str, Any]) -> list[tuple[str, str]]:
     """Settings and results in words."""
     facts = [("method", f"{chosen['method']}, seed {chosen['seed']}")]
+    if "counted" in chosen:
+        facts.append(("clusters", chosen["counted"]))
     facts.append(("kernel", brief(chosen["kernel"])))
     if "landmarks" in chosen:
         text = f"{chosen['landmarks']:,} ({chosen['sampling']})"

@@ -12,6 +12,10 @@ from akkm.estimators._base import KernelClusterer
 _HISTOGRAMS = ("chi2", "additive_chi2", "intersection")
 
 
+# Methods that have a kernel of their own, and can count clusters.
+_OWN = ("sparse", "diffusion")
+
+
 def build(method: Method, scale: str) -> KernelClusterer:
     """The estimator that was asked for; ValueError if options do not go together.
 
@@ -28,7 +32,7 @@ def build(method: Method, scale: str) -> KernelClusterer:
     ApproxKernelKMeans(n_clusters=3, n_landmarks=50, random_state=0)
     """
     _require_sense(method, scale)
-    if method.method in ("sparse", "diffusion"):
+    if method.method in _OWN:
         return _of_any_shape(method)
     own: dict[str, Any] = {
         "degree": method.degree,
@@ -50,8 +54,9 @@ def build(method: Method, scale: str) -> KernelClusterer:
     }[method.method]
     if method.ensemble is not None:
         kind = akkm.EnsembleKernelKMeans
+    k: Any = method.k  # no word: these can't count
     return kind(
-        method.k,
+        k,
         kernel=method.kernel,
         gamma=None if method.gamma == "none" else method.gamma,
         random_state=method.seed,
@@ -69,15 +74,18 @@ def _of_any_shape(method: Method) -> KernelClusterer:
         kind = akkm.SparseKernelKMeans(method.k, n_landmarks=m, landmarks=how, **common)
     if method.ensemble is None:
         return kind
+    k: Any = method.k  # no word: an ensemble can't count
     return akkm.ConsensusKernelKMeans(
-        method.k, estimator=kind, n_members=method.ensemble, **common
+        k, estimator=kind, n_members=method.ensemble, **common
     )
 
 
 def _require_sense(method: Method, scale: str) -> None:
     """Raise ValueError for options that have no meaning together."""
     kernel, name = method.kernel, method.method
-    own = name in ("sparse", "diffusion")
+    own = name in _OWN
+    if method.k == "auto":
+        _require_counting(method)
     if not own and name != "approx" and method.ensemble is not None:
         raise ValueError(
             "--ensemble combines runs of --method approx, sparse or diffusion, not of "
@@ -109,9 +117,23 @@ def _require_sense(method: Method, scale: str) -> None:
             f"The {kernel} kernel needs values of 0 or more, and --scale standard "
             "makes negative ones; add --scale minmax or --scale none."
         )
-    few = isinstance(method.landmarks, int) and method.landmarks < method.k
-    if few and name != "exact":
+    m, k = method.landmarks, method.k
+    if isinstance(m, int) and isinstance(k, int) and m < k and name != "exact":
         raise ValueError(
-            f"--landmarks {method.landmarks} is less than -k {method.k}; give at least "
+            f"--landmarks {m} is less than -k {k}; give at least "
             "as many landmarks as clusters."
+        )
+
+
+def _require_counting(method: Method) -> None:
+    """Raise ValueError if clusters can't be counted with these options."""
+    if method.method not in _OWN:
+        raise ValueError(
+            f"--method {method.method} can't count clusters, as -k auto asks; give -k "
+            "a number, or add --method sparse (many rows) or --method diffusion."
+        )
+    if method.ensemble is not None:
+        raise ValueError(
+            "--ensemble can't count clusters, as -k auto asks; leave it out to have "
+            "them counted, then give -k that number."
         )

@@ -71,7 +71,7 @@ class Encoding:
 class Method:
     """What to cluster with; None: the estimator's own default."""
 
-    k: int
+    k: int | str  # or "auto"
     method: str
     kernel: str
     gamma: float | str | None
@@ -224,16 +224,25 @@ encoding_options = _all(
     _gathered(Encoding, "encoding"),
 )
 
+_NUMBER = click.option(
+    "-k", "k", type=click.IntRange(min=1), required=True, help="How many clusters."
+)
+_NUMBER_OR_AUTO = click.option(
+    "-k",
+    "k",
+    type=NumberOr(int, ("auto",)),
+    metavar="NUMBER|auto",
+    required=True,
+    help="How many clusters; auto counts them (--method sparse or diffusion).",
+)
 _HOW = (
-    click.option(
-        "-k", "k", type=click.IntRange(min=1), required=True, help="How many clusters."
-    ),
     click.option(
         "--method",
         type=click.Choice(METHODS),
         default="approx",
         show_default=True,
-        help="Approximate kernel k-means, or what it is compared with.",
+        help="Approximate kernel k-means, what it is compared with, or clusters of any "
+        "shape: sparse (many rows), diffusion.",
     ),
 )
 _KERNEL = (
@@ -282,9 +291,13 @@ _RUN = (
     ),
     click.option("--threads", type=click.IntRange(min=1), help="[default: all]"),
 )
-method_options = _all(*_HOW, *_KERNEL, *_RUN, _gathered(Method, "method"))
+method_options = _all(
+    _NUMBER_OR_AUTO, *_HOW, *_KERNEL, *_RUN, _gathered(Method, "method")
+)
 # The kernel of spatial pyramids is what it is.
 _PYRAMID = {"kernel": "intersection", "gamma": None, "degree": None, "coef0": None}
-pyramid_method_options = _all(*_HOW, *_RUN, _gathered(Method, "method", **_PYRAMID))
+pyramid_method_options = _all(
+    _NUMBER, *_HOW, *_RUN, _gathered(Method, "method", **_PYRAMID)
+)
 
 quiet_option = click.option("--quiet", is_flag=True, help="Say nothing but errors.")

@@ -109,7 +109,7 @@ def predict(
         facts.append(("scores", _work.told(scores)))
     voice.facts(facts)
     voice.say()
-    sizes = np.bincount(clusters, minlength=estimator.n_clusters)
+    sizes = np.bincount(clusters, minlength=estimator._wanted)
     _work.say_sizes(voice, sizes.tolist())
     voice.say()
     voice.facts(_work.listed("written", run.written))

@@ -64,7 +64,7 @@ def encoder_of(encoding: Encoding) -> TableEncoder:
 
 def require_enough(n: int, method: Method) -> None:
     """Raise ValueError if there are fewer rows than clusters or landmarks."""
-    if n < method.k:
+    if isinstance(method.k, int) and n < method.k:
         raise ValueError(
             f"-k {method.k} clusters of {n:,} rows; expected at most {n:,}."
         )

@@ -184,13 +184,17 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             rng=rng,
         )
 
+    @property
+    def _wanted(self) -> int:
+        """The number of clusters, as given or, once it is fitted, counted."""
+        return int(getattr(self, "n_clusters_", self.n_clusters))
+
     def _warn(self, labels: Array, settled: bool) -> None:
         found = len(np.unique(labels))
-        wanted = getattr(self, "n_clusters_", self.n_clusters)
-        if found < wanted:
+        if found < self._wanted:
             self._tell(
                 f"Number of distinct clusters ({found}) found smaller than "
-                f"n_clusters ({wanted}). Possibly due to duplicate points "
+                f"n_clusters ({self._wanted}). Possibly due to duplicate points "
                 "in X.",
                 ConvergenceWarning,
             )
@@ -213,10 +217,8 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _tell_of_doubt(self, evidence: Evidence) -> None:
         self._tell(
-            f"Unsure of the number of clusters: {evidence.n_clusters} have the widest "
-            f"gap after them in the spectrum ({evidence.gaps.max(initial=0):.2f} of "
-            "1), which is no wider than rows without clusters give; look at evidence_, "
-            "or give n_clusters.",
+            f"Unsure of the number of clusters, {evidence.n_clusters}: {evidence.why}; "
+            "look at evidence_, or give n_clusters.",
             UserWarning,
         )
 

@@ -11,6 +11,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from akkm.anchors import SparseEmbedding, through_landmarks
+from akkm.counting import weigh
 from akkm.engines import Threads
 from akkm.estimators import _checks
 from akkm.estimators._embedding import EmbeddingClusterer
@@ -178,12 +179,14 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
         self.labels_ = self._marked(solution.labels, outlying)
         self.outlying_ = outlying
         self.evidence_ = walks.evidence
+        if setting.n_clusters is None:
+            self.evidence_ = weigh(walks.evidence, solution.labels, weights)
         self.eigenvalues_ = walks.eigenvalues
         self.diffusion_ = walks.t
         self.n_components_ = walks.n_components
         self._warn(solution.labels, solution.converged or solution.stopped)
-        if self.n_clusters == "auto" and not walks.evidence.sure:
-            self._tell_of_doubt(walks.evidence)
+        if setting.n_clusters is None and not self.evidence_.sure:
+            self._tell_of_doubt(self.evidence_)
         progress.end()
         return self
 

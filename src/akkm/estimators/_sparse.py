@@ -10,6 +10,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from akkm.anchors import N_NEIGHBORS, SparseEmbedding, through_landmarks
+from akkm.counting import weigh
 from akkm.engines import Threads
 from akkm.estimators import _checks
 from akkm.estimators._embedding import EmbeddingClusterer
@@ -33,7 +34,8 @@ class SparseKernelKMeans(EmbeddingClusterer):
     ----------
     n_clusters : int or "auto", default=8
         "auto" takes the number that the spectrum speaks for, see `evidence_`, and
-        warns if nothing speaks clearly.
+        warns if nothing speaks clearly. At most 40 clusters are counted, and none that
+        has less than 0.5 % of the rows, or less than 15.
     n_landmarks : int or "auto", default="auto"
         m: more see finer structure and are slower. With too many for the data the graph
         of landmarks may fall apart, and clusters get worse.
@@ -170,12 +172,14 @@ class SparseKernelKMeans(EmbeddingClusterer):
         self._embedding: SparseEmbedding = embedding
         self.kernel_ = Linear()
         self.evidence_ = embedding.evidence
+        if n_clusters is None:
+            self.evidence_ = weigh(embedding.evidence, solution.labels, weights)
         self.eigenvalues_ = embedding.eigenvalues
         self.diffusion_ = embedding.t
         self.landmarks_ = embedding.points
         self._warn(solution.labels, solution.converged or solution.stopped)
-        if self.n_clusters == "auto" and not self.evidence_.sure:
-            self._tell_of_doubt(embedding.evidence)
+        if n_clusters is None and not self.evidence_.sure:
+            self._tell_of_doubt(self.evidence_)
         progress.end()
         return self
 

@@ -40,7 +40,12 @@ def checks(facts: Facts) -> list[Check]:
     """All that can be asked of a clustering; what makes no sense for it is left out."""
     found = [*_settled(facts)]
     if not facts.new_rows:  # these may be few, and of any cluster
-        found += [*_clusters(facts), *_average(facts), *_largest(facts)]
+        found += [
+            *_clusters(facts),
+            *_counted(facts),
+            *_average(facts),
+            *_largest(facts),
+        ]
         found += _smallest(facts)
     return [
         *found,
@@ -74,7 +79,7 @@ def _settled(facts: Facts) -> Iterator[Check]:
 
 
 def _clusters(facts: Facts) -> Iterator[Check]:
-    asked, found = facts.model.n_clusters, len(facts.clusters)
+    asked, found = facts.model._wanted, len(facts.clusters)
     fewer = found < asked
     yield Check(
         "Clusters found",
@@ -82,6 +87,20 @@ def _clusters(facts: Facts) -> Iterator[Check]:
         DOUBT if fewer else FINE,
         f"Fewer clusters than asked for: {found} instead of {asked}. There may be "
         "fewer distinct rows than clusters; ask for fewer.",
+    )
+
+
+def _counted(facts: Facts) -> Iterator[Check]:
+    evidence = facts.evidence
+    if evidence is None or facts.model.n_clusters != "auto":
+        return
+    sure = "sure" if evidence.sure else "unsure"
+    yield Check(
+        "Number of clusters, counted",
+        f"{evidence.n_clusters}, {sure}",
+        FINE if evidence.sure else DOUBT,
+        f"Unsure of {evidence.n_clusters} clusters: {evidence.why}. "
+        "Look at the curve below, and give a number that you have a reason for.",
     )
 
 

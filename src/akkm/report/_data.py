@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from akkm.counting import SURE
 from akkm.report._facts import Facts
 from akkm.report._html import rounded, short
 from akkm.report._quality import Convergence
@@ -15,6 +16,8 @@ Array = NDArray[Any]
 
 # Clusters that pictures and tables show; the others are counted.
 MOST_CLUSTERS = 60
+# Numbers of clusters that are shown: so many, and so many after those that are marked.
+_NUMBERS, _AFTER = 20, 5
 # Iterations that are told, not drawn.
 _BRIEF = 3
 # A few points far away would squeeze the map of all others.
@@ -32,6 +35,15 @@ def data(facts: Facts) -> dict[str, Any]:
             "n": facts.n,
         },
     }
+    if facts.evidence is not None:
+        shown_gaps = shown_numbers(facts)
+        drawn["counted"] = {
+            "numbers": facts.evidence.numbers[shown_gaps].tolist(),
+            "gaps": facts.evidence.gaps[shown_gaps].round(4).tolist(),
+            "found": facts.evidence.n_clusters,
+            "second": facts.evidence.second,
+            "limit": SURE,
+        }
     if facts.convergence is not None and not is_brief(facts.convergence):
         runs = facts.convergence.histories
         drawn["convergence"] = {
@@ -47,6 +59,14 @@ def data(facts: Facts) -> dict[str, Any]:
             "open": not facts.agreement,
         }
     return drawn
+
+
+def shown_numbers(facts: Facts) -> slice:
+    """Places of the numbers of clusters whose evidence is shown."""
+    assert facts.evidence is not None
+    second = facts.evidence.second or 0
+    marked = max(facts.evidence.n_clusters, second, facts.model._wanted)
+    return slice(max(_NUMBERS, marked + _AFTER) - 1)
 
 
 def is_brief(course: Convergence) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from akkm.counting import Evidence
 from akkm.kernels import Precomputed
 from akkm.report._certainty import Certainty, certainty
 from akkm.report._features import Features, features, names_for
@@ -60,6 +61,12 @@ class Facts:
     def clusters(self) -> Array:
         """Numbers of the clusters that have rows."""
         return np.flatnonzero(self.sizes)
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What speaks for each number of clusters, if the model has looked."""
+        found: Evidence | None = getattr(self.model, "evidence_", None)
+        return found if found is not None and len(found.numbers) else None
 
     @property
     def agreement(self) -> bool:
@@ -118,7 +125,7 @@ def gather(
         n=n,
         d=d,
         labels=labels,
-        sizes=np.bincount(labels, minlength=model.n_clusters),
+        sizes=np.bincount(labels, minlength=model._wanted),
         drawn=drawn,
         plane=plane_of(model, X, drawn),
         near=near,

@@ -13,6 +13,7 @@ from typing import Any
 
 from akkm.report import _details, _sections
 from akkm.report._contact import contact_sheet
+from akkm.report._counted import counted
 from akkm.report._data import data
 from akkm.report._facts import Facts
 from akkm.report._html import Markup, join, short, tag, to_json
@@ -40,6 +41,7 @@ def page(facts: Facts, about: About) -> str:
         None if images is None else contact_sheet(facts, images),
         _sections.map_(facts),
         _sections.sizes(facts),
+        counted(facts),
         _details.features(facts) if images is None else None,
         _details.certainty(facts),
         _details.scores(facts),

@@ -61,11 +61,11 @@ def summary(
     # What new rows are put into was found before.
     of_fit = " of the fit" if facts.new_rows else ""
     there = len(facts.clusters)
-    fewer = facts.new_rows and there < model.n_clusters
+    fewer = facts.new_rows and there < model._wanted
     rows = [
         ("New rows" if facts.new_rows else "Rows", f"{facts.n:,}"),
         ("Columns", f"{facts.d:,}"),
-        ("Clusters", f"{there:,} of {model.n_clusters:,}" if fewer else f"{there:,}"),
+        ("Clusters", f"{there:,} of {model._wanted:,}" if fewer else f"{there:,}"),
         ("Method", type(model).__name__),
         ("Kernel", _kernel(model.kernel_)),
         (f"Iterations{of_fit}", f"{model.n_iter_:,}"),

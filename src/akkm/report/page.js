@@ -18,6 +18,40 @@ function sizes({ clusters, counts, n }) {
   });
 }
 
+function counted({ numbers, gaps, found, second, limit }) {
+  drawn("counted-picture", (svg, width) => {
+    const left = 52, right = 24, top = 26, height = 200, bottom = top + height;
+    const room = Math.min(width, 760) - left - right;
+    const step = room / numbers.length;
+    const y = (gap) => bottom - height * gap;
+    sized(svg, width, bottom + 44);
+    for (const tick of [0, 0.25, 0.5, 0.75, 1]) {
+      const at = y(tick);
+      shapeElement("line", { x1: left, x2: left + room, y1: at, y2: at, class: "grid" }, svg);
+      const text = { x: left - 8, y: at + 4, "text-anchor": "end", class: "axis" };
+      shapeElement("text", text, svg, tick);
+    }
+    const edges = { x1: left, x2: left + room, y1: y(limit), y2: y(limit), class: "limit" };
+    shapeElement("line", edges, svg);
+    // Numbers below are written as far apart as they have room.
+    const every = Math.ceil(24 / step);
+    numbers.forEach((number, i) => {
+      const middle = left + step * (i + 0.5), at = y(gaps[i]);
+      const kind = number === found ? "bar" : number === second ? "bar unsure" : "bar other";
+      const wide = Math.max(2, Math.min(step - 2, 28));
+      const box = { x: middle - wide / 2, width: wide, y: at, height: bottom - at, class: kind };
+      shapeElement("rect", box, svg);
+      const below = { x: middle, y: bottom + 18, "text-anchor": "middle", class: "axis" };
+      if (i % every === 0) shapeElement("text", below, svg, number);
+      const above = { x: middle, y: at - 7, "text-anchor": "middle" };
+      if (number === found || number === second) shapeElement("text", above, svg, number);
+    });
+    shapeElement(
+      "text", { x: left + room / 2, y: bottom + 38, "text-anchor": "middle", class: "axis" },
+      svg, "number of clusters (blue: found, orange: next best)");
+  });
+}
+
 function convergence({ changed, looked }) {
   const series = looked ? [...changed, looked] : changed;
   drawn("convergence-picture", (svg, width, place) => {
@@ -105,6 +139,7 @@ function certainty({ counts, edges, limit, open }) {
 
 map(data.map);
 sizes(data.sizes);
+if (data.counted) counted(data.counted);
 if (data.convergence) convergence(data.convergence);
 if (data.certainty) certainty(data.certainty);
 for (const box of document.querySelectorAll(".scroll")) fading(box);
