@@ -116,10 +116,10 @@ class TestBounds:
             rows = np.flatnonzero(stamps == s)
             squared = ((points[rows, None] - centers.beta) ** 2).sum(axis=2)
             order = np.sort(squared, axis=1)
-            state.labels[rows] = squared.argmin(axis=1)
-            state.upper[rows] = np.sqrt(order[:, 0])
-            state.gap[rows] = order[:, 1] - order[:, 0]
-        state.stamp[:] = stamps
+            upper, gap = np.sqrt(order[:, 0]), order[:, 1] - order[:, 0]
+            state.look(rows, squared.argmin(axis=1), upper, gap, s)
+            assert (state.upper[rows] >= upper).all()
+            assert (state.gap[rows] <= gap).all()
         moves = Moves(past[:-1], past[-1])
         everything = slice(0, 60)
         truth = ((points[:, None] - past[-1].beta) ** 2).sum(axis=2)
@@ -127,7 +127,7 @@ class TestBounds:
         sure = np.setdiff1d(np.arange(60), doubtful)
         np.testing.assert_array_equal(state.labels[sure], truth[sure].argmin(axis=1))
         own = np.sqrt(truth[np.arange(60), state.labels])
-        assert (moves.present(state) >= own - 1e-9).all()
+        assert (moves.present(state, everything) >= own - 1e-9).all()
         # Rebased bounds are true statements about the present centers.
         moves.rebase(state, everything)
         own = truth[np.arange(60), state.labels]

@@ -22,7 +22,7 @@ from akkm.parts import Part, Parts
 from akkm.remote import RemoteRows
 from akkm.seeding import warm_start
 from akkm.sources import Rows, Strip, float32_will_do
-from akkm.stored import Stored
+from akkm.stored import Stored, sampled
 
 Array = NDArray[Any]
 
@@ -67,11 +67,14 @@ def take_landmarks(
         if isinstance(X, Stored) and given != "uniform":
             some = np.sort(mine.choice(X.shape[0], min(_SOME * m, able), replace=False))
             weight = None if weights is None else weights[some]
-            given = some[pick(landmarks.Pool(X[some], kernel, weight, engine), m, mine)]
-        else:
-            given = pick(landmarks.Pool(X, kernel, weights, engine), m, mine)
+            rows = X.gather(some)
+            taken = pick(landmarks.Pool(rows, kernel, weight, engine), m, mine)
+            return Landmarks(rows[taken], rows[taken], some[taken])
+        given = pick(landmarks.Pool(X, kernel, weights, engine), m, mine)
     if given.ndim == 1:
-        return Landmarks(kernel.select(X, given), X[given], given)
+        rows = sampled(X, given)
+        points = rows if isinstance(X, Stored) else kernel.select(X, given)
+        return Landmarks(points, rows, given)
     return Landmarks(given, given, None)
 
 

@@ -28,6 +28,14 @@ class Stored(ABC):
     def __getitem__(self, rows: Any) -> Array:
         """Some rows: (b, d)."""
 
+    def soon(self, rows: Array) -> None:
+        """Some rows that will be gathered, after others: to be read with these."""
+        return  # most rows need no such advice
+
+    def gather(self, rows: Array) -> Array:
+        """A few rows (b,) from all over, for a sample: (b, d)."""
+        return self[rows]
+
     @abstractmethod
     def over(self, function: Callable[[Array, slice], Result]) -> Iterator[Result]:
         """function(some rows, which) for all rows, in order."""
@@ -43,6 +51,31 @@ class Stored(ABC):
     @abstractmethod
     def checked_by(self, check: Callable[[Array], None]) -> Stored:
         """The same rows, on which check(rows) is called when they are read."""
+
+
+def by_batch(rows: Array, starts: Array) -> list[tuple[int, Array, Array]]:
+    """Rows (b,) sorted into batches: number, places in `rows`, places in the batch.
+
+    `starts` (B + 1,) are the first rows of the batches, and n.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.stored import by_batch
+    >>> [(b, p.tolist(), r.tolist()) for b, p, r in by_batch(
+    ...     np.array([7, 0, 5]), np.array([0, 5, 6, 9]))]
+    [(0, [1], [0]), (1, [2], [0]), (2, [0], [1])]
+    """
+    order = np.argsort(rows, kind="stable")
+    ordered = rows[order]
+    edges = np.searchsorted(ordered, starts)
+    cuts = [(b, slice(*edges[b : b + 2])) for b in np.flatnonzero(np.diff(edges))]
+    return [(int(b), order[cut], ordered[cut] - starts[b]) for b, cut in cuts]
+
+
+def sampled(X: Any, rows: Array) -> Any:
+    """A few rows of an array, a matrix or stored rows."""
+    return X.gather(rows) if isinstance(X, Stored) else X[rows]
 
 
 def over(

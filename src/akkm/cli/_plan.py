@@ -32,8 +32,8 @@ _SAMPLE, _EXACT, _THEORY = 20_000, 4_000, 2_000
 _PER_CLUSTER = 10
 # A share of the error that landmarks may add.
 _TOLERANCE = 0.05
-# What the loop remembers of each row, in bytes; see docs/design.md.
-_STATE = 29
+# What the loop remembers of each row, in bytes, at most; see docs/design.md.
+_STATE = 21
 # What ties to landmarks take per row, and how many numbers a row has at most besides
 # two for each cluster, with --method sparse.
 _TIED, _PAIRS = 60, 20

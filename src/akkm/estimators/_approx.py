@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from numbers import Integral
 from typing import Any
 
@@ -22,6 +23,8 @@ from akkm.gradient import Unfactored
 from akkm.kernels._base import dense
 from akkm.lloyd import Step
 from akkm.remote import is_dask, labels_like
+from akkm.seeding import draw
+from akkm.stored import Stored
 
 Array = NDArray[Any]
 
@@ -201,6 +204,9 @@ class ApproxKernelKMeans(Streaming, CenterClusterer):
         progress = Progress(self, X, y, self.verbose)
 
         with Threads(self.n_jobs) as engine:
+            if isinstance(X, Stored) and isinstance(init, str) and init == "k-means++":
+                # Read with the landmarks. The start will draw the same rows.
+                X.soon(draw(X, self.n_clusters, weights, deepcopy(rng))[0])
             chosen = self._landmarks(X, kernel, engine, weights, rng)
             factored = approximate.factor(
                 X,
@@ -256,8 +262,9 @@ class ApproxKernelKMeans(Streaming, CenterClusterer):
         self._warn_of_negative(span, f"indefinite={self.indefinite!r}")
         if isinstance(span, Unfactored) and (failure := span.failure()):
             self._tell_of_failure(failure)
-        there = np.flatnonzero(solution.stats.counts > 0) if is_dask(labels) else labels
-        self._warn(there, solution.converged or solution.stopped)
+        if weights is None:  # as many as in labels_, and known already
+            labels = np.flatnonzero(solution.stats.counts > 0)
+        self._warn(labels, solution.converged or solution.stopped)
         progress.end()
         return self
 

@@ -58,7 +58,7 @@ class RemoteParts:
         self._setup = cluster.hand_out(
             _Setup(rowless, None if strip.kernel.psd else gram)
         )
-        self._held = cluster.each(_start, blocks)
+        self._held = cluster.each(_start, blocks, [strip.kernel.unit] * len(blocks))
 
     def _ask(self, function: Callable[..., Any], *values: Any) -> list[Any]:
         """Futures of function(setup, rows, held, ...) for each partition."""
@@ -118,8 +118,8 @@ class RemoteParts:
 # Tasks. `setup`, `rows` and `held` are shared with other tasks: not to be changed.
 
 
-def _start(rows: Array) -> _Held:
-    return _Held(State.start(len(rows)))
+def _start(rows: Array, unit: bool) -> _Held:
+    return _Held(State.start(len(rows), unit=unit))
 
 
 def _part(setup: _Setup, rows: Array, state: State, engine: Threads) -> Part:

@@ -13,7 +13,7 @@ from akkm.gram import Gram
 from akkm.remote._parts import RemoteParts
 from akkm.remote._waiting import Cluster
 from akkm.sources import Strip
-from akkm.stored import Stored
+from akkm.stored import Stored, by_batch
 
 Array = NDArray[Any]
 Result = TypeVar("Result")
@@ -62,17 +62,12 @@ class RemoteRows(Stored):
             rows = np.arange(*rows.indices(self.shape[0]))
         rows = np.asarray(rows)
         out = np.empty((len(rows), self.shape[1]), dtype=self.dtype)
-        order = np.argsort(rows, kind="stable")
-        edges = np.searchsorted(rows[order], self._starts)
-        wanted = np.flatnonzero(np.diff(edges)).tolist()
-        places = [order[edges[b] : edges[b + 1]] for b in wanted]
-        local = [
-            rows[place] - self._starts[b]
-            for b, place in zip(wanted, places, strict=True)
-        ]
-        taken = self._cluster.each(_take, [self._blocks[b] for b in wanted], local)
-        for place, part in zip(places, self._cluster.fetch(taken), strict=True):
-            out[place] = part
+        wanted = by_batch(rows, self._starts)
+        blocks = [self._blocks[b] for b, _, _ in wanted]
+        taken = self._cluster.each(_take, blocks, [local for _, _, local in wanted])
+        found = self._cluster.fetch(taken)
+        for (_, places, _), part in zip(wanted, found, strict=True):
+            out[places] = part
         return out
 
     def over(self, function: Callable[[Array, slice], Result]) -> Iterator[Result]:
