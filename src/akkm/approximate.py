@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm import gradient, gram, landmarks
+from akkm import gradient, gram, landmarks, mapped
 from akkm.checkpoint import Checkpoint
 from akkm.engines import Threads
 from akkm.gram import Centers, Gram
@@ -28,6 +30,8 @@ Array = NDArray[Any]
 
 # All kernel rows of rows with this many columns are kept, if they fit.
 _WIDE = 256
+# The state of more stored rows than this, some 1 GB, is in a file.
+_MANY = 2**26
 # Rows per landmark to choose from, where they are not in memory.
 _SOME = 50
 
@@ -135,8 +139,12 @@ def parts_of(
     labels: Array | None,
     weights: Array | None,
     cache_bytes: float,
+    folder: Path | None = None,
 ) -> Parts:
-    """The rows of a strip, where they are; kernel rows are kept only here."""
+    """The rows of a strip, where they are; kernel rows are kept only here.
+
+    The state of very many stored rows is in a file of the folder, or a temporary one.
+    """
     if isinstance(strip.X, RemoteRows):
         return strip.X.parts(strip, gram)
     # Narrow rows are compared faster than memory for the result is had.
@@ -144,7 +152,9 @@ def parts_of(
     if strip.bytes <= cache_bytes and not narrow:
         strip.hold(engine)
     strip.keep(cache_bytes)
-    return Part.of(strip, gram, engine, labels=labels, weights=weights)
+    many = isinstance(strip.X, Stored) and strip.n > _MANY
+    full = partial(mapped.full, folder=folder) if many else np.full
+    return Part.of(strip, gram, engine, labels=labels, weights=weights, full=full)
 
 
 def straight(points: Array) -> Factored:
@@ -211,6 +221,7 @@ def solve(
             labels=start.pop("labels", None),
             weights=weights,
             cache_bytes=cache_bytes,
+            folder=None if checkpoint is None else checkpoint.folder,
         )
         solution = lloyd(
             parts,

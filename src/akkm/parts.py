@@ -6,7 +6,7 @@ or many on other machines that answer as one: `Parts` is what the loop knows of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -145,9 +145,13 @@ class Part:
         *,
         labels: Array | None = None,
         weights: Array | None = None,
+        full: Callable[[int, float, Any], Array] = np.full,
     ) -> Part:
-        """Rows that nothing is known of but labels, if these are given."""
-        state = State.start(strip.n, labels, unit=strip.kernel.unit)
+        """Rows that nothing is known of but labels, if these are given.
+
+        `full(n, value, dtype)` makes the arrays of their state.
+        """
+        state = State.start(strip.n, labels, unit=strip.kernel.unit, full=full)
         return Part(strip, gram, weights, state, engine)
 
     @property
