@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -136,7 +136,7 @@ def parts_of(
     gram: Gram,
     engine: Threads,
     *,
-    labels: Array | None,
+    labels: Any,
     weights: Array | None,
     cache_bytes: float,
     folder: Path | None = None,
@@ -146,7 +146,7 @@ def parts_of(
     The state of very many stored rows is in a file of the folder, or a temporary one.
     """
     if isinstance(strip.X, RemoteRows):
-        return strip.X.parts(strip, gram)
+        return strip.X.parts(strip, gram, labels=labels, weights=weights)
     # Narrow rows are compared faster than memory for the result is had.
     narrow = strip.kernel.cheap and strip.X.shape[1] < _WIDE
     if strip.bytes <= cache_bytes and not narrow:
@@ -161,6 +161,13 @@ def straight(points: Array) -> Factored:
     """k-means of points (n, q), as kernel k-means: the axes are its landmarks."""
     axes = np.eye(points.shape[1], dtype=points.dtype)
     return factor(points, Linear(), Landmarks(axes, axes, None), dtype=points.dtype)
+
+
+def _random_labels(X: Rows, n_clusters: int, rng: np.random.Generator) -> Any:
+    """Memberships (n,) at random; on workers, how to draw the same."""
+    if isinstance(X, RemoteRows):
+        return X.draw(n_clusters, rng)
+    return rng.integers(n_clusters, size=X.shape[0])
 
 
 def solve(
@@ -182,7 +189,7 @@ def solve(
     With a checkpoint, of which there is one run only, from where it was.
     """
     strip, gram_, probes = factored.strip, factored.gram, factored.probes
-    starts: list[dict[str, Any]]
+    starts: Iterable[dict[str, Any]]
     saved = None if checkpoint is None else checkpoint.load()
     if saved is not None:
         starts = [{"centers": saved[0], "before": saved[1]}]
@@ -202,8 +209,8 @@ def solve(
             checkpoint.write(centers)
     elif isinstance(init, str):
         # The paper's start: memberships of all rows at random.
-        draws = (rng.integers(n_clusters, size=strip.n) for _ in range(n_init))
-        starts = [{"labels": labels} for labels in draws]
+        draws = (_random_labels(strip.X, n_clusters, rng) for _ in range(n_init))
+        starts = ({"labels": labels} for labels in draws)
     else:
         starts = [{"labels": init}]
 

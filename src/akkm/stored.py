@@ -37,8 +37,11 @@ class Stored(ABC):
         return self[rows]
 
     @abstractmethod
-    def over(self, function: Callable[[Array, slice], Result]) -> Iterator[Result]:
-        """function(some rows, which) for all rows, in order."""
+    def over(self, function: Callable[..., Result], *along: Array) -> Iterator[Result]:
+        """function(some rows, which, ...) for all rows, in order.
+
+        Further arguments are the entries of `along` (n,) for these rows.
+        """
 
     @abstractmethod
     def chunks(self) -> list[slice]:
@@ -79,9 +82,11 @@ def sampled(X: Any, rows: Array) -> Any:
 
 
 def over(
-    X: Any, function: Callable[[Any, slice], Result], step: int
+    X: Any, function: Callable[..., Result], step: int, *along: Array
 ) -> Iterator[Result]:
-    """function(some rows, which) for all rows, in order; `step` at a time in memory.
+    """function(some rows, which, ...) for all rows, in order.
+
+    `step` at a time in memory. Further arguments are entries of `along` (n,).
 
     Examples
     --------
@@ -91,8 +96,8 @@ def over(
     [6, 9]
     """
     if isinstance(X, Stored):
-        yield from X.over(function)
+        yield from X.over(function, *along)
         return
     for start in range(0, X.shape[0], step):
         rows = slice(start, min(start + step, X.shape[0]))
-        yield function(X[rows], rows)
+        yield function(X[rows], rows, *(values[rows] for values in along))

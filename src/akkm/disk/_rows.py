@@ -147,11 +147,12 @@ class DiskRows(Stored):
             out[places] = some
         return out
 
-    def over(self, function: Callable[[Array, slice], Result]) -> Iterator[Result]:
-        """function(rows, which) for each batch, in order."""
+    def over(self, function: Callable[..., Result], *along: Array) -> Iterator[Result]:
+        """function(rows, which, ...) for each batch, in order."""
         self.expect(None)
-        for b, (start, stop) in enumerate(pairwise(self._batches.starts.tolist())):
-            yield function(self._batch(b), slice(start, stop))
+        for b, cut in enumerate(pairwise(self._batches.starts.tolist())):
+            rows = slice(*cut)
+            yield function(self._batch(b), rows, *(values[rows] for values in along))
 
     def __getitem__(self, rows: Any) -> Array:
         """Some rows, by a slice or an index array: (b, d)."""

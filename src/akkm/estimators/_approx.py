@@ -190,6 +190,7 @@ class ApproxKernelKMeans(Streaming, CenterClusterer):
         y : ignored
         sample_weight : array of shape (n,), optional
             A row of weight 2 counts like two rows; one of weight 0 only gets a label.
+            May be a Dask array, which is computed here, as rows are drawn by weight.
 
         Returns
         -------
@@ -207,7 +208,6 @@ class ApproxKernelKMeans(Streaming, CenterClusterer):
                 f"definite, which {kernel} is not; use solver='eigh'."
             )
         init = self._checked_init(X.shape[0])
-        _checks.require_init_can_be_used(X, init)
         progress = Progress(self, X, y, self.verbose)
 
         with (
@@ -274,7 +274,7 @@ class ApproxKernelKMeans(Streaming, CenterClusterer):
         self._warn_of_negative(span, f"indefinite={self.indefinite!r}")
         if isinstance(span, Unfactored) and (failure := span.failure()):
             self._tell_of_failure(failure)
-        if weights is None:  # as many as in labels_, and known already
+        if weights is None or is_dask(labels):  # as in labels_, and known already
             labels = np.flatnonzero(solution.stats.counts > 0)
         self._warn(labels, solution.converged or solution.stopped)
         progress.end()

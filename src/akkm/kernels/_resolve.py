@@ -221,11 +221,12 @@ def _moments(X: Rows, weights: Array | None) -> tuple[float, float]:
     # In one pass, about a value that is near the mean.
     pivot = X.dtype.type(X[:_MOMENT_ROWS].mean(dtype=np.float64))
 
-    def sums(block: Array, rows: slice) -> Array:
+    def sums(block: Array, rows: slice, own: Array | None = None) -> Array:
         shifted = block - pivot
         first = shifted.sum(axis=1, dtype=np.float64)
         both = np.array([first, squared_norms(shifted, np.float64)])
-        return both.sum(axis=1) if weights is None else both @ weights[rows]
+        return both.sum(axis=1) if own is None else both @ own
 
-    first, second = sum(over(X, sums, _MOMENT_ROWS)) / entries
+    along = () if weights is None else (weights,)
+    first, second = sum(over(X, sums, _MOMENT_ROWS, *along)) / entries
     return float(pivot) + first, second - first**2

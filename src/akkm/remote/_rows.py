@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from akkm.gram import Gram
-from akkm.remote._parts import RemoteParts
+from akkm.remote._parts import Drawn, RemoteParts
 from akkm.remote._waiting import Cluster
 from akkm.sources import Strip
 from akkm.stored import Stored, by_batch
@@ -70,10 +71,13 @@ class RemoteRows(Stored):
             out[places] = part
         return out
 
-    def over(self, function: Callable[[Array, slice], Result]) -> Iterator[Result]:
-        """function(rows, which) for each partition, where it is."""
-        which = [slice(start, stop) for start, stop in pairwise(self._starts.tolist())]
-        results = self._cluster.each(function, self._blocks, which)
+    def over(self, function: Callable[..., Result], *along: Array) -> Iterator[Result]:
+        """function(rows, which, ...) for each partition, where it is."""
+        which = self.chunks()
+        sent = [
+            self._cluster.send([values[rows] for rows in which]) for values in along
+        ]
+        results = self._cluster.each(function, self._blocks, which, *sent)
         return iter(self._cluster.fetch(results))
 
     def chunks(self) -> list[slice]:
@@ -91,9 +95,37 @@ class RemoteRows(Stored):
         width, names = self.shape[1], self.names
         return RemoteRows(self._cluster, blocks, self._starts, self.dtype, width, names)
 
-    def parts(self, strip: Strip, gram: Gram) -> RemoteParts:
-        """The rows as the loop needs them."""
-        return RemoteParts(self._cluster, self._blocks, self._starts, strip, gram)
+    def draw(self, n_clusters: int, rng: np.random.Generator) -> list[Drawn]:
+        """Labels at random, to be drawn where the rows are: those of an array."""
+        drawn = []
+        for rows in self.chunks():
+            drawn.append(Drawn(n_clusters, deepcopy(rng)))
+            rng.integers(n_clusters, size=rows.stop - rows.start)
+        return drawn
+
+    def parts(
+        self,
+        strip: Strip,
+        gram: Gram,
+        *,
+        labels: Array | list[Drawn] | None,
+        weights: Array | None,
+    ) -> RemoteParts:
+        """The rows as the loop needs them; labels (n,) may be drawn there."""
+
+        def cut(values: Any) -> Any:
+            here = isinstance(values, np.ndarray)
+            return [values[rows] for rows in self.chunks()] if here else values
+
+        return RemoteParts(
+            self._cluster,
+            self._blocks,
+            self._starts,
+            strip,
+            gram,
+            cut(labels),
+            cut(weights),
+        )
 
 
 def _take(block: Array, rows: Array) -> Array:
