@@ -229,7 +229,8 @@ more = {"checkpoint": folder} if where == "checkpoint" else {}
 if where == "labels":
     more = {"labels_file": folder + "/labels.npy"}
 resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-akkm.ApproxKernelKMeans(5, n_landmarks=100, random_state=0, **more).fit(rows)
+settings = {"n_landmarks": 100, "random_state": 0, "verbose": 1}
+akkm.ApproxKernelKMeans(5, **settings, **more).fit(rows)
 """
 
 
@@ -254,6 +255,8 @@ def test_no_space_left(where, size, said, X, tmp_path):
     last = done.stderr.strip().splitlines()[-1]
     assert re.search(said, last), done.stderr
     assert "During handling" not in done.stderr
+    assert "landmarks" in done.stdout or where == "labels"
+    assert "iteration" not in done.stdout  # room is taken before the long part
     assert {path.name for path in tmp_path.iterdir()} == {"x.npy", "labels.npy"}
     assert old.read_bytes() == b"old"
 
