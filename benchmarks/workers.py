@@ -160,7 +160,7 @@ def estimate(n: int = 10**9, workers: int = 100, draws: int = 1000) -> None:
         f"{n:,} rows on {workers} workers: {np.median(totals):.0f} s "
         f"({np.quantile(totals, 0.05):.0f} to {np.quantile(totals, 0.95):.0f}) in "
         f"{len(shares)} iterations of {shares.sum():.2f} passes; a worker holds "
-        f"{rows * (4 * d + 58) / 1e9:.1f} GB and talks of "
+        f"{rows * (4 * d + 26) / 1e9:.1f} GB and talks of "
         f"{len(shares) * 2 * 8 * C * m / 1e6:.1f} MB after the start"
     )
 

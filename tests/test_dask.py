@@ -1,6 +1,7 @@
 """Rows on a Dask cluster of processes: the same labels, and nothing lost."""
 
 import os
+import pickle
 import signal
 from contextlib import contextmanager
 
@@ -9,6 +10,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from akkm import ApproxKernelKMeans, EnsembleKernelKMeans
+from akkm.remote import rows_of
 from akkm.sources import chunks
 
 da = pytest.importorskip("dask.array")
@@ -77,6 +79,67 @@ def test_labels_are_those_of_the_array(client, X, settings):
     np.testing.assert_allclose(
         distances[:50].compute(), expected.transform(X[:50]), rtol=1e-4
     )
+
+
+@pytest.mark.parametrize("where", ["workers", "here"])
+@pytest.mark.parametrize(
+    "settings", [{"gamma": "scale"}, {"init": "random", "n_init": 2}], ids=str
+)
+def test_weights_and_random_starts(where, settings, X, rng, request):
+    settings = {**SETTINGS, **settings}
+    w = rng.integers(0, 3, N).astype(float)
+    expected = ApproxKernelKMeans(5, **settings).fit(X, sample_weight=w)
+    if where == "workers":
+        request.getfixturevalue("client")
+    rows = da.from_array(X, chunks=(blocks(X), 6))
+    weights = w if "init" in settings else da.from_array(w, chunks=7_777)
+    model = ApproxKernelKMeans(5, **settings).fit(rows, sample_weight=weights)
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+    assert model.n_iter_ == expected.n_iter_
+    assert model.inertia_ == pytest.approx(expected.inertia_, rel=1e-6)
+
+
+def test_given_and_random_labels(client, X, rng):
+    rows = da.from_array(X, chunks=(8_000, 6))
+    for init in ("random", rng.integers(5, size=N)):
+        expected = ApproxKernelKMeans(5, **SETTINGS, init=init).fit(X)
+        model = ApproxKernelKMeans(5, **SETTINGS, init=init).fit(rows)
+        np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+
+
+def test_labels_are_drawn_where_the_rows_are(client, X):
+    """The stream of random numbers is cut, and nothing is sent but where it is."""
+    rows = rows_of(da.from_array(X, chunks=((1, 9_998, 20_001), 6)))
+    here, there = np.random.default_rng(7), np.random.default_rng(7)
+    for n_clusters in (2, 5, 7_000):
+        drawn = rows.draw(n_clusters, there)
+        assert max(len(pickle.dumps(part)) for part in drawn) < 2_000
+        sizes = [1, 9_998, 20_001]
+        found = [part.labels(n) for part, n in zip(drawn, sizes, strict=True)]
+        expected = here.integers(n_clusters, size=N)
+        np.testing.assert_array_equal(np.concatenate(found), expected)
+        np.testing.assert_array_equal(drawn[1].labels(9_998), found[1])  # once more
+
+
+def test_an_ensemble_with_weights(client, X, rng):
+    settings = {"n_members": 3, **SETTINGS}
+    w = rng.integers(0, 3, N).astype(float)
+    expected = EnsembleKernelKMeans(5, **settings).fit(X, sample_weight=w)
+    rows = da.from_array(X, chunks=(8_000, 6))
+    model = EnsembleKernelKMeans(5, **settings).fit(rows, sample_weight=w)
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+    assert model.anmi_ == pytest.approx(expected.anmi_)
+
+
+@pytest.mark.parametrize("where", ["workers", "here"])
+def test_labels_in_a_file(where, X, expected, request, tmp_path):
+    if where == "workers":
+        request.getfixturevalue("client")
+    rows = da.from_array(X, chunks=(8_000, 6))
+    path = tmp_path / "labels.npy"
+    model = ApproxKernelKMeans(5, **SETTINGS, labels_file=path).fit(rows)
+    assert isinstance(model.labels_, np.memmap)
+    np.testing.assert_array_equal(np.load(path), expected.labels_)
 
 
 def test_other_partitions_frames_and_default_width(client, X):
@@ -210,12 +273,14 @@ class TestBadInput:
         with pytest.raises(ValueError, match="2-D Dask array"):
             ApproxKernelKMeans(3).fit(da.ones(10))
 
-    def test_what_would_have_to_be_sent(self, client, X):
+    def test_weights(self, client, X):
         rows = da.from_array(X, chunks=(5_000, 6))
-        with pytest.raises(ValueError, match="init='k-means"):
-            ApproxKernelKMeans(3, init="random").fit(rows)
-        with pytest.raises(ValueError, match="sample_weight can't"):
-            ApproxKernelKMeans(3).fit(rows, sample_weight=np.ones(N))
+        for bad, message in [
+            (da.ones(9), r"shape == \(9,\)"),
+            (-np.ones(N), "egative"),
+        ]:
+            with pytest.raises(ValueError, match=message):
+                ApproxKernelKMeans(3).fit(rows, sample_weight=bad)
 
     def test_text(self):
         pandas = pytest.importorskip("pandas")

@@ -76,6 +76,16 @@ def test_positive_semi_definite(name, X):
     assert values[0] >= -1e-9 * max(1, values[-1])
 
 
+def test_lengths_of_one(rows):
+    """Where k(x, x) is said to be one, it is."""
+    names = {name for name in kernels.KERNEL_NAMES if name != "precomputed"}
+    unit = {name for name in names if make(name).unit}
+    assert unit == {"rbf", "laplacian", "chi2"}
+    for name in unit:
+        np.testing.assert_array_equal(make(name).diag(rows[0]), 1)
+    assert not (make("rbf") + 1).unit
+
+
 def test_sigmoid_is_not_positive_definite():
     X = np.linspace(-1, 1, 20)[:, None]
     kernel = kernels.Sigmoid(gamma=2.0, coef0=0.5)

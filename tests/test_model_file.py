@@ -175,6 +175,17 @@ class Silent:
     on_fit_task_begin = on_fit_task_end = teardown = setup
 
 
+def test_places_of_files_are_left_out(points, tmp_path):
+    encoder, X = points
+    places = {"checkpoint": tmp_path / "c", "labels_file": tmp_path / "labels.npy"}
+    model = ApproxKernelKMeans(3, random_state=0, **places).fit(X)
+    save_model(SavedModel(encoder, model, {}), tmp_path / "m.skops")
+    loaded = load_model(tmp_path / "m.skops").estimator
+    assert loaded.checkpoint is loaded.labels_file is None
+    np.testing.assert_array_equal(loaded.predict(X), model.labels_)
+    assert model.checkpoint == tmp_path / "c"
+
+
 def test_random_states(points, tmp_path):
     encoder, X = points
     model = ApproxKernelKMeans(3, random_state=np.random.RandomState(7)).fit(X)

@@ -10,7 +10,7 @@ SOURCE = pathlib.Path(akkm.__file__).parent
 # Every room may use those before it.
 ROOMS = [
     ["engines", "gram", "bounds", "diffusion", "stored", "whole_file"],
-    ["kernels", "gradient", "counting", "disk", "checkpoint"],
+    ["kernels", "gradient", "counting", "disk", "checkpoint", "mapped"],
     ["sources"],
     ["products"],
     ["nearest"],

@@ -14,7 +14,7 @@ from akkm.gram import Centers, factor
 from akkm.kernels import RBF, Linear, Polynomial, Sigmoid
 from akkm.lloyd import lloyd
 from akkm.nearest import _best_two, decide
-from akkm.parts import Part
+from akkm.parts import Part, _descending
 from akkm.sources import Strip, chunks
 from oracles import algorithm2, clipped_inverse, exact_kernel_k_means, lloyd_on_features
 
@@ -116,10 +116,10 @@ class TestBounds:
             rows = np.flatnonzero(stamps == s)
             squared = ((points[rows, None] - centers.beta) ** 2).sum(axis=2)
             order = np.sort(squared, axis=1)
-            state.labels[rows] = squared.argmin(axis=1)
-            state.upper[rows] = np.sqrt(order[:, 0])
-            state.gap[rows] = order[:, 1] - order[:, 0]
-        state.stamp[:] = stamps
+            upper, gap = np.sqrt(order[:, 0]), order[:, 1] - order[:, 0]
+            state.look(rows, squared.argmin(axis=1), upper, gap, s)
+            assert (state.upper[rows] >= upper).all()
+            assert (state.gap[rows] <= gap).all()
         moves = Moves(past[:-1], past[-1])
         everything = slice(0, 60)
         truth = ((points[:, None] - past[-1].beta) ** 2).sum(axis=2)
@@ -127,7 +127,7 @@ class TestBounds:
         sure = np.setdiff1d(np.arange(60), doubtful)
         np.testing.assert_array_equal(state.labels[sure], truth[sure].argmin(axis=1))
         own = np.sqrt(truth[np.arange(60), state.labels])
-        assert (moves.present(state) >= own - 1e-9).all()
+        assert (moves.present(state, everything) >= own - 1e-9).all()
         # Rebased bounds are true statements about the present centers.
         moves.rebase(state, everything)
         own = truth[np.arange(60), state.labels]
@@ -135,6 +135,27 @@ class TestBounds:
         others = truth.copy()
         others[np.arange(60), state.labels] = np.inf
         assert (state.gap <= others.min(axis=1) - own + 1e-9).all()
+
+    @pytest.mark.parametrize(
+        "value", [0.1, 1.0, -1 / 3, 1e-46, 1e39, -1e39, np.inf, -np.inf]
+    )
+    def test_bounds_are_rounded_away_from_what_they_bound(self, value):
+        state = State.start(1)
+        wide = np.array([value])
+        state.look(slice(0, 1), np.zeros(1, dtype=int), wide, wide, 0)
+        assert state.gap.dtype == state.upper.dtype == np.float32
+        assert float(state.gap[0]) <= value <= float(state.upper[0])
+        if 1e-30 < abs(value) < 1e30:
+            assert state.upper[0] - state.gap[0] <= 3e-7 * abs(value)
+
+    def test_lengths_that_all_rows_share_take_no_memory(self):
+        state = State.start(1000, unit=True)
+        assert (state.reach == 1).all()
+        assert state.reach.strides == (0,)
+        assert state.copy().reach.strides == (0,)
+        state = State.start(1000)
+        state.copy().reach[:] = 1
+        assert np.isnan(state.reach).all()
 
     def test_bounds_prove_something(self):
         beta = np.array([[0.0, 0.0], [10.0, 0.0]])
@@ -374,3 +395,14 @@ def test_kept_rows(rng):
     assert fetch(np.array([8, 3, 30])) == [30]
     assert fetch(np.array([30, 31])) == [31]  # no room left
     assert fetch(np.array([31, 30])) == [31]
+
+
+@pytest.mark.parametrize("size", [1, 5, 700, 5_000])
+def test_values_from_the_largest_down(size, rng):
+    values = rng.integers(-3, 40, size).astype(np.float32)
+    values[rng.random(size) < 0.01] = np.inf
+    order = np.argsort(-values, kind="stable")
+    expected = order[values[order] >= 0]
+    parts = list(_descending(values, 32))
+    assert max(map(len, parts), default=0) <= 32
+    np.testing.assert_array_equal(np.concatenate([expected[:0], *parts]), expected)

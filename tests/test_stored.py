@@ -1,6 +1,10 @@
 """Rows in files: the same labels as in memory, and no more of them read than needed."""
 
+import os
 import pickle
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +13,7 @@ from pyarrow import feather, parquet
 from sklearn.datasets import make_blobs
 
 import akkm
-from akkm import ApproxKernelKMeans
+from akkm import ApproxKernelKMeans, approximate, mapped
 from akkm.disk import DiskRows
 
 N = 30_000
@@ -149,6 +153,133 @@ def test_only_batches_with_rows_in_doubt_are_read(X, table, tmp_path):
     assert later
     assert min(later) >= 15
     assert len(later) < model.history_[:, 1][full - 1 :].sum() + 1
+
+
+def test_samples_are_read_in_one_pass(X, table, tmp_path):
+    """Landmarks and the rows to start from, then each batch for the first iteration."""
+    rows = as_parquet(X, table, tmp_path)
+    read = []
+    batches = rows._batches
+    for name in ("some", "read"):
+        once = getattr(batches, name)
+        setattr(
+            batches,
+            name,
+            lambda b, *which, once=once, name=name: (
+                read.append((name, b)),
+                once(b, *which),
+            )[1],
+        )
+    model = ApproxKernelKMeans(5, gamma=0.02, n_landmarks=50, random_state=0, n_jobs=1)
+    model.fit(rows)
+    assert sorted(read[:5]) == [("some", b) for b in range(5)]
+    assert sorted(read[5:10]) == [("read", b) for b in range(5)]
+    assert ("some", 0) not in read[5:]
+
+
+def test_rows_that_come_soon_are_read_along(X, table, tmp_path):
+    rows = as_parquet(X, table, tmp_path)
+    later, now = np.array([29_999, 3, 8_000]), np.array([5, 3, 20_000])
+    rows.soon(later)
+    np.testing.assert_array_equal(rows.gather(now), X[now])
+    rows._batches.some = None  # what was read is not read again
+    np.testing.assert_array_equal(rows.gather(later[:2]), X[later[:2]])
+    del rows._batches.some
+    np.testing.assert_array_equal(rows.gather(later), X[later])
+    rows.soon(later)
+    np.testing.assert_array_equal(rows.gather(later), X[later])
+    np.testing.assert_array_equal(rows.gather(now), X[now])
+
+
+@pytest.mark.parametrize("form", STORED, ids=lambda f: f.__name__)
+def test_state_and_labels_in_files(form, X, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(approximate, "_MANY", 0)
+    made = []
+    full = mapped.full
+    monkeypatch.setattr(
+        mapped,
+        "full",
+        lambda *args, **more: (made.append(more), full(*args, **more))[1],
+    )
+    (tmp_path / "rows").mkdir()
+    rows = form(X, table, tmp_path / "rows")
+    settings = {"n_landmarks": 100, "init": "random", "random_state": 0}
+    expected = ApproxKernelKMeans(5, **settings).fit(X).labels_
+    assert not made  # rows in memory have their state there
+    settings |= {"checkpoint": tmp_path / "c", "labels_file": tmp_path / "labels.npy"}
+    model = ApproxKernelKMeans(5, **settings).fit(rows)
+    assert made == [{"folder": tmp_path / "c"}] * 4
+    assert isinstance(model.labels_, np.memmap)
+    np.testing.assert_array_equal(model.labels_, expected)
+    np.testing.assert_array_equal(np.load(tmp_path / "labels.npy"), expected)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).labels_, expected)
+    names = {path.name for path in tmp_path.rglob("*") if path.parent.name != "rows"}
+    assert names == {"rows", "c", "akkm-checkpoint.npz", "labels.npy"}
+
+
+FULL = """
+import resource, sys
+import numpy as np
+import akkm
+from akkm import approximate
+folder, size, where = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+rows = akkm.open_rows(folder + "/x.npy")
+approximate._MANY = 0 if where == "state" else np.inf
+more = {"checkpoint": folder} if where == "checkpoint" else {}
+if where == "labels":
+    more = {"labels_file": folder + "/labels.npy"}
+resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+settings = {"n_landmarks": 100, "random_state": 0, "verbose": 1}
+akkm.ApproxKernelKMeans(5, **settings, **more).fit(rows)
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "size", "said"),
+    [
+        ("labels", 60_000, r"labels\.npy: labels can't be written: File too large\."),
+        ("checkpoint", 4_000, r"The checkpoint in .* can't be written: File too large"),
+        ("state", 60_000, r"remembered of 30,000 rows can't be written there: File "),
+    ],
+)
+def test_no_space_left(where, size, said, X, tmp_path):
+    """The disk is full: one error that says which file, and nothing half written."""
+    pytest.importorskip("resource")
+    np.save(tmp_path / "x.npy", X)
+    old = tmp_path / "labels.npy"
+    old.write_bytes(b"old")
+    command = [sys.executable, "-c", FULL, tmp_path, str(size), where]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert re.search(said, last), done.stderr
+    assert "During handling" not in done.stderr
+    assert "landmarks" in done.stdout or where == "labels"
+    assert "iteration" not in done.stdout  # room is taken before the long part
+    assert {path.name for path in tmp_path.iterdir()} == {"x.npy", "labels.npy"}
+    assert old.read_bytes() == b"old"
+
+
+def test_a_fit_that_fails_leaves_no_labels(X, tmp_path):
+    X = X.copy()
+    X[29_999, 0] = np.nan  # found in the first iteration
+    np.save(tmp_path / "x.npy", X)
+    model = ApproxKernelKMeans(
+        5, gamma=0.02, n_landmarks=50, random_state=0, labels_file=tmp_path / "l.npy"
+    )
+    with pytest.raises(ValueError, match="row 29,999, column 0 is nan"):
+        model.fit(akkm.open_rows(tmp_path / "x.npy"))
+    assert [path.name for path in tmp_path.iterdir()] == ["x.npy"]
+
+
+def test_bad_labels_files(X, tmp_path):
+    for bad, message in [("labels.csv", "ends in .npy"), ("no/x.npy", "No such file")]:
+        model = ApproxKernelKMeans(5, n_landmarks=50, labels_file=tmp_path / bad)
+        with pytest.raises((ValueError, OSError), match=message):
+            model.fit(X)
+    with pytest.raises(ValueError, match="leave them out for partial_fit"):
+        ApproxKernelKMeans(5, labels_file=tmp_path / "l.npy").partial_fit(X)
 
 
 def test_ensemble(X, table, tmp_path):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm import gradient, gram, landmarks
+from akkm import gradient, gram, landmarks, mapped
 from akkm.checkpoint import Checkpoint
 from akkm.engines import Threads
 from akkm.gram import Centers, Gram
@@ -22,12 +24,14 @@ from akkm.parts import Part, Parts
 from akkm.remote import RemoteRows
 from akkm.seeding import warm_start
 from akkm.sources import Rows, Strip, float32_will_do
-from akkm.stored import Stored
+from akkm.stored import Stored, sampled
 
 Array = NDArray[Any]
 
 # All kernel rows of rows with this many columns are kept, if they fit.
 _WIDE = 256
+# The state of more stored rows than this, some 1 GB, is in a file.
+_MANY = 2**26
 # Rows per landmark to choose from, where they are not in memory.
 _SOME = 50
 
@@ -67,11 +71,14 @@ def take_landmarks(
         if isinstance(X, Stored) and given != "uniform":
             some = np.sort(mine.choice(X.shape[0], min(_SOME * m, able), replace=False))
             weight = None if weights is None else weights[some]
-            given = some[pick(landmarks.Pool(X[some], kernel, weight, engine), m, mine)]
-        else:
-            given = pick(landmarks.Pool(X, kernel, weights, engine), m, mine)
+            rows = X.gather(some)
+            taken = pick(landmarks.Pool(rows, kernel, weight, engine), m, mine)
+            return Landmarks(rows[taken], rows[taken], some[taken])
+        given = pick(landmarks.Pool(X, kernel, weights, engine), m, mine)
     if given.ndim == 1:
-        return Landmarks(kernel.select(X, given), X[given], given)
+        rows = sampled(X, given)
+        points = rows if isinstance(X, Stored) else kernel.select(X, given)
+        return Landmarks(points, rows, given)
     return Landmarks(given, given, None)
 
 
@@ -129,25 +136,38 @@ def parts_of(
     gram: Gram,
     engine: Threads,
     *,
-    labels: Array | None,
+    labels: Any,
     weights: Array | None,
     cache_bytes: float,
+    folder: Path | None = None,
 ) -> Parts:
-    """The rows of a strip, where they are; kernel rows are kept only here."""
+    """The rows of a strip, where they are; kernel rows are kept only here.
+
+    The state of very many stored rows is in a file of the folder, or a temporary one.
+    """
     if isinstance(strip.X, RemoteRows):
-        return strip.X.parts(strip, gram)
+        return strip.X.parts(strip, gram, labels=labels, weights=weights)
     # Narrow rows are compared faster than memory for the result is had.
     narrow = strip.kernel.cheap and strip.X.shape[1] < _WIDE
     if strip.bytes <= cache_bytes and not narrow:
         strip.hold(engine)
     strip.keep(cache_bytes)
-    return Part.of(strip, gram, engine, labels=labels, weights=weights)
+    many = isinstance(strip.X, Stored) and strip.n > _MANY
+    full = partial(mapped.full, folder=folder) if many else np.full
+    return Part.of(strip, gram, engine, labels=labels, weights=weights, full=full)
 
 
 def straight(points: Array) -> Factored:
     """k-means of points (n, q), as kernel k-means: the axes are its landmarks."""
     axes = np.eye(points.shape[1], dtype=points.dtype)
     return factor(points, Linear(), Landmarks(axes, axes, None), dtype=points.dtype)
+
+
+def _random_labels(X: Rows, n_clusters: int, rng: np.random.Generator) -> Any:
+    """Memberships (n,) at random; on workers, how to draw the same."""
+    if isinstance(X, RemoteRows):
+        return X.draw(n_clusters, rng)
+    return rng.integers(n_clusters, size=X.shape[0])
 
 
 def solve(
@@ -169,7 +189,7 @@ def solve(
     With a checkpoint, of which there is one run only, from where it was.
     """
     strip, gram_, probes = factored.strip, factored.gram, factored.probes
-    starts: list[dict[str, Any]]
+    starts: Iterable[dict[str, Any]]
     saved = None if checkpoint is None else checkpoint.load()
     if saved is not None:
         starts = [{"centers": saved[0], "before": saved[1]}]
@@ -189,8 +209,8 @@ def solve(
             checkpoint.write(centers)
     elif isinstance(init, str):
         # The paper's start: memberships of all rows at random.
-        draws = (rng.integers(n_clusters, size=strip.n) for _ in range(n_init))
-        starts = [{"labels": labels} for labels in draws]
+        draws = (_random_labels(strip.X, n_clusters, rng) for _ in range(n_init))
+        starts = ({"labels": labels} for labels in draws)
     else:
         starts = [{"labels": init}]
 
@@ -208,6 +228,7 @@ def solve(
             labels=start.pop("labels", None),
             weights=weights,
             cache_bytes=cache_bytes,
+            folder=None if checkpoint is None else checkpoint.folder,
         )
         solution = lloyd(
             parts,

@@ -13,7 +13,7 @@ away, the label stands and the row is left alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -43,21 +43,43 @@ class State:
     """One entry per row: besides rows and weights, all that a fit keeps of size n."""
 
     labels: Array  # (n,) int32, -1 before the first sweep
-    upper: Array  # (n,) float64, at least the distance to its own center, back then
-    gap: Array  # (n,) float64, at most d²(next center) - d²(own center), back then
-    reach: Array  # (n,) float64, length of the row's image; NaN until computed
+    upper: Array  # (n,) float32, at least the distance to its own center, back then
+    gap: Array  # (n,) float32, at most d²(next center) - d²(own center), back then
+    # (n,) float64, length of the row's image, NaN until computed; read-only, and one
+    # number in memory, where all rows have the same
+    reach: Array
     stamp: Array  # (n,) int8, when "then" was
 
     @staticmethod
-    def start(n: int, labels: Array | None = None) -> State:
-        """Nothing is known of n rows, but labels (n,) if these are given."""
-        return State(
-            np.full(n, -1, np.int32) if labels is None else labels.astype(np.int32),
-            np.full(n, np.inf),
-            np.full(n, -np.inf),
-            np.full(n, np.nan),
-            np.zeros(n, dtype=np.int8),
+    def start(
+        n: int,
+        labels: Array | None = None,
+        *,
+        unit: bool = False,
+        full: Callable[[int, float, Any], Array] = np.full,
+    ) -> State:
+        """Nothing is known of n rows, but labels (n,) if these are given.
+
+        With `unit` all have length one. `full(n, value, dtype)` makes the arrays.
+        """
+        state = State(
+            full(n, -1, np.int32),
+            full(n, np.inf, np.float32),
+            full(n, -np.inf, np.float32),
+            np.broadcast_to(1.0, n) if unit else full(n, np.nan, np.float64),
+            full(n, 0, np.int8),
         )
+        if labels is not None:
+            state.labels[:] = labels
+        return state
+
+    def look(
+        self, rows: Any, labels: Array, upper: Array, gap: Array, stamp: int
+    ) -> None:
+        """Rows, a slice or some, were looked at: labels and bounds (b,) float64."""
+        self.labels[rows] = labels
+        self.upper[rows], self.gap[rows] = above(upper), _below(gap)
+        self.stamp[rows] = stamp
 
     def give(self, row: int, cluster: int) -> None:
         """Put a row into a cluster, to be looked at in the next sweep."""
@@ -69,7 +91,7 @@ class State:
             self.labels.copy(),
             self.upper.copy(),
             self.gap.copy(),
-            self.reach.copy(),
+            self.reach.copy() if self.reach.flags.writeable else self.reach,
             self.stamp.copy(),
         )
 
@@ -97,26 +119,29 @@ class Moves:
         upper, gap = state.upper[chunk], state.gap[chunk]
         own = self._own(state, chunk)
         need = tie * state.reach[chunk]
-        # Written so that a row without bounds (NaN) is in doubt.
-        quick = gap + self.least[own] - upper * self.most[own] > need
+        # Written so that a row without bounds (NaN, or beyond float32) is in doubt.
+        with np.errstate(invalid="ignore"):
+            quick = gap + self.least[own] - upper * self.most[own] > need
         open_ = np.flatnonzero(~quick)
         own = own[open_]
         loss = self._loss(own, upper[open_])
         return open_[~(gap[open_] + loss > need[open_])]
 
-    def present(self, state: State) -> Array:
-        """At least the distance of each row to its own center now: (n,).
+    def present(self, state: State, chunk: slice) -> Array:
+        """At least the distance of each row to its own center now: (b,) float64.
 
         Rows that were looked at now have the stamp after those of the past.
         """
         shift = np.append(self.shift, np.zeros(self.n_clusters))
-        return state.upper + shift[self._own(state, slice(None))]
+        return state.upper[chunk] + shift[self._own(state, chunk)]
 
     def rebase(self, state: State, chunk: slice) -> None:
         """Make the bounds of a chunk speak of the present centers, as stamp 0."""
         own = self._own(state, chunk)
-        state.gap[chunk] += self._loss(own, state.upper[chunk])
-        state.upper[chunk] += self.shift[own]
+        state.gap[chunk] = _below(
+            state.gap[chunk] + self._loss(own, state.upper[chunk])
+        )
+        state.upper[chunk] = above(state.upper[chunk] + self.shift[own])
         state.stamp[chunk] = 0
 
     def _own(self, state: State, chunk: slice) -> Array:
@@ -127,10 +152,22 @@ class Moves:
     def _loss(self, own: Array, upper: Array) -> Array:
         """The gap grows by at least this, which is mostly negative: (b,)."""
         loss = np.full(len(own), np.inf)
-        for k in range(self.n_clusters):
-            change = self.known[own, k] - 2 * upper * self.apart[own, k]
-            np.minimum(loss, change, out=loss)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for k in range(self.n_clusters):
+                change = self.known[own, k] - 2 * upper * self.apart[own, k]
+                np.minimum(loss, change, out=loss)
         return loss
+
+
+def above(values: Array) -> Array:
+    """float32 numbers that are not less than the float64 values."""
+    with np.errstate(over="ignore"):
+        return np.nextafter(values.astype(np.float32), np.float32(np.inf))
+
+
+def _below(values: Array) -> Array:
+    """float32 numbers that are not more than the float64 values."""
+    return -above(-values)
 
 
 def most_past(n_clusters: int, rank: int) -> int:

@@ -51,11 +51,11 @@ class Checkpoint:
     """The checkpoint of one fit."""
 
     def __init__(self, folder: str | os.PathLike[str], mark: str) -> None:
-        self._folder, self._mark = Path(folder), mark
+        self.folder, self._mark = Path(folder), mark
         self._written = -np.inf
         self._history: list[tuple[int, int]] = []
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ValueError(
                 f"checkpoint={str(folder)!r} can't be used as a folder: "
@@ -64,7 +64,7 @@ class Checkpoint:
 
     def load(self) -> tuple[Centers, list[tuple[int, int]]] | None:
         """Centers and the history that led there, if a fit was here before."""
-        path = self._folder / _NAME
+        path = self.folder / _NAME
         if not path.exists():
             return None
         try:
@@ -95,7 +95,7 @@ class Checkpoint:
         """Where the fit is: all of it, or what was written before."""
         history = np.array(self._history, dtype=np.int64).reshape(-1, 2)
         try:
-            with whole_file(self._folder / _NAME) as file:
+            with whole_file(self.folder / _NAME) as file:
                 np.savez(
                     file,
                     mark=np.array(self._mark),
@@ -105,7 +105,7 @@ class Checkpoint:
         except OSError as error:
             raise OSError(
                 error.errno,
-                f"The checkpoint in {self._folder} can't be written: {error.strerror}. "
+                f"The checkpoint in {self.folder} can't be written: {error.strerror}. "
                 "The one before is still there; make room and start again",
             ) from None
         self._written = time.monotonic()

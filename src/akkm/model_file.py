@@ -41,6 +41,8 @@ _HEADER = "akkm.json"
 
 # What a fit says about each of its rows: long, and not needed for new ones.
 _OF_ROWS = ("labels_", "agreement_", "embedding_", "outlying_")
+# Where it writes: places on this machine, which may be of a type of their own.
+_OF_FIT = {"checkpoint", "labels_file"}
 # What belongs to the process in which it was fitted.
 _OF_PROCESS = ("_heard", "_skl_callbacks", "_reservoir", "_stream", "_due")
 
@@ -345,6 +347,8 @@ def _bare(estimator: Any) -> Any:
     bare = copy.copy(estimator)
     for attribute in (*_OF_ROWS, *_OF_PROCESS):
         bare.__dict__.pop(attribute, None)
+    for name in _OF_FIT & bare.__dict__.keys():
+        setattr(bare, name, None)
     if hasattr(bare, "members_"):
         bare.members_ = [_bare(member) for member in bare.members_]
     return bare

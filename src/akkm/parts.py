@@ -6,6 +6,7 @@ or many on other machines that answer as one: `Parts` is what the loop knows of 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -13,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.bounds import Moves, State
+from akkm.bounds import Moves, State, above
 from akkm.engines import Threads
 from akkm.gram import Gram
 from akkm.nearest import View, nearest, padded
@@ -144,9 +145,14 @@ class Part:
         *,
         labels: Array | None = None,
         weights: Array | None = None,
+        full: Callable[[int, float, Any], Array] = np.full,
     ) -> Part:
-        """Rows that nothing is known of but labels, if these are given."""
-        return Part(strip, gram, weights, State.start(strip.n, labels), engine)
+        """Rows that nothing is known of but labels, if these are given.
+
+        `full(n, value, dtype)` makes the arrays of their state.
+        """
+        state = State.start(strip.n, labels, unit=strip.kernel.unit, full=full)
+        return Part(strip, gram, weights, state, engine)
 
     @property
     def labels(self) -> Array:
@@ -200,10 +206,9 @@ class Part:
                 reach = self._lengths(rows, phi)
                 state.reach[rows] = reach
             found = nearest(phi, view, reach, strip, rows)
-            state.upper[rows] = view.upper(reach, found.score)
-            state.gap[rows] = found.gap
-            state.stamp[rows] = stamp
-            old = state.labels[rows]
+            old = state.labels[rows].copy()
+            upper = view.upper(reach, found.score)
+            state.look(rows, found.labels, upper, found.gap, stamp)
             weight = self._weights_of(rows)
             moved = np.flatnonzero(found.labels != old)
             if old[0] < 0:  # none has a label yet
@@ -211,7 +216,6 @@ class Part:
             elif moved.size:
                 weight = None if weight is None else weight[moved]
                 stats.move(phi[moved], old[moved], found.labels[moved], weight)
-            state.labels[rows] = found.labels
             changed += moved.size
             evaluated += len(phi)
         return Swept(stats, changed, evaluated)
@@ -242,15 +246,11 @@ class Part:
         # are above all other bounds there is no need to look further.
         state, strip = self.state, self.strip
         row, worst = -1, 0.0
-        upper = state.upper if stale is None else stale.present(state)
-        able = upper**2 > 2 * view.noise(state.reach)
-        if self.weights is not None:
-            able &= self.weights > 0
-        candidates = np.flatnonzero(able)
-        order = candidates[np.argsort(-upper[candidates], kind="stable")]
-        for start in range(0, len(order), strip.tile_rows):
-            rows = order[start : start + strip.tile_rows]
-            if upper[rows[0]] ** 2 <= worst:
+        upper = np.empty(strip.n, dtype=np.float32)
+        for chunk in chunks(strip.n):
+            upper[chunk] = self._farthest(view, stale, chunk)
+        for rows in _descending(upper, strip.tile_rows):
+            if float(upper[rows[0]]) ** 2 <= worst:
                 break
             own, reach = state.labels[rows], state.reach[rows]
             scores = view.scores(strip.precise(strip.take(rows)))
@@ -267,6 +267,18 @@ class Part:
         weight = 1.0 if self.weights is None else float(self.weights[row])
         return Worst(worst, row, int(state.labels[row]), weight, phi)
 
+    def _farthest(self, view: View, stale: Moves | None, chunk: slice) -> Array:
+        """At least the distance to the own center (b,); -1: it counts as none."""
+        state = self.state
+        if stale is None:
+            upper = state.upper[chunk].astype(np.float64)
+        else:
+            upper = stale.present(state, chunk)
+        able = upper**2 > 2 * view.noise(state.reach[chunk])
+        if self.weights is not None:
+            able &= self.weights[chunk] > 0
+        return np.where(able, above(upper), np.float32(-1))
+
     def give(self, row: Worst, cluster: int) -> None:
         """Put a row into a cluster, to be looked at in the next sweep."""
         self.state.give(row.row, cluster)
@@ -274,15 +286,40 @@ class Part:
     def trace(self) -> float:
         """sum_i w_i k(x_i, x_i); within the span where k(x, x) is not known."""
         kernel, X, gram = self.strip.kernel, self.strip.X, self.gram
+
+        def total(squared: Array, rows: slice) -> float:
+            own = self._weights_of(rows)
+            return float(squared.sum() if own is None else own @ squared)
+
         if kernel.psd or gram is None:
-            diag = self.state.reach**2
-        else:
-            diag = np.concatenate(
-                list(over(X, lambda rows, _: kernel.diag(rows), _ROWS))
+            cuts = chunks(self.strip.n)
+            return sum(total(self.state.reach[rows] ** 2, rows) for rows in cuts)
+        sums = list(over(X, lambda some, rows: total(kernel.diag(some), rows), _ROWS))
+        if np.isnan(sums).any():  # a precomputed strip: its rows are kernel rows
+            norms = self.engine.map(
+                lambda rows: total(gram.squared_norms(X[rows]), rows), chunks(len(X))
             )
-            if np.isnan(diag).any():  # a precomputed strip: its rows are kernel rows
-                norms = self.engine.map(
-                    lambda chunk: gram.squared_norms(X[chunk]), chunks(len(X))
-                )
-                diag = np.concatenate(list(norms))
-        return float(diag.sum() if self.weights is None else self.weights @ diag)
+            sums = list(norms)
+        return sum(sums)
+
+
+def _descending(values: Array, step: int) -> Iterator[Array]:
+    """Positions of the values (n,) that are not negative, from the largest down.
+
+    In parts, equal values in their order. More and more are looked for at a time, as
+    the first are mostly enough.
+    """
+    count, last = step, None
+    while True:
+        count = min(count, len(values))
+        least = max(np.partition(values, -count)[-count], 0)
+        next_ = values >= least
+        if last is not None:
+            next_ &= values < last
+        rows = np.flatnonzero(next_)
+        rows = rows[np.argsort(-values[rows], kind="stable")]
+        for start in range(0, len(rows), step):
+            yield rows[start : start + step]
+        if least == 0 or count == len(values):
+            return
+        count, last = 8 * count, least

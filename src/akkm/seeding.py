@@ -50,14 +50,7 @@ def warm_start(
     than the data. Clusters are numbered, and rows drawn, in an order that does not
     depend on that of the rows.
     """
-    able = None if weights is None else np.flatnonzero(weights > 0)
-    count = strip.n if able is None else len(able)
-    sizes = _sample_sizes(count, n_clusters, strip.X)
-    drawn = np.arange(count)
-    if sizes[-1] < count:
-        drawn = rng.choice(count, sizes[-1], replace=False)
-    if able is not None:
-        drawn = able[drawn]
+    drawn, sizes = draw(strip.X, n_clusters, weights, rng)
     seeds = rng.integers(2**31, size=n_init)
     centers: Centers | None = None
     # Rows that are not in memory are fetched once.
@@ -83,6 +76,20 @@ def warm_start(
         ).centers
     assert centers is not None
     return centers
+
+
+def draw(
+    X: Rows, n_clusters: int, weights: Array | None, rng: np.random.Generator
+) -> tuple[Array, list[int]]:
+    """Rows (s,) to start from, in the order of their use, and the samples' sizes."""
+    able = None if weights is None else np.flatnonzero(weights > 0)
+    count = X.shape[0] if able is None else len(able)
+    sizes = _sample_sizes(count, n_clusters, X)
+    if sizes[-1] < count:
+        drawn = rng.choice(count, sizes[-1], replace=False)
+    else:
+        drawn = np.arange(count)
+    return drawn if able is None else able[drawn], sizes
 
 
 def _sample_sizes(n: int, n_clusters: int, X: Rows) -> list[int]:

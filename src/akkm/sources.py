@@ -66,7 +66,9 @@ class Kept:
     """
 
     def __init__(self, n: int, room: int, m: int, dtype: Any) -> None:
-        self._slots = np.full(n, -1, dtype=np.int32)  # of each row, -1: none
+        # Of each row, counted from one, and 0 for none: zeros take memory when they
+        # are written to.
+        self._slots = np.zeros(n, dtype=np.int32)
         self._full = np.zeros(room, dtype=bool)  # the slots that are filled
         self._rows = np.empty((room, m), dtype=dtype)  # takes memory as it is filled
         self._used = 0
@@ -76,20 +78,20 @@ class Kept:
 
         A crowd that does not fit is a passing one; the few that stay in doubt will.
         """
-        new = rows[self._slots[rows] < 0]
+        new = rows[self._slots[rows] == 0]
         if len(new) > len(self._full) - self._used:
             return
-        self._slots[new] = np.arange(self._used, self._used + len(new))
+        self._slots[new] = np.arange(self._used, self._used + len(new)) + 1
         self._used += len(new)
 
     def missing(self, rows: Array) -> Array:
         """Those of some rows that are not there."""
-        slots = self._slots[rows]
+        slots = self._slots[rows] - 1
         return rows[(slots < 0) | ~self._full[slots]]
 
     def fetch(self, rows: Array, compute: Fill, out: Array) -> Array:
         """Kernel rows of some rows: kept ones, and computed ones, which are kept."""
-        slots = self._slots[rows]
+        slots = self._slots[rows] - 1
         there = (slots >= 0) & self._full[slots]
         missing = np.flatnonzero(~there)
         if missing.size < len(rows):
@@ -135,7 +137,7 @@ class Strip:
     def subset(self, indices: Array) -> Strip:
         """The strip of some rows, in order, against the same points."""
         if isinstance(self.X, Stored):  # read once
-            return self.over(self.X[indices])
+            return self.over(self.X.gather(indices))
         part = self.over(self.X)
         part.n = len(indices)
         part._indices = indices if self._indices is None else self._indices[indices]

@@ -28,9 +28,20 @@ class Stored(ABC):
     def __getitem__(self, rows: Any) -> Array:
         """Some rows: (b, d)."""
 
+    def soon(self, rows: Array) -> None:
+        """Some rows that will be gathered, after others: to be read with these."""
+        return  # most rows need no such advice
+
+    def gather(self, rows: Array) -> Array:
+        """A few rows (b,) from all over, for a sample: (b, d)."""
+        return self[rows]
+
     @abstractmethod
-    def over(self, function: Callable[[Array, slice], Result]) -> Iterator[Result]:
-        """function(some rows, which) for all rows, in order."""
+    def over(self, function: Callable[..., Result], *along: Array) -> Iterator[Result]:
+        """function(some rows, which, ...) for all rows, in order.
+
+        Further arguments are the entries of `along` (n,) for these rows.
+        """
 
     @abstractmethod
     def chunks(self) -> list[slice]:
@@ -45,10 +56,37 @@ class Stored(ABC):
         """The same rows, on which check(rows) is called when they are read."""
 
 
+def by_batch(rows: Array, starts: Array) -> list[tuple[int, Array, Array]]:
+    """Rows (b,) sorted into batches: number, places in `rows`, places in the batch.
+
+    `starts` (B + 1,) are the first rows of the batches, and n.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.stored import by_batch
+    >>> [(b, p.tolist(), r.tolist()) for b, p, r in by_batch(
+    ...     np.array([7, 0, 5]), np.array([0, 5, 6, 9]))]
+    [(0, [1], [0]), (1, [2], [0]), (2, [0], [1])]
+    """
+    order = np.argsort(rows, kind="stable")
+    ordered = rows[order]
+    edges = np.searchsorted(ordered, starts)
+    cuts = [(b, slice(*edges[b : b + 2])) for b in np.flatnonzero(np.diff(edges))]
+    return [(int(b), order[cut], ordered[cut] - starts[b]) for b, cut in cuts]
+
+
+def sampled(X: Any, rows: Array) -> Any:
+    """A few rows of an array, a matrix or stored rows."""
+    return X.gather(rows) if isinstance(X, Stored) else X[rows]
+
+
 def over(
-    X: Any, function: Callable[[Any, slice], Result], step: int
+    X: Any, function: Callable[..., Result], step: int, *along: Array
 ) -> Iterator[Result]:
-    """function(some rows, which) for all rows, in order; `step` at a time in memory.
+    """function(some rows, which, ...) for all rows, in order.
+
+    `step` at a time in memory. Further arguments are entries of `along` (n,).
 
     Examples
     --------
@@ -58,8 +96,8 @@ def over(
     [6, 9]
     """
     if isinstance(X, Stored):
-        yield from X.over(function)
+        yield from X.over(function, *along)
         return
     for start in range(0, X.shape[0], step):
         rows = slice(start, min(start + step, X.shape[0]))
-        yield function(X[rows], rows)
+        yield function(X[rows], rows, *(values[rows] for values in along))

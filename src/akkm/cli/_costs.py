@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from akkm import walks
 from akkm.cli._console import megabytes
 from akkm.cli._options import Method
 
 # What the loop remembers of each row, in bytes; see docs/design.md.
-_STATE = 29
+_STATE = 21
 # What ties to landmarks take per row, with --method sparse.
 _TIED = 60
 # Bytes per row of the graph with --method diffusion: for each pair of its neighbours,
@@ -59,33 +58,17 @@ def try_out(estimator: Any, X: Any, m: int) -> Trial:
     return Trial(X.shape[0], took, per_row, passes)
 
 
-def extrapolate(trial: Trial, n: int, d: int, method: Method) -> float:
-    """Seconds for n rows of d columns."""
+def extrapolate(trial: Trial, n: int, method: Method) -> float:
+    """Seconds for n rows."""
     more = n - trial.rows
     if method.method == "exact":  # compares all pairs of rows
         return trial.seconds * max(1.0, n / trial.rows) ** 2
     if method.ensemble is not None:
         return trial.seconds * max(1.0, n / trial.rows)
     if method.method == "diffusion":
-        larger = max(1.0, graph_rows(n, d) / trial.rows)
-        # A new row is compared with all rows of the graph.
-        placed = (n - graph_rows(n, d)) * trial.per_row * larger
-        return trial.seconds * larger**_GROWTH + placed
+        return trial.seconds * max(1.0, n / trial.rows) ** _GROWTH
     # What is left grows by the row: each is looked at, once more at the end.
     return trial.seconds + max(0, more) * trial.per_row * (trial.passes + 1)
-
-
-def graph_rows(n: int, d: int) -> int:
-    """How many of n rows of d columns are in the graph of --method diffusion, at most.
-
-    Examples
-    --------
-    >>> from akkm.cli._costs import graph_rows
-    >>> graph_rows(1_000, d=2), graph_rows(70_000, d=2), graph_rows(70_000, d=784)
-    (1000, 20000, 70000)
-    """
-    all_ = d > walks._WIDE and n <= walks._ALL_WIDE
-    return n if all_ else min(n, walks._SAMPLE)
 
 
 def memory(
@@ -111,10 +94,10 @@ def memory(
         work = f"{n:,} x {row} bytes + {_SQUARES} x {m:,}² x 8 bytes"
     elif method.method == "diffusion":
         one: Any = _member(fitted)
-        u, row = graph_rows(n, d), _STATE + 4 * _places(fitted)
-        there = _PAIR * one.n_neighbors**2 + _VECTOR * len(one.eigenvalues_)
-        kept, beside = 0.0, float(row) * n + float(there) * u
-        work = f"{n:,} x {row} bytes + {u:,} in the graph x {there:,} bytes"
+        row = _STATE + 4 * _places(fitted)
+        row += _PAIR * one.n_neighbors**2 + _VECTOR * len(one.eigenvalues_)
+        kept, beside = 0.0, float(row) * n
+        work = f"{n:,} in the graph x {row:,} bytes"
     else:
         kept = min(_CACHE, 4.0 * n * m)
         beside = _STATE * n + _SQUARES * 8.0 * m * m

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -24,6 +25,7 @@ from akkm.cli._options import (
     source_options,
 )
 from akkm.cli._progress import Phases
+from akkm.walks import affordable
 
 # Rows that are looked at more closely, and fewer of them where time grows faster than
 # their number does, and for what theory says.
@@ -68,6 +70,9 @@ def plan(source: Source, method: Method, encoding: Encoding) -> None:
         read = time.perf_counter() - started
         n, d = encoder.n_rows_, len(encoder.feature_names_)
         _work.require_enough(n, method)
+        if method.method == "diffusion" and n > affordable(d):
+            method = replace(method, method="sparse")  # as the estimator does
+            estimator = build(method, encoding.scale)
         wanted, why = _landmarks(method, n)
         with shown.phase("sampling", n) as phase:
             share = _sample_size(method) / n
@@ -101,7 +106,7 @@ def plan(source: Source, method: Method, encoding: Encoding) -> None:
         facts.append(("clusters", str(estimator.evidence_)))
         facts.append(("", f"counted on {trial.rows:,} of {n:,} rows"))
     facts += memory(n, X, len(table.columns), wanted, method, estimator)
-    whole = extrapolate(trial, n, d, method)
+    whole = extrapolate(trial, n, method)
     text = f"about {seconds(2 * read)} to read and encode, {seconds(whole)} to cluster"
     facts.append(("time", text))
     facts.append(("", f"from a fit to {trial.rows:,} rows: {seconds(trial.seconds)}"))
@@ -155,7 +160,7 @@ def _landmarks(method: Method, n: int) -> tuple[int, str]:
         return 0, ""
     asked = method.landmarks or "auto"
     if method.method == "sparse":
-        text = "ten times the square root of the number of rows, but 256 to 1,000"
+        text = "a quarter of the rows, at most 1,000, and at least 8 per cluster"
         m = spread.count(asked, n, _least(method))
         return m, text if asked == "auto" else "as you said"
     m = landmarks.count(asked, n, _least(method))

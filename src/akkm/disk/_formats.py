@@ -15,8 +15,8 @@ Array = NDArray[Any]
 
 # Rows of a batch, where the file leaves it open: some 32 MB of float32.
 _CELLS = 8 * 2**20
-# Rows that are turned from columns at a time, near the processor.
-_TURNED = 2048
+# Numbers that are turned from columns to rows at a time, near the processor.
+_TURNED = 2**19
 
 
 class Npy(Batches):
@@ -42,9 +42,15 @@ class Npy(Batches):
 
     def read(self, batch: int) -> Array:
         """A copy, so that the file's pages do not pile up in memory."""
+        return self._copy(slice(self.starts[batch], self.starts[batch + 1]))
+
+    def some(self, batch: int, rows: Array) -> Array:
+        """A few rows, without reading the others."""
+        return self._copy(self.starts[batch] + rows)
+
+    def _copy(self, rows: Any) -> Array:
         X = np.load(self._path, mmap_mode="r", allow_pickle=False)
-        rows = X[self.starts[batch] : self.starts[batch + 1]]
-        return np.array(rows, dtype=self.dtype, order="C")
+        return np.array(X[rows], dtype=self.dtype, order="C")
 
     def where(self, batch: int) -> str:
         return str(self._path)
@@ -91,6 +97,24 @@ class Columns(Batches):
 
     def read(self, batch: int) -> Array:
         """The rows of a piece; what is missing becomes NaN."""
+        columns = self._columns(batch)
+        out = np.empty((len(columns[0]), self.width), dtype=self.dtype)
+        step = max(1, _TURNED // self.width)
+        for start in range(0, len(out), step):
+            rows = out[start : start + step]
+            for j, column in enumerate(columns):
+                rows[:, j] = column[start : start + len(rows)]
+        return out
+
+    def some(self, batch: int, rows: Array) -> Array:
+        """A few rows of a piece, without turning the others."""
+        out = np.empty((len(rows), self.width), dtype=self.dtype)
+        for j, column in enumerate(self._columns(batch)):
+            out[:, j] = column[rows]
+        return out
+
+    def _columns(self, batch: int) -> list[Array]:
+        """The columns of a piece, of the file's types."""
         path, number = self._pieces[batch]
         try:
             piece = self._piece(path, number)
@@ -98,15 +122,7 @@ class Columns(Batches):
             if not isinstance(error, _failures()):
                 raise
             raise _unreadable(path, self.what, error) from None
-        columns = [_numbers(piece.column(name)) for name in self.names]
-        out = np.empty((piece.num_rows, self.width), dtype=self.dtype)
-        strip = np.empty((self.width, _TURNED), dtype=self.dtype)
-        for start in range(0, len(out), _TURNED):
-            rows = out[start : start + _TURNED]
-            for j, column in enumerate(columns):
-                strip[j, : len(rows)] = column[start : start + len(rows)]
-            rows[:] = strip[:, : len(rows)].T
-        return out
+        return [_numbers(piece.column(name)) for name in self.names]
 
     def where(self, batch: int) -> str:
         return str(self._pieces[batch][0]) if self._pieces else str(self._paths[0])

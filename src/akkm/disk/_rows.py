@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.stored import Stored
+from akkm.stored import Stored, by_batch
 
 Array = NDArray[Any]
 Result = TypeVar("Result")
@@ -36,6 +36,10 @@ class Batches(ABC):
     @abstractmethod
     def read(self, batch: int) -> Array:
         """The rows of a batch: (b, d), C-ordered, of that dtype."""
+
+    def some(self, batch: int, rows: Array) -> Array:
+        """A few rows of a batch, counted from its start."""
+        return self.read(batch)[rows]
 
     @abstractmethod
     def where(self, batch: int) -> str:
@@ -65,8 +69,11 @@ class DiskRows(Stored):
         self.names = batches.names
         self._there: OrderedDict[int, Future[Array]] = OrderedDict()
         self._next: dict[int, int] = {}  # of each batch that will be used, the next one
+        # Which rows will be gathered after others, and these rows, read along.
+        self._soon: Array | None = None  # (s,) in order
+        self._along: Array | None = None  # (s, d)
         self._lock = threading.Lock()
-        self._reader: ThreadPoolExecutor | None = None
+        self._pool: ThreadPoolExecutor | None = None
         self.expect(None)
 
     def __repr__(self) -> str:
@@ -76,7 +83,7 @@ class DiskRows(Stored):
     def __getstate__(self) -> dict[str, Any]:
         # Threads and batches in memory stay here.
         state = self.__dict__.copy()
-        state.update(_there=OrderedDict(), _lock=None, _reader=None)
+        state.update(_there=OrderedDict(), _lock=None, _pool=None)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -104,11 +111,48 @@ class DiskRows(Stored):
             for start in range(first, last, _CHUNK_ROWS)
         ]
 
-    def over(self, function: Callable[[Array, slice], Result]) -> Iterator[Result]:
-        """function(rows, which) for each batch, in order."""
+    def soon(self, rows: Array) -> None:
+        """Some rows that will be gathered, after others: to be read with these."""
+        self._soon, self._along = np.unique(rows), None
+
+    def gather(self, rows: Array) -> Array:
+        """A few rows (b,) from all over, of each batch at once.
+
+        Those that come soon are read along, and kept until they are asked for.
+        """
+        soon, along = self._soon, self._along
+        if soon is not None and np.isin(rows, soon).all():
+            self._soon = self._along = None
+            if along is not None:
+                return along[np.searchsorted(soon, rows)]
+        elif soon is not None and along is None:
+            both = np.union1d(rows, soon)
+            found = self._few(both)
+            self._along = found[np.searchsorted(both, soon)]
+            return found[np.searchsorted(both, rows)]
+        return self._few(rows)
+
+    def _few(self, rows: Array) -> Array:
+        """Some rows, without the rest of their batches: (b, d)."""
+        wanted = by_batch(rows, self._batches.starts)
+        out = np.empty((len(rows), self.shape[1]), dtype=self.dtype)
+
+        def read(batch: tuple[int, Array, Array]) -> Array:
+            b, _, local = batch
+            return self._checked(self._batches.some(b, local), b, local)
+
+        for (_, places, _), some in zip(
+            wanted, self._readers().map(read, wanted), strict=True
+        ):
+            out[places] = some
+        return out
+
+    def over(self, function: Callable[..., Result], *along: Array) -> Iterator[Result]:
+        """function(rows, which, ...) for each batch, in order."""
         self.expect(None)
-        for b, (start, stop) in enumerate(pairwise(self._batches.starts.tolist())):
-            yield function(self._batch(b), slice(start, stop))
+        for b, cut in enumerate(pairwise(self._batches.starts.tolist())):
+            rows = slice(*cut)
+            yield function(self._batch(b), rows, *(values[rows] for values in along))
 
     def __getitem__(self, rows: Any) -> Array:
         """Some rows, by a slice or an index array: (b, d)."""
@@ -121,14 +165,10 @@ class DiskRows(Stored):
         if rows.dtype == bool:
             rows = np.flatnonzero(rows)
         out = np.empty((len(rows), self.shape[1]), dtype=self.dtype)
-        order = np.argsort(rows, kind="stable")
-        ordered = rows[order]
-        edges = np.searchsorted(ordered, self._batches.starts)
-        wanted = np.flatnonzero(np.diff(edges)).tolist()
-        for i, b in enumerate(wanted):
-            here = slice(edges[b], edges[b + 1])
-            batch = self._batch(b, wanted[i + 1 : i + 1 + _AHEAD])
-            out[order[here]] = batch[ordered[here] - self._batches.starts[b]]
+        wanted = by_batch(rows, self._batches.starts)
+        for i, (b, places, local) in enumerate(wanted):
+            then = [later for later, _, _ in wanted[i + 1 : i + 1 + _AHEAD]]
+            out[places] = self._batch(b, then)[local]
         return out
 
     def _slice(self, start: int, stop: int) -> Array:
@@ -165,33 +205,40 @@ class DiskRows(Stored):
     def _ask(self, b: int) -> Future[Array]:
         """The batch, there or on its way."""
         if b not in self._there:
-            if self._reader is None:
-                self._reader = ThreadPoolExecutor(
-                    _AHEAD, thread_name_prefix="akkm-read"
-                )
-            self._there[b] = self._reader.submit(self._read, b)
+            self._there[b] = self._readers().submit(self._read, b)
         self._there.move_to_end(b)
         return self._there[b]
 
+    def _readers(self) -> ThreadPoolExecutor:
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(_AHEAD, thread_name_prefix="akkm-read")
+        return self._pool
+
     def _read(self, b: int) -> Array:
         block = self._batches.read(b)
-        self._require_finite(block, b)
+        block = self._checked(block, b, np.arange(len(block)))
+        block.flags.writeable = False
+        return block
+
+    def _checked(self, block: Array, b: int, local: Array) -> Array:
+        """Rows of a batch, if they are as they should be."""
+        self._require_finite(block, b, local)
         for check in self._checks:
             try:
                 check(block)
             except ValueError as error:
                 raise ValueError(f"{self._batches.where(b)}: {error}") from None
-        block.flags.writeable = False
         return block
 
-    def _require_finite(self, block: Array, b: int) -> None:
+    def _require_finite(self, block: Array, b: int, local: Array) -> None:
         with np.errstate(over="ignore", invalid="ignore"):
             if np.isfinite(block.sum(dtype=np.float64)):
                 return
         row, column = (first[0] for first in np.nonzero(~np.isfinite(block)))
         name = column if self.names is None else repr(self.names[column])
+        number = local[row] + self._batches.starts[b]
         raise ValueError(
-            f"{self._batches.where(b)}: row {row + self._batches.starts[b]:,}, column "
+            f"{self._batches.where(b)}: row {number:,}, column "
             f"{name} is {block[row, column]}; expected finite "
             "numbers. Drop or fill such rows."
         )

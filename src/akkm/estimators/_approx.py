@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from numbers import Integral
 from typing import Any
 
@@ -21,7 +22,10 @@ from akkm.estimators._streaming import Streaming
 from akkm.gradient import Unfactored
 from akkm.kernels._base import dense
 from akkm.lloyd import Step
+from akkm.mapped import labels_file
 from akkm.remote import is_dask, labels_like
+from akkm.seeding import draw
+from akkm.stored import Stored
 
 Array = NDArray[Any]
 
@@ -81,6 +85,10 @@ class ApproxKernelKMeans(Streaming, CenterClusterer):
         A folder in which `fit` writes down every few seconds where it is. The same fit
         started again goes on from there; one to other data or with other settings is
         refused. Needs an integer `random_state`.
+    labels_file : str or path, optional
+        A .npy file that `fit` writes the labels to; `labels_` is then that file,
+        memory-mapped. Room on the disk is taken at the start, and the file appears at
+        the end, complete.
     random_state : int, RandomState instance or None, default=None
         Same seed, same labels, whatever `n_jobs`.
     n_jobs : int, optional
@@ -145,6 +153,7 @@ class ApproxKernelKMeans(Streaming, CenterClusterer):
         solver: str = "eigh",
         cache_size: float = 1024,
         checkpoint: Any = None,
+        labels_file: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -164,6 +173,7 @@ class ApproxKernelKMeans(Streaming, CenterClusterer):
         self.solver = solver
         self.cache_size = cache_size
         self.checkpoint = checkpoint
+        self.labels_file = labels_file
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -180,6 +190,7 @@ class ApproxKernelKMeans(Streaming, CenterClusterer):
         y : ignored
         sample_weight : array of shape (n,), optional
             A row of weight 2 counts like two rows; one of weight 0 only gets a label.
+            May be a Dask array, which is computed here, as rows are drawn by weight.
 
         Returns
         -------
@@ -197,10 +208,15 @@ class ApproxKernelKMeans(Streaming, CenterClusterer):
                 f"definite, which {kernel} is not; use solver='eigh'."
             )
         init = self._checked_init(X.shape[0])
-        _checks.require_init_can_be_used(X, init)
         progress = Progress(self, X, y, self.verbose)
 
-        with Threads(self.n_jobs) as engine:
+        with (
+            labels_file(self.labels_file, X.shape[0]) as keep,
+            Threads(self.n_jobs) as engine,
+        ):
+            if isinstance(X, Stored) and isinstance(init, str) and init == "k-means++":
+                # Read with the landmarks. The start will draw the same rows.
+                X.soon(draw(X, self.n_clusters, weights, deepcopy(rng))[0])
             chosen = self._landmarks(X, kernel, engine, weights, rng)
             factored = approximate.factor(
                 X,
@@ -236,11 +252,13 @@ class ApproxKernelKMeans(Streaming, CenterClusterer):
                 checkpoint=self._checkpoint(factored, chosen, weights, init),
             )
             trace = solution.parts.trace()
+            labels = keep(solution.labels)
         centers = solution.centers
         self._model = factored.model(centers)
         self.kernel_ = kernel
-        labels = solution.labels
-        self.labels_ = labels_like(labels, given) if is_dask(given) else labels
+        if is_dask(given) and self.labels_file is None:
+            labels = labels_like(labels, given)
+        self.labels_ = labels
         self.inertia_ = solution.error(trace)
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
@@ -256,8 +274,9 @@ class ApproxKernelKMeans(Streaming, CenterClusterer):
         self._warn_of_negative(span, f"indefinite={self.indefinite!r}")
         if isinstance(span, Unfactored) and (failure := span.failure()):
             self._tell_of_failure(failure)
-        there = np.flatnonzero(solution.stats.counts > 0) if is_dask(labels) else labels
-        self._warn(there, solution.converged or solution.stopped)
+        if weights is None or is_dask(labels):  # as in labels_, and known already
+            labels = np.flatnonzero(solution.stats.counts > 0)
+        self._warn(labels, solution.converged or solution.stopped)
         progress.end()
         return self
 
@@ -286,7 +305,10 @@ class ApproxKernelKMeans(Streaming, CenterClusterer):
             name: value
             for name, value in self.get_params().items()
             if name
-            not in ("checkpoint", "n_jobs", "verbose", "cache_size", "landmarks")
+            not in (
+                *("checkpoint", "labels_file", "n_jobs", "verbose"),
+                *("cache_size", "landmarks"),
+            )
         }
         strip = factored.strip
         mark = fingerprint(

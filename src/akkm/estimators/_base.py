@@ -115,7 +115,8 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         X = self._checked_rows(X)
         weights = None
         if sample_weight is not None:
-            _checks.require_weights_can_be_used(X)
+            if is_dask(sample_weight):  # landmarks and a sample are drawn by weight
+                sample_weight = np.asarray(sample_weight)
             weights = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )

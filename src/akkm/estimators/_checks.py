@@ -11,7 +11,6 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from akkm.kernels import Kernel, Precomputed, PrecomputedStrip
-from akkm.remote import RemoteRows
 from akkm.sources import Rows
 from akkm.stored import Stored
 
@@ -67,24 +66,6 @@ def allowed_by(kernel: Kernel, X: Rows) -> Rows:
         return X.checked_by(kernel.check)
     kernel.check(X)
     return X
-
-
-def require_weights_can_be_used(X: Rows) -> None:
-    """Weights are an array here, and rows on workers have none."""
-    if isinstance(X, RemoteRows):
-        raise ValueError(
-            "sample_weight can't be given for rows on Dask workers. Without an active "
-            "client the fit runs here and takes an array of weights."
-        )
-
-
-def require_init_can_be_used(X: Rows, init: Any) -> None:
-    """Labels of all rows are made here, and rows on workers are not here."""
-    if isinstance(X, RemoteRows) and (not isinstance(init, str) or init != "k-means++"):
-        raise ValueError(
-            "Rows on Dask workers start from init='k-means++': initial labels of all "
-            f"rows would have to be sent there. Got init={init!r}."
-        )
 
 
 def require_stored_rows_fit(estimator: Any, X: Stored, reset: bool) -> None:

@@ -202,7 +202,7 @@ class EnsembleKernelKMeans(KernelClusterer):
         labelings: Any = [member.labels_ for member in members]
         elsewhere = isinstance(X, RemoteRows)
         if elsewhere:
-            labelings, weights = opinions(labelings)
+            labelings, weights = opinions(labelings, weights)
         there = sum(len(np.unique(labels)) for labels in labelings)
         consensus = mcla(
             labelings,

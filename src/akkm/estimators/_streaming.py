@@ -29,6 +29,8 @@ class Streaming(CenterClusterer):
     """An estimator that also takes its rows in batches."""
 
     indefinite: str
+    checkpoint: Any
+    labels_file: Any
     solver: str
     labels_: Any
     landmarks_: Any
@@ -72,6 +74,11 @@ class Streaming(CenterClusterer):
         """
         if is_dask(X) or isinstance(X, Stored):
             raise TypeError("partial_fit takes batches that are arrays; use fit.")
+        if self.checkpoint is not None or self.labels_file is not None:
+            raise ValueError(
+                "checkpoint= and labels_file= are about all rows of one fit; leave "
+                "them out for partial_fit."
+            )
         X = self._checked_rows(X, reset=not hasattr(self, "_reservoir"))
         weights = None
         if sample_weight is not None:

@@ -40,6 +40,7 @@ class _Exponential(_ColumnSum):
 
     gamma: float = 1.0
     psd: ClassVar[bool] = True
+    unit: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.gamma > 0:

@@ -27,7 +27,7 @@ class Kernel(ABC):
     Laws, checked by the tests for every kernel:
 
     * `bind(Z)` fills a block with the same numbers as `kernel(X, Z)`;
-    * `diag(X)` is the diagonal of `kernel(X, X)`;
+    * `diag(X)` is the diagonal of `kernel(X, X)`, ones where `unit` is true;
     * `kernel(X, X)` is symmetric, and positive semi-definite where `psd` is true.
 
     Examples
@@ -47,6 +47,8 @@ class Kernel(ABC):
     # Whether a block costs little more than one matrix product, so that computing it
     # once more is as good as keeping it.
     cheap: ClassVar[bool] = False
+    # Whether k(x, x) is one, whatever x.
+    unit: ClassVar[bool] = False
 
     @abstractmethod
     def diag(self, X: Rows) -> Array:

@@ -36,6 +36,7 @@ class RBF(Kernel):
     sigma: float | None = None
     psd: ClassVar[bool] = True
     cheap: ClassVar[bool] = True
+    unit: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.gamma is not None and self.sigma is not None:

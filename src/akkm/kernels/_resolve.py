@@ -14,7 +14,7 @@ from akkm.kernels._base import Array, Kernel, Rows, dense, squared_norms
 from akkm.kernels._dot import Cosine, Linear, Polynomial, Sigmoid
 from akkm.kernels._given import Function, Precomputed
 from akkm.kernels._rbf import RBF
-from akkm.stored import over
+from akkm.stored import over, sampled
 
 # Rows looked at by gamma="median" and "neighbors", the rows among which the latter have
 # neighbours, and which of these counts.
@@ -157,7 +157,7 @@ def _sample(
     able = X.shape[0] if weights is None else int((weights > 0).sum())
     chance = None if weights is None else weights / weights.sum()
     drawn = rng.choice(X.shape[0], min(size, able), replace=False, p=chance)
-    return X[np.sort(drawn)]
+    return sampled(X, np.sort(drawn))
 
 
 def _typical(name: str, sample: Rows) -> float:
@@ -221,11 +221,12 @@ def _moments(X: Rows, weights: Array | None) -> tuple[float, float]:
     # In one pass, about a value that is near the mean.
     pivot = X.dtype.type(X[:_MOMENT_ROWS].mean(dtype=np.float64))
 
-    def sums(block: Array, rows: slice) -> Array:
+    def sums(block: Array, rows: slice, own: Array | None = None) -> Array:
         shifted = block - pivot
         first = shifted.sum(axis=1, dtype=np.float64)
         both = np.array([first, squared_norms(shifted, np.float64)])
-        return both.sum(axis=1) if weights is None else both @ weights[rows]
+        return both.sum(axis=1) if own is None else both @ own
 
-    first, second = sum(over(X, sums, _MOMENT_ROWS)) / entries
+    along = () if weights is None else (weights,)
+    first, second = sum(over(X, sums, _MOMENT_ROWS, *along)) / entries
     return float(pivot) + first, second - first**2

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from akkm.engines import quiet
+
 Array = NDArray[Any]
 
 
-def opinions(labelings: Sequence[Any]) -> tuple[Array, Array]:
-    """The distinct rows of labels (r, u), and how many rows have each: (u,).
+def opinions(labelings: Sequence[Any], weights: Array | None) -> tuple[Array, Array]:
+    """The distinct rows of labels (r, u), and what weight the rows of each have: (u,).
 
-    `labelings` are r Dask arrays (n,) in the same chunks. Rows that all members label
-    alike are one opinion, so that a consensus of these with weights is one of all rows.
+    `labelings` are r Dask arrays (n,) in the same chunks; without weights (n,) a row's
+    is one. Rows that all members label alike are one opinion, so that a consensus of
+    these with weights is one of all rows.
     """
     from dask.base import compute
 
-    each = compute([_delayed(_distinct, block) for block in _blocks(labelings)])[0]
+    edges = np.append(0, np.cumsum(labelings[0].chunks[0]))
+    cuts = [slice(*cut) for cut in pairwise(edges.tolist())]
+    own = [None if weights is None else weights[cut] for cut in cuts]
+    tasks = [
+        _delayed(_distinct, block, some)
+        for block, some in zip(_blocks(labelings), own, strict=True)
+    ]
+    with quiet(UserWarning):  # of the size of weights
+        each = compute(tasks)[0]
     rows = np.concatenate([found for found, _ in each])
     counts = np.concatenate([count for _, count in each])
     distinct, which = np.unique(rows, axis=0, return_inverse=True)
@@ -57,8 +69,9 @@ def _delayed(function: Callable[..., Any], *values: Any) -> Any:
     return delayed(function)(*values)
 
 
-def _distinct(parts: list[Array]) -> tuple[Array, Array]:
-    return np.unique(np.transpose(parts), axis=0, return_counts=True)
+def _distinct(parts: list[Array], weights: Array | None) -> tuple[Array, Array]:
+    rows, which = np.unique(np.transpose(parts), axis=0, return_inverse=True)
+    return rows, np.bincount(which.ravel(), weights)
 
 
 def _votes(parts: list[Array], vote: Callable[[Any], Any]) -> tuple[Array, Array]:

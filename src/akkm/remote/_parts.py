@@ -6,7 +6,8 @@ changes neither: what a worker took with it when it died is computed again from 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -34,10 +35,23 @@ class _Setup:
 
 
 @dataclass(frozen=True)
+class Drawn:
+    """Labels at random, to be drawn where they are needed."""
+
+    n_clusters: int
+    rng: np.random.Generator  # as it is before the first of them
+
+    def labels(self, n: int) -> Array:
+        """(n,), the same each time."""
+        return deepcopy(self.rng).integers(self.n_clusters, size=n)
+
+
+@dataclass(frozen=True)
 class _Held:
     """What a worker has of a partition, besides its rows."""
 
     state: State
+    weights: Array | None  # (b,)
     swept: Swept | None = None  # in the last sweep
 
 
@@ -51,6 +65,8 @@ class RemoteParts:
         starts: Array,
         strip: Strip,
         gram: Gram,
+        labels: Sequence[Array | Drawn] | None,
+        weights: Sequence[Array] | None,
     ) -> None:
         self._cluster, self._blocks, self._starts = cluster, blocks, starts
         rowless = strip.over(np.empty((0, strip.X.shape[1]), dtype=strip.X.dtype))
@@ -58,7 +74,14 @@ class RemoteParts:
         self._setup = cluster.hand_out(
             _Setup(rowless, None if strip.kernel.psd else gram)
         )
-        self._held = cluster.each(_start, blocks)
+        none = [None] * len(blocks)
+        self._held = cluster.each(
+            _start,
+            blocks,
+            none if labels is None else cluster.send(labels),
+            none if weights is None else cluster.send(weights),
+            [strip.kernel.unit] * len(blocks),
+        )
 
     def _ask(self, function: Callable[..., Any], *values: Any) -> list[Any]:
         """Futures of function(setup, rows, held, ...) for each partition."""
@@ -69,8 +92,9 @@ class RemoteParts:
         )
 
     def tally(self, n_clusters: int) -> Stats:
-        """Never asked: there are no labels before the first sweep."""
-        raise AssertionError("remote rows start from centers")
+        """Stats of the labels there are."""
+        stats: Stats = self._cluster.add(self._ask(_tally, n_clusters))
+        return stats
 
     def sweep(self, view: View, moves: Moves | None, stamp: int) -> Swept:
         """Assign rows that are in doubt, all of them without `moves`."""
@@ -97,7 +121,7 @@ class RemoteParts:
         self._held[row.part] = self._cluster.task(_give, held, row, cluster)
 
     def trace(self) -> float:
-        """sum_i k(x_i, x_i)."""
+        """sum_i w_i k(x_i, x_i)."""
         return float(sum(self._cluster.fetch(self._ask(_trace))))
 
     @property
@@ -118,18 +142,27 @@ class RemoteParts:
 # Tasks. `setup`, `rows` and `held` are shared with other tasks: not to be changed.
 
 
-def _start(rows: Array) -> _Held:
-    return _Held(State.start(len(rows)))
+def _start(
+    rows: Array, labels: Array | Drawn | None, weights: Array | None, unit: bool
+) -> _Held:
+    if isinstance(labels, Drawn):
+        labels = labels.labels(len(rows))
+    return _Held(State.start(len(rows), labels, unit=unit), weights)
 
 
-def _part(setup: _Setup, rows: Array, state: State, engine: Threads) -> Part:
-    return Part(setup.strip.over(rows), setup.gram, None, state, engine)
+def _part(setup: _Setup, rows: Array, held: _Held, engine: Threads) -> Part:
+    return Part(setup.strip.over(rows), setup.gram, held.weights, held.state, engine)
+
+
+def _tally(setup: _Setup, rows: Array, held: _Held, n_clusters: int) -> Stats:
+    with Threads(1) as engine:
+        return _part(setup, rows, held, engine).tally(n_clusters)
 
 
 def _sweep(setup: _Setup, rows: Array, held: _Held, order: Any) -> _Held:
-    state = held.state.copy()
+    held = _Held(held.state.copy(), held.weights)
     with Threads(1) as engine:
-        return _Held(state, _part(setup, rows, state, engine).sweep(*order))
+        return replace(held, swept=_part(setup, rows, held, engine).sweep(*order))
 
 
 def _swept_of(held: _Held) -> Swept | None:
@@ -142,20 +175,20 @@ def _labels_of(held: _Held) -> Array:
 
 def _recount(setup: _Setup, rows: Array, held: _Held, cluster: int) -> Stats:
     with Threads(1) as engine:
-        return _part(setup, rows, held.state, engine).recount(cluster)
+        return _part(setup, rows, held, engine).recount(cluster)
 
 
 def _worst(setup: _Setup, rows: Array, held: _Held, order: Any) -> Worst:
     with Threads(1) as engine:
-        return _part(setup, rows, held.state, engine).worst(*order)
+        return _part(setup, rows, held, engine).worst(*order)
 
 
 def _give(held: _Held, row: Worst, cluster: int) -> _Held:
     state = held.state.copy()
     state.give(row.row, cluster)
-    return _Held(state)
+    return _Held(state, held.weights)
 
 
 def _trace(setup: _Setup, rows: Array, held: _Held) -> float:
     with Threads(1) as engine:
-        return _part(setup, rows, held.state, engine).trace()
+        return _part(setup, rows, held, engine).trace()

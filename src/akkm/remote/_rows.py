@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -10,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from akkm.gram import Gram
-from akkm.remote._parts import RemoteParts
+from akkm.remote._parts import Drawn, RemoteParts
 from akkm.remote._waiting import Cluster
 from akkm.sources import Strip
-from akkm.stored import Stored
+from akkm.stored import Stored, by_batch
 
 Array = NDArray[Any]
 Result = TypeVar("Result")
@@ -62,23 +63,21 @@ class RemoteRows(Stored):
             rows = np.arange(*rows.indices(self.shape[0]))
         rows = np.asarray(rows)
         out = np.empty((len(rows), self.shape[1]), dtype=self.dtype)
-        order = np.argsort(rows, kind="stable")
-        edges = np.searchsorted(rows[order], self._starts)
-        wanted = np.flatnonzero(np.diff(edges)).tolist()
-        places = [order[edges[b] : edges[b + 1]] for b in wanted]
-        local = [
-            rows[place] - self._starts[b]
-            for b, place in zip(wanted, places, strict=True)
-        ]
-        taken = self._cluster.each(_take, [self._blocks[b] for b in wanted], local)
-        for place, part in zip(places, self._cluster.fetch(taken), strict=True):
-            out[place] = part
+        wanted = by_batch(rows, self._starts)
+        blocks = [self._blocks[b] for b, _, _ in wanted]
+        taken = self._cluster.each(_take, blocks, [local for _, _, local in wanted])
+        found = self._cluster.fetch(taken)
+        for (_, places, _), part in zip(wanted, found, strict=True):
+            out[places] = part
         return out
 
-    def over(self, function: Callable[[Array, slice], Result]) -> Iterator[Result]:
-        """function(rows, which) for each partition, where it is."""
-        which = [slice(start, stop) for start, stop in pairwise(self._starts.tolist())]
-        results = self._cluster.each(function, self._blocks, which)
+    def over(self, function: Callable[..., Result], *along: Array) -> Iterator[Result]:
+        """function(rows, which, ...) for each partition, where it is."""
+        which = self.chunks()
+        sent = [
+            self._cluster.send([values[rows] for rows in which]) for values in along
+        ]
+        results = self._cluster.each(function, self._blocks, which, *sent)
         return iter(self._cluster.fetch(results))
 
     def chunks(self) -> list[slice]:
@@ -96,9 +95,37 @@ class RemoteRows(Stored):
         width, names = self.shape[1], self.names
         return RemoteRows(self._cluster, blocks, self._starts, self.dtype, width, names)
 
-    def parts(self, strip: Strip, gram: Gram) -> RemoteParts:
-        """The rows as the loop needs them."""
-        return RemoteParts(self._cluster, self._blocks, self._starts, strip, gram)
+    def draw(self, n_clusters: int, rng: np.random.Generator) -> list[Drawn]:
+        """Labels at random, to be drawn where the rows are: those of an array."""
+        drawn = []
+        for rows in self.chunks():
+            drawn.append(Drawn(n_clusters, deepcopy(rng)))
+            rng.integers(n_clusters, size=rows.stop - rows.start)
+        return drawn
+
+    def parts(
+        self,
+        strip: Strip,
+        gram: Gram,
+        *,
+        labels: Array | list[Drawn] | None,
+        weights: Array | None,
+    ) -> RemoteParts:
+        """The rows as the loop needs them; labels (n,) may be drawn there."""
+
+        def cut(values: Any) -> Any:
+            here = isinstance(values, np.ndarray)
+            return [values[rows] for rows in self.chunks()] if here else values
+
+        return RemoteParts(
+            self._cluster,
+            self._blocks,
+            self._starts,
+            strip,
+            gram,
+            cut(labels),
+            cut(weights),
+        )
 
 
 def _take(block: Array, rows: Array) -> Array:

@@ -28,8 +28,12 @@ class Cluster:
 
     def hand_out(self, value: Any) -> Any:
         """A future of a value, which can be had again if it is lost with a worker."""
-        with quiet(UserWarning):  # of its size
-            return self.task(_same, value)
+        return self.send([value])[0]
+
+    def send(self, values: Sequence[Any]) -> list[Any]:
+        """Futures of values, which can be had again if they are lost with a worker."""
+        with quiet(UserWarning):  # of their size
+            return self.each(_same, values)
 
     def task(self, function: Callable[..., Any], *values: Any) -> Any:
         """A future of function(...)."""
