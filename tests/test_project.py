@@ -23,7 +23,8 @@ ROOMS = [
     ["estimators"],
     ["demo", "images", "tables"],
     ["encoding", "report"],
-    ["plot", "model_file"],
+    ["plot", "model_file", "datasets"],
+    ["experiments"],
     ["cli"],
 ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -104,6 +104,13 @@ _STAND_IN = (
     "until they have the full file's counts, so that time and memory are right and "
     "many rows occur more than once"
 )
+_GENERATED = "generated rows with columns of the same kinds"
+_MAKE = {
+    "mnist": _originals.mnist,
+    "covtype": _originals.covtype,
+    "kddcup99": _originals.kdd_ten_percent,
+    "kddcup99-full": _originals.kdd_full,
+}
 _TWINS: dict[str, Callable[[np.random.Generator], tuple[Any, Array]]] = {
     "imagenet12": _tiny.tiny_imagenet12,
     "mnist": _tiny.tiny_mnist,
@@ -149,33 +156,21 @@ def load(name: str) -> Dataset:
             f"Unknown data set {name!r}; expected one of {', '.join(NAMES)}."
         )
     about = _ABOUT[name.removeprefix(_TINY)]
-    if name.startswith(_TINY):
+    stand_in, n_clusters = name.startswith(_TINY), about.n_clusters
+    if stand_in:
         X, classes = _TWINS[name.removeprefix(_TINY)](np.random.default_rng(0))
-        return Dataset(
-            name,
-            f"{about.title}, tiny twin",
-            X,
-            classes,
-            about.kernel,
-            _tiny.CLASSES,
-            "generated rows with columns of the same kinds",
-            stand_in=True,
-        )
-    if name == "imagenet12":
+        n_clusters = _tiny.CLASSES
+    elif name == "imagenet12":
         X, classes = pyramids(), image_classes()
     else:
-        make = {
-            "mnist": _originals.mnist,
-            "covtype": _originals.covtype,
-            "kddcup99": _originals.kdd_ten_percent,
-            "kddcup99-full": _originals.kdd_full,
-        }
-        if name == "kddcup99-full" and not _has_full():
-            return _drawn()
-        arrays = kept(name, make[name])
+        stand_in = name == "kddcup99-full" and not _has_full()
+        original = "kddcup99" if stand_in else name
+        arrays = kept(original, _MAKE[original])
         X, classes = arrays["X"], arrays["classes"]
-    kind = about.title, X, classes, about.kernel, about.n_clusters, about.note
-    return Dataset(name, *kind)
+        if stand_in:
+            X, classes = X[arrays["stand_in"]], classes[arrays["stand_in"]]
+    title, note = describe(name)
+    return Dataset(name, title, X, classes, about.kernel, n_clusters, note, stand_in)
 
 
 def _has_full() -> bool:
@@ -184,19 +179,21 @@ def _has_full() -> bool:
     return there or data_folder() is None
 
 
-def _drawn() -> Dataset:
-    """The stand-in for the full KDD file."""
-    few = load("kddcup99")
-    rows = kept("kddcup99", _originals.kdd_ten_percent)["stand_in"]
-    return replace(
-        few,
-        name="kddcup99-full",
-        title="KDD Cup 99, stand-in",
-        X=few.X[rows],
-        classes=few.classes[rows],
-        note=f"{_ABOUT['kddcup99-full'].note}; {_STAND_IN}",
-        stand_in=True,
-    )
+def describe(name: str) -> tuple[str, str]:
+    """The title of a data set, and how its rows are made, without loading it.
+
+    Examples
+    --------
+    >>> from akkm.datasets import describe
+    >>> describe("covtype")[0]
+    'Cover Type'
+    """
+    about = _ABOUT[name.removeprefix(_TINY)]
+    if name.startswith(_TINY):
+        return f"{about.title}, tiny twin", _GENERATED
+    if name == "kddcup99-full" and not _has_full():
+        return f"{about.title}, stand-in", f"{about.note}; {_STAND_IN}"
+    return about.title, about.note
 
 
 def whereabouts(name: str) -> tuple[bool, str]:
@@ -210,7 +207,7 @@ def whereabouts(name: str) -> tuple[bool, str]:
     Returns
     -------
     there : bool
-        False if `load` would fail; None is not known, so a fetch counts as there.
+        False if `load` would fail; what can be fetched counts as there.
     where : str
 
     Examples

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import platform
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from time import perf_counter, process_time
@@ -31,7 +31,6 @@ class Costs:
 @contextmanager
 def costs() -> Iterator[Costs]:
     """Measure what is done inside."""
-    gc.collect()
     found = Costs()
     before, found.memory_by = forget_peak()
     start, worked = perf_counter(), process_time()
@@ -70,6 +69,7 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+@cache
 def processor() -> str:
     """The name of the processor, and how many cores there are."""
     try:
@@ -80,6 +80,7 @@ def processor() -> str:
     return f"{name}, {cores()} cores"
 
 
+@cache
 def versions() -> dict[str, str]:
     """Of Python and the packages that compute."""
     found = {"python": platform.python_version()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import gc
 import hashlib
 import os
 import warnings
@@ -79,6 +80,7 @@ def run(
     for done, cell in enumerate(todo, start=1):
         if subject is None or shown != (cell.data, cell.variation):
             subject, shown = None, (cell.data, cell.variation)  # one at a time
+            gc.collect()
             subject = Subject.named(cell.data, dict(cell.variation))
             _warm_up(subject)
         record = _record(subject, cell, store)
@@ -100,6 +102,11 @@ def _record(subject: Subject, cell: Cell, store: Store) -> Record:
     """All that is kept of a cell; of one that fails, why."""
     record: Record = {
         "cell": {**cell.__dict__, "settings": [list(pair) for pair in cell.settings]},
+        "title": subject.data.title,
+        "note": subject.data.note,
+        "stand_in": subject.data.stand_in,
+        "rows": subject.n,
+        "columns": subject.data.X.shape[1],
         "when": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "processor": processor(),
         "threads": Threads().n_threads,

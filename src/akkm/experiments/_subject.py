@@ -33,7 +33,7 @@ _POINTS = 1000
 _ROWS: dict[str, Callable[[Array], Array]] = {
     "pixels 0 to 255": lambda X: X * 255,
     "unit length": normalize,
-    "unit variance": scale,
+    "unit variance": lambda X: scale(X.astype(np.float64)),
 }
 
 
