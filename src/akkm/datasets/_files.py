@@ -96,7 +96,7 @@ def kept(name: str, make: Callable[[], dict[str, Array]]) -> dict[str, Array]:
     if not path.exists():
         arrays = make()
         with whole_file(path) as file:
-            np.savez(file, **arrays)
+            np.savez(file, allow_pickle=False, **arrays)
         return arrays
     with np.load(path) as saved:
         return {key: saved[key] for key in saved.files}

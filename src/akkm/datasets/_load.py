@@ -18,6 +18,8 @@ from akkm.kernels import RBF, Intersection, Kernel, Polynomial, Sigmoid
 Array = NDArray[Any]
 
 _TINY = "tiny-"
+# Of the twins: none that is likely to seed an experiment on them.
+_SEED = 20140124
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +160,7 @@ def load(name: str) -> Dataset:
     about = _ABOUT[name.removeprefix(_TINY)]
     stand_in, n_clusters = name.startswith(_TINY), about.n_clusters
     if stand_in:
-        X, classes = _TWINS[name.removeprefix(_TINY)](np.random.default_rng(0))
+        X, classes = _TWINS[name.removeprefix(_TINY)](np.random.default_rng(_SEED))
         n_clusters = _tiny.CLASSES
     elif name == "imagenet12":
         X, classes = pyramids(), image_classes()

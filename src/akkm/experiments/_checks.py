@@ -81,7 +81,7 @@ def reduction_equals_exact(data: str, least: int) -> Checks:
 
 
 def better(measure: str, data: Sequence[str], than: str, least: int = 0) -> Checks:
-    """aKKm above another method, at every m."""
+    """Whether aKKm is above another method, at every m."""
 
     def checks(results: Results) -> list[Check]:
         found = []
@@ -139,7 +139,7 @@ def kernel_time_saved(results: Results) -> list[Check]:
 
 
 def faster_than_k_means(data: str, most: int) -> Checks:
-    """aKKm below k-means in time, up to some m."""
+    """Whether aKKm is faster than k-means, up to some m."""
 
     def checks(results: Results) -> list[Check]:
         plain = results.get("seconds", data, "k-means")
@@ -154,7 +154,9 @@ def faster_than_k_means(data: str, most: int) -> Checks:
 def clustering_outweighs_kernel(results: Results) -> list[Check]:
     found = []
     for m in results.sizes("mnist"):
-        fit, kernel = (results.get("seconds", "mnist", x, m) for x in ("aKKm", "kernel"))
+        fit, kernel = (
+            results.get("seconds", "mnist", x, m) for x in ("aKKm", "kernel")
+        )
         rest = None
         if fit is not None and kernel is not None:
             rest = Spread(fit.mean - kernel.mean, fit.sd, fit.n)
@@ -186,14 +188,15 @@ def spectral_grows(results: Results) -> list[Check]:
         if len(there) < 2:
             found.append(Check(_SHORT[data], None))
             continue
-        slope = np.polyfit(*np.log(np.array(there)).T, 1)[0]
+        log_m, log_time = np.log(np.array(there)).T
+        slope = np.polyfit(log_m, log_time, 1)[0]
         text = f"{_SHORT[data]}: m to the power {slope:.2f}"
         found.append(Check(text, bool(slope >= 2.5)))
     return found
 
 
 def crossing(results: Results) -> list[Check]:
-    """nysSC is the faster one for the smallest m, aKKm for the largest."""
+    """Whether nysSC is the faster one for the smallest m, aKKm for the largest."""
     get, sizes = results.get, results.sizes("covtype")
     small, large = sizes[0], sizes[-1]
     times = {
@@ -318,7 +321,9 @@ def consensus_is_quick(results: Results) -> list[Check]:
     found = []
     for d in (*SMALL, *LARGE):
         for m in results.sizes(d, "ensemble"):
-            took, all_ = (results.get(x, d, "ensemble", m) for x in ("consensus", "seconds"))
+            took, all_ = (
+                results.get(x, d, "ensemble", m) for x in ("consensus", "seconds")
+            )
             if took is None or all_ is None:
                 found.append(Check(_at(d, m), None))
                 continue
@@ -327,7 +332,9 @@ def consensus_is_quick(results: Results) -> list[Check]:
     return found  # fmt: skip
 
 
-def _gains(results: Results, data: str) -> list[tuple[int, Spread | None, Spread | None]]:
+def _gains(
+    results: Results, data: str
+) -> list[tuple[int, Spread | None, Spread | None]]:
     get = results.get
     return [
         (m, get("nmi", data, "ensemble", m), get("nmi", data, "aKKm", m))

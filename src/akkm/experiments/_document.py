@@ -126,9 +126,7 @@ def _html(block: Block) -> Markup:
         case Table(caption, head, rows, words):
             cells = [[_inline(cell) for cell in row] for row in rows]
             kind = "words" if words else None
-            return join(
-                [tag("h3", caption), table(caption, head, cells, class_=kind)]
-            )
+            return join([tag("h3", caption), table(caption, head, cells, class_=kind)])
 
 
 def _inline(text: str) -> Markup:

@@ -38,37 +38,47 @@ def figure1() -> Picture:
     X = two_arcs(rng)
     landmarks = np.sort(rng.choice(_N, _M, replace=False))
     start = rng.integers(_C, size=_N)
-    figure = Figure(figsize=(11, 7.4), layout="constrained")
+    settings: dict[str, Any] = {"landmarks": landmarks, "init": start, **_KERNEL}
+    figure = Figure(figsize=(12, 5), layout="constrained")
     grid = figure.subplots(2, 4)
-    _points(grid[0, 0], X, np.full(_N, -1), f"{_N} points")
-    _points(grid[1, 0], X, np.full(_N, -1), f"{_M} landmarks, in black")
-    _mark(grid[1, 0], X[landmarks])
-    for row, (name, kind) in enumerate(
-        {"aKKm": ApproxKernelKMeans, "tKKm": TwoStepKernelKMeans}.items()
-    ):
-        model = kind(_C, landmarks=landmarks, init=start, **_KERNEL)
-        last = model.fit(X).n_iter_
-        for axes, step in zip(grid[row, 1:], (1, 2, last), strict=True):
-            with quiet(ConvergenceWarning):  # it is stopped on purpose
-                model.set_params(max_iter=int(step)).fit(X)
-            end = f" (the end, of {last})" if step == last else ""
-            _regions(axes, model, X)
-            own = model.labels_ if name == "aKKm" else _only(model.labels_, landmarks)
-            if name == "tKKm" and step == last:
-                own = model.labels_
-            _points(axes, X, own, f"{name}, iteration {step}{end}")
-            _mark(axes, X[landmarks])
-            _centers(axes, model, X)
+    none = np.full(_N, -1)
+    _points(grid[0, 0], X, none, f"{_N} points")
+    _points(grid[1, 0], X, none, f"{_M} of them: landmarks", landmarks)
+
+    model = ApproxKernelKMeans(_C, **settings)
+    last = model.fit(X).n_iter_
+    for axes, step in zip(grid[0, 1:], (1, 2, last), strict=True):
+        _stopped(model, X, step)
+        end = ": the end" if step == last else ""
+        _regions(axes, model, X)
+        title = f"aKKm, iteration {step}{end}"
+        _points(axes, X, model.labels_, title, landmarks, model)
+
+    model = TwoStepKernelKMeans(_C, **settings)
+    last = model.fit(X).n_iter_
+    for axes, step in zip(grid[1, 1:], (1, last, None), strict=True):
+        _stopped(model, X, step or last)
+        shown = model.labels_ if step is None else _only(model.labels_, landmarks)
+        end = ": the end" if step == last else ""
+        name = "all other points" if step is None else f"iteration {step}{end}"
+        _regions(axes, model, X)
+        _points(axes, X, shown, f"tKKm, {name}", landmarks, model)
     file = io.BytesIO()
     figure.savefig(file, dpi=120, format="png")
     caption = (
-        f"Figure 1. {_N} points in the plane, {_M} landmarks (black). aKKm (above) "
-        "labels all points in every iteration; tKKm (below) labels landmarks only, and "
-        "all other points (gray until then) at the end. Regions: the nearest center. "
-        "Crosses: the points whose images are nearest to the centers. Both start from "
-        "the same random labels."
+        f"Figure 1. {_N} points in the plane, of which {_M} are landmarks (circled). "
+        "aKKm (above) labels all points in every iteration; tKKm (below) labels "
+        "landmarks only, and all other points (gray until then) at the end. Shaded: "
+        "which center is nearest. Crosses: the points whose images are nearest to the "
+        "centers. Both start from the same random labels."
     )
     return Picture("figure1.png", caption, file.getvalue())
+
+
+def _stopped(model: Any, X: Array, step: int) -> None:
+    """The model after so many iterations."""
+    with quiet(ConvergenceWarning):  # it is stopped on purpose
+        model.set_params(max_iter=int(step)).fit(X)
 
 
 def _only(labels: Array, rows: Array) -> Array:
@@ -78,15 +88,24 @@ def _only(labels: Array, rows: Array) -> Array:
     return found
 
 
-def _points(axes: Any, X: Array, labels: Array, title: str) -> None:
-    for label, colour in enumerate(("#9aa3ad", *_COLOURS), start=-1):
-        axes.scatter(*X[labels == label].T, s=9, c=colour, linewidths=0)
+def _points(
+    axes: Any,
+    X: Array,
+    labels: Array,
+    title: str,
+    landmarks: Array | None = None,
+    model: Any = None,
+) -> None:
+    colours = np.array(["#9aa3ad", *_COLOURS])[labels + 1]
+    axes.scatter(*X.T, s=8, c=colours, linewidths=0)
+    if landmarks is not None:
+        Z, own = X[landmarks], colours[landmarks]
+        axes.scatter(*Z.T, s=22, c=own, linewidths=0.9, edgecolors="black")
+    if model is not None:
+        nearest = X[model.transform(X).argmin(axis=0)]
+        axes.scatter(*nearest.T, s=170, c="white", marker="X", edgecolors="black")
     axes.set_title(title, fontsize=10)
-    axes.set(aspect="equal", xticks=[], yticks=[], xlabel="x", ylabel="y")
-
-
-def _mark(axes: Any, landmarks: Array) -> None:
-    axes.scatter(*landmarks.T, s=7, c="black", linewidths=0)
+    axes.set(aspect="equal", xticks=[], yticks=[])
 
 
 def _regions(axes: Any, model: Any, X: Array) -> None:
@@ -95,8 +114,3 @@ def _regions(axes: Any, model: Any, X: Array) -> None:
     grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     nearest = model.predict(grid).reshape(_GRID, _GRID)
     axes.contourf(x, y, nearest, levels=[-0.5, 0.5, 1.5], colors=_COLOURS, alpha=0.18)
-
-
-def _centers(axes: Any, model: Any, X: Array) -> None:
-    nearest = X[model.transform(X).argmin(axis=0)]
-    axes.scatter(*nearest.T, s=150, c="white", marker="X", edgecolors="black")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from akkm.experiments._document import Block, Picture
+from akkm.experiments._document import Picture
 from akkm.experiments._results import SMALL, Results
 from akkm.experiments._tables import DATA, STRATEGIES, of_strategy, title
 
@@ -50,11 +50,13 @@ class Panel:
     lines: Sequence[Line]
 
 
-def figures(results: Results) -> dict[str, list[Block]]:
+def figures(results: Results) -> dict[str, Picture]:
     """By number."""
     both = [Line(name, name, {}) for name in ("aKKm", "tKKm")]
     spectral = Line("nysSC", "nysSC", {})
-    flat = {name: Line(name, name, {}, flat=True) for name in ("KKm", "k-means", "lKKm")}
+    flat = {
+        name: Line(name, name, {}, flat=True) for name in ("KKm", "k-means", "lKKm")
+    }
     reduction = [
         Panel(d, "reduction", "error reduction", [*both, flat["KKm"]]) for d in DATA
     ]
@@ -77,17 +79,23 @@ def figures(results: Results) -> dict[str, list[Block]]:
         Line("ensembles of ten", "ensemble", {}),
     ]
     ensembles = [Panel(d, "nmi", "NMI with the classes", members) for d in DATA]
-    spread = "Bars: standard deviation over seeds."
+    captions = {
+        "3": "Error reduction (the higher, the more compact), over the number of "
+        "landmarks",
+        "4": "Normalised mutual information of clusters and classes",
+        "5": "aKKm with landmarks sampled in four ways",
+        "6": "Single runs of aKKm, and ensembles of ten",
+    }
+    panels = {"3": reduction, "4": judged, "5": sampled, "6": ensembles}
     return {
-        "3": [_picture(results, "figure3.png", reduction, f"Figure 3. Error reduction "
-              f"(the higher, the more compact), over the number of landmarks. {spread}")],
-        "4": [_picture(results, "figure4.png", judged, "Figure 4. Normalised mutual "
-              f"information of clusters and classes. {spread}")],
-        "5": [_picture(results, "figure5.png", sampled, "Figure 5. aKKm with landmarks "
-              f"sampled in four ways. {spread}")],
-        "6": [_picture(results, "figure6.png", ensembles, "Figure 6. Single runs of aKKm "
-              f"and ensembles of ten. {spread}")],
-    }  # fmt: skip
+        number: _picture(
+            results,
+            f"figure{number}.png",
+            panels[number],
+            f"Figure {number}. {caption}. Bars: standard deviation over seeds.",
+        )
+        for number, caption in captions.items()
+    }
 
 
 def _picture(
@@ -123,10 +131,8 @@ def _draw(results: Results, axes: Any, panel: Panel, handles: dict[str, Any]) ->
                 spread.mean, color=colour, linestyle=_DASHES[line.name], linewidth=1.3
             )
         else:
-            found = [
-                (m, results.get(panel.measure, panel.data, line.method, m, **line.settings))
-                for m in sizes
-            ]  # fmt: skip
+            of = panel.measure, panel.data, line.method
+            found = [(m, results.get(*of, m, **line.settings)) for m in sizes]
             there = [(m, spread) for m, spread in found if spread is not None]
             if not there:
                 continue

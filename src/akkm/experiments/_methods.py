@@ -113,6 +113,7 @@ def _k_means(subject: Subject, cell: Cell) -> Outcome:
 
 
 def _ensemble(subject: Subject, cell: Cell) -> Outcome:
+    assert cell.m is not None
     model = EnsembleKernelKMeans(
         _C(subject),
         n_members=_MEMBERS,

@@ -115,7 +115,12 @@ def _read(name: str, text: str, tiny: bool) -> Experiment:
         few = (c for c in cells if c.seed < _SEEDS and c.m in _SIZES)
         cells = unique(map(_smaller, few))
     left_out = tuple(
-        LeftOut(**{k: v if k == "reason" else tuple(v) for k, v in entry.items()})
+        LeftOut(
+            tuple(entry["data"]),
+            entry["reason"],
+            tuple(entry.get("methods", ())),
+            tuple(entry.get("sizes", ())),
+        )
         for entry in plan.get("left_out", ())
     )
     if tiny:
@@ -130,7 +135,8 @@ def _grid(
     sizes: list[int] | None = None,
     settings: list[dict[str, Any]] | None = None,
 ) -> Iterator[Cell]:
-    grid = product(data, sizes or [None], methods, settings or [{}], range(seeds))
+    each: list[Any] = [data, sizes or [None], methods, settings or [{}], range(seeds)]
+    grid = product(*each)
     for name, m, method, other, seed in grid:
         yield Cell(name, method, m, seed, tuple(sorted(other.items())))
 
@@ -157,5 +163,6 @@ def unique(cells: Iterable[Cell]) -> tuple[Cell, ...]:
 
 def _order(cell: Cell) -> tuple[Any, ...]:
     data = DATA.index(cell.data.removeprefix("tiny-"))
-    exact = cell.method == "KKm"
-    return data, str(cell.variation), not exact, cell.seed, cell.m or 0, cell.key
+    usual, exact = not cell.variation, cell.method == "KKm"
+    varied = not usual, str(cell.variation)
+    return data, *varied, not exact, cell.seed, cell.m or 0, cell.key

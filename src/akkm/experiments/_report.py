@@ -127,8 +127,8 @@ def _blocks(results: Results) -> list[Block]:
             "that is gone at the end. Errors are those of the exact kernel, on the "
             f"same {ERROR_ROWS:,} rows for all methods (all rows, if there are fewer)."
         ),
-        *drawn["3"],
-        *drawn["4"],
+        drawn["3"],
+        drawn["4"],
         Heading("Ways to sample"),
         Text(
             "Time to choose landmarks. Column norms depend on neither m nor seed: they "
@@ -137,14 +137,14 @@ def _blocks(results: Results) -> list[Block]:
             "matrix that is there already."
         ),
         *tables.sampling(results),
-        *drawn["5"],
+        drawn["5"],
         Heading("Ensembles"),
         Text(
             "Ten runs of aKKm from random labels, with landmarks of their own, "
             "combined by MCLA, which is timed alone as well."
         ),
         *tables.consensus(results),
-        *drawn["6"],
+        drawn["6"],
         Heading("Choices"),
         Text(
             "Where the paper does not say how it was done, this is what was chosen, "

@@ -162,7 +162,7 @@ def _table(a: Array, b: Array) -> list[list[int]]:
     width = int(b.max()) + 1
     codes = a.astype(np.int64) * width + b
     counts = np.bincount(codes, minlength=(int(a.max()) + 1) * width)
-    return counts.reshape(-1, width).tolist()  # type: ignore[no-any-return]
+    return counts.reshape(-1, width).tolist()
 
 
 def seconds_left(store: Store, todo: Iterable[Cell]) -> float | None:

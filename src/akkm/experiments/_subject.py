@@ -54,7 +54,8 @@ class Subject:
             data = replace(data, X=_ROWS[rows](data.X).astype(np.float32))
         if "gamma" in params:
             params["sigma"] = None
-        return cls(replace(data, kernel=replace(data.kernel, **params)))
+        kernel: Any = data.kernel  # each is a dataclass
+        return cls(replace(data, kernel=replace(kernel, **params)))
 
     def start(self, seed: int) -> Array:
         """Random labels (n,), the same for all methods that start from such."""
@@ -67,9 +68,7 @@ class Subject:
         is counted in full for every choice.
         """
         rng = np.random.default_rng((seed, m))
-        norms, before = (
-            self._column_norms if strategy == "column-norm" else (None, 0.0)
-        )
+        norms, before = self._column_norms if strategy == "column-norm" else (None, 0.0)
         start = perf_counter()
         if norms is not None:
             rows = draw(norms, m, rng)

@@ -11,8 +11,6 @@ from akkm.experiments._results import (
     SMALL,
     Results,
     Spread,
-    paper,
-    paper_consensus,
 )
 
 DATA = (*SMALL, *LARGE)
@@ -34,21 +32,21 @@ def _about(results: Results, data: str) -> tuple[str, str, str]:
     """Title, shape and note, of what was run or else of what would be."""
     for record in results.records:
         if record["cell"]["data"] == results.name(data):
-            if not record["cell"]["settings"]:
-                shape = f"{record['rows']:,} x {record['columns']:,}"
-                return record["title"], shape, record["note"]
+            shape = f"{record['rows']:,} x {record['columns']:,}"
+            return record["title"], shape, record["note"]
     title, note = describe(results.name(data))
     return title, "not run yet", note
 
 
 def seconds(spread: Spread | None, none: str = "–") -> str:
-    """Seconds, or less, with their spread over runs."""
+    """Seconds, or milliseconds, with their spread over runs."""
     if spread is None:
         return none
-    if spread.mean < 0.0995:
-        return f"{1000 * spread.mean:.2g} ± {1000 * spread.sd:.1g} ms"
-    digits = 0 if spread.mean >= 100 else 1 if spread.mean >= 10 else 2
-    return f"{spread.mean:,.{digits}f} ± {spread.sd:,.{digits}f} s"
+    small = spread.mean < 0.0995
+    value, sd = (1000 * x if small else x for x in (spread.mean, spread.sd))
+    digits = 0 if value >= 100 else 1 if value >= 10 else 2
+    varied = f" ± {sd:,.{digits}f}" if sd else ""
+    return f"{value:,.{digits}f}{varied} {'ms' if small else 's'}"
 
 
 def share(spread: Spread | None, none: str = "–") -> str:
@@ -82,17 +80,21 @@ def running_time(results: Results) -> list[Block]:
                     results.get("seconds", data, method),
                     results.gap(data, method, None),
                 ),
-                seconds(paper("seconds", data, method)),
+                seconds(results.paper("seconds", data, method)),
             ]
             for method in (*SINGLE, "full kernel")
         ]
-        blocks.append(Table(f"{name}, without landmarks", ["", "ours", "paper"], others))
+        blocks.append(
+            Table(f"{name}, without landmarks", ["", "ours", "paper"], others)
+        )
     return [*blocks, *_ratios(results)]
 
 
-def whole(data: str, method: str, m: int) -> Spread | None:
+def whole(results: Results, data: str, method: str, m: int) -> Spread | None:
     """The paper's seconds from rows to labels: kernel values and clustering."""
-    kernel, clustering = (paper("seconds", data, x, m) for x in ("kernel", method))
+    kernel, clustering = (
+        results.paper("seconds", data, x, m) for x in ("kernel", method)
+    )
     if clustering is None or method == "nysSC":
         return clustering
     assert kernel is not None
@@ -103,11 +105,15 @@ def whole(data: str, method: str, m: int) -> Spread | None:
 def _time_row(results: Results, data: str, m: int) -> list[str]:
     kernel = results.get("seconds", data, "kernel", m)
     gap = results.gap(data, "kernel", m)
-    row = [f"{m:,}", seconds(kernel, gap), seconds(paper("seconds", data, "kernel", m))]
+    row = [
+        f"{m:,}",
+        seconds(kernel, gap),
+        seconds(results.paper("seconds", data, "kernel", m)),
+    ]
     for method in METHODS:
         ours = results.get("seconds", data, method, m)
         row.append(seconds(ours, results.gap(data, method, m)))
-        row.append(seconds(whole(data, method, m)))
+        row.append(seconds(whole(results, data, method, m)))
     return row
 
 
@@ -117,15 +123,15 @@ def _ratios(results: Results) -> list[Block]:
     for data in DATA:
         for m in results.sizes(data):
             ours = results.get("seconds", data, "aKKm", m)
-            theirs = whole(data, "aKKm", m)
+            theirs = whole(results, data, "aKKm", m)
             row = [f"{title(results, data)}, m = {m:,}"]
             for method in ("tKKm", "nysSC", "k-means"):
                 size = None if method == "k-means" else m
                 a = results.get("seconds", data, method, size)
                 b = (
-                    paper("seconds", data, method)
+                    results.paper("seconds", data, method)
                     if size is None
-                    else whole(data, method, m)
+                    else whole(results, data, method, m)
                 )
                 row += [_ratio(a, ours), _ratio(b, theirs)]
             rows.append(row)
@@ -146,7 +152,7 @@ def agreement(results: Results) -> list[Block]:
             row = [f"{m:,}"]
             for method in ("aKKm", "tKKm"):
                 ours = results.get("ari", data, method, m)
-                theirs = paper("ari", data, method, m)
+                theirs = results.paper("ari", data, method, m)
                 row.append(share(ours, results.gap(data, method, m)))
                 row.append("–" if theirs is None else f"{theirs.mean} ± {theirs.sd}")
             rows.append(row)
@@ -169,7 +175,7 @@ def sampling(results: Results) -> list[Block]:
                 other = of_strategy(strategy)
                 ours = results.get("sampling", data, "aKKm", m, **other)
                 row.append(seconds(ours, results.gap(data, "aKKm", m, **other)))
-                row.append(seconds(paper("sampling", data, strategy, m)))
+                row.append(seconds(results.paper("sampling", data, strategy, m)))
             rows.append(row)
         blocks.append(Table(f"Table 4({letter}), {title(results, data)}", head, rows))
     return blocks
@@ -192,7 +198,7 @@ def consensus(results: Results) -> list[Block]:
         spread = there[0] if there else None
         gap = results.gap(data, "ensemble", sizes[0] if sizes else None)
         row.append(seconds(spread, gap))
-        row.append(seconds(None if results.tiny else paper_consensus(data)))
+        row.append(seconds(results.paper("consensus", data)))
         ensemble = results.get("seconds", data, "ensemble", sizes[0])
         row.append(seconds(ensemble, gap))
         rows.append(row)
@@ -218,7 +224,10 @@ _OTHER = {
 def choices(results: Results) -> list[Block]:
     """What other choices change, where the paper is silent."""
     plan = next(e for e in results.plan if e.name == "choices")
-    kinds = {(c.data.removeprefix("tiny-"), c.m, c.settings): 0 for c in plan.cells}
+    kinds = dict.fromkeys(
+        (c.data.removeprefix("tiny-"), c.m, c.settings)
+        for c in sorted(plan.cells, key=lambda cell: len(cell.settings))
+    )
     blocks: list[Block] = []
     for data, usual in _CHOICES.items():
         rows = []

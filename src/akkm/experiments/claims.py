@@ -120,7 +120,8 @@ CLAIMS = (
         "Figure 4(c)",
         "On Cover Type aKKm has a higher NMI than tKKm and k-means.",
         c.together(
-            c.better("nmi", ["covtype"], "tKKm"), c.better("nmi", ["covtype"], "k-means")
+            c.better("nmi", ["covtype"], "tKKm"),
+            c.better("nmi", ["covtype"], "k-means"),
         ),
     ),
     Claim(
@@ -184,7 +185,7 @@ CLAIMS = (
     ),
     Claim(
         "6.2",
-        "Uniform sampling gives clusters as good as any other, once m is large (1,000).",
+        "Uniform sampling is as good as any other, once m is large (1,000).",
         c.uniform_is_enough,
     ),
     Claim(
