@@ -74,7 +74,7 @@ def test_every_data_set_has_a_twin_and_a_description():
 
 
 def test_unknown_names_are_listed():
-    with pytest.raises(ValueError, match="Unknown data set 'iris'.*mnist"):
+    with pytest.raises(ValueError, match=r"Unknown data set 'iris'.*mnist"):
         load("iris")
 
 
@@ -169,7 +169,7 @@ def test_what_is_absent_is_named(folders, monkeypatch):
     there, where = whereabouts("mnist")
     assert not there
     assert "mnist/train-images" in where
-    with pytest.raises(FileNotFoundError, match="mnist/train-images.* set AKKM_DATA"):
+    with pytest.raises(FileNotFoundError, match=r"mnist/train-images.* set AKKM_DATA"):
         load("mnist")
     monkeypatch.delenv("AKKM_DATA")
     assert whereabouts("mnist") == (True, "to be fetched by scikit-learn")

@@ -4,6 +4,8 @@ import ast
 import pathlib
 
 import akkm
+import akkm.datasets
+import akkm.experiments
 
 SOURCE = pathlib.Path(akkm.__file__).parent
 
@@ -68,6 +70,8 @@ def test_modules_can_be_read_at_one_sitting():
 def test_public_lists_are_complete():
     modules = (
         akkm.consensus,
+        akkm.datasets,
+        akkm.experiments,
         akkm.images,
         akkm.kernels,
         akkm.landmarks,

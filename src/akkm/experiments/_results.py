@@ -89,10 +89,12 @@ class Results:
         self, store: Store, plan: Sequence[Experiment], *, tiny: bool = False
     ) -> None:
         self.store, self.plan, self.tiny = store, plan, tiny
-        self._planned = {cell for e in plan for cell in e.cells}
-        self.records = [
-            record for cell in self._planned if (record := store.get(cell)) is not None
-        ]
+        self._planned: dict[tuple[Any, ...], list[Cell]] = {}
+        for cell in sorted({c for e in plan for c in e.cells}, key=lambda c: c.seed):
+            of = cell.data, cell.method, cell.m, cell.settings
+            self._planned.setdefault(of, []).append(cell)
+        found = [store.get(cell) for cells in self._planned.values() for cell in cells]
+        self.records = [record for record in found if record is not None]
 
     def name(self, data: str) -> str:
         """A data set as it is called in this run."""
@@ -105,17 +107,13 @@ class Results:
     def sizes(self, data: str, method: str = "aKKm") -> list[int]:
         """Numbers of landmarks that are planned."""
         of = (self.name(data), method)
-        sizes = {c.m for c in self._planned if (c.data, c.method) == of}
-        return sorted(m for m in sizes if m is not None)
+        sizes = {key[2] for key in self._planned if key[:2] == of}
+        return sorted(sizes - {None})
 
     def cells(self, data: str, method: str, m: int | None, **other: Any) -> list[Cell]:
         """Planned cells, seed by seed."""
         settings = tuple(sorted(other.items()))
-        of = (self.name(data), method, m, settings)
-        return sorted(
-            (c for c in self._planned if (c.data, c.method, c.m, c.settings) == of),
-            key=lambda cell: cell.seed,
-        )
+        return self._planned.get((self.name(data), method, m, settings), [])
 
     def get(
         self, measure: str, data: str, method: str, m: int | None = None, **other: Any
