@@ -32,10 +32,6 @@ _RESULTS = Path(__file__).parent / "results"
 _TIMEOUT = 3600
 
 
-def _folder() -> Path:
-    return Path(os.environ["AKKM_DATA"])
-
-
 def digits() -> Data:
     from sklearn.datasets import load_digits
 
@@ -43,44 +39,17 @@ def digits() -> Data:
     return X.astype(np.float32), y, 10
 
 
+def real(name: str) -> Data:
+    from akkm.datasets import load
+
+    data = load(name)
+    return data.X, data.classes, data.n_clusters
+
+
 def mnist(n: int) -> Data:
-    from benchmarks.data import mnist_classes, prepare
-
-    X, y = np.load(prepare("mnist", 70_000, _folder())), mnist_classes(_folder())
-    rows = np.random.default_rng(0).permutation(70_000)[:n]
-    return X[rows], y[rows], 10
-
-
-def _kept(name: str, make: Callable[[], tuple[Array, Array]]) -> tuple[Array, Array]:
-    """Rows and classes, from a file in the cache if they were made before."""
-    from benchmarks.data import CACHE
-
-    path = CACHE / f"beyond-{name}.npz"
-    if not path.exists():
-        CACHE.mkdir(exist_ok=True)
-        X, y = make()
-        unfinished = path.with_suffix(".tmp.npz")
-        np.savez(unfinished, X=X, y=y)
-        unfinished.rename(path)
-    kept = np.load(path)
-    return kept["X"], kept["y"]
-
-
-def covtype() -> Data:
-    from benchmarks.data import prepare
-
-    def make() -> tuple[Array, Array]:
-        path = _folder() / "covtype" / "covtype.data.gz"
-        y = np.loadtxt(path, delimiter=",", usecols=54, dtype=int)
-        return np.load(prepare("covtype", 581_012, _folder())), y
-
-    return *_kept("covtype", make), 7
-
-
-def kdd() -> Data:
-    from benchmarks.data import kdd_ten_percent
-
-    return *_kept("kdd", lambda: kdd_ten_percent(_folder())), 23
+    X, y, n_clusters = real("mnist")
+    rows = np.random.default_rng(0).permutation(len(X))[:n]
+    return X[rows], y[rows], n_clusters
 
 
 def moons() -> Data:
@@ -111,8 +80,8 @@ DATA: dict[str, tuple[Callable[[], Data], bool]] = {  # and whether it needs AKK
     "MNIST 1,000": (lambda: mnist(1_000), True),
     "MNIST 10,000": (lambda: mnist(10_000), True),
     "MNIST 70,000": (lambda: mnist(70_000), True),
-    "Cover Type": (covtype, True),
-    "KDD 10 %": (kdd, True),
+    "Cover Type": (lambda: real("covtype"), True),
+    "KDD 10 %": (lambda: real("kddcup99"), True),
     "moons, 1e6": (moons, False),
     "rings, 1e6": (rings, False),
     "spirals, 1e6": (spirals, False),

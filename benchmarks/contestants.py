@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from akkm.experiments._costs import cores
 from benchmarks import tasks
 from benchmarks.tasks import Task
 
@@ -152,13 +153,6 @@ CONTESTANTS: dict[str, Callable[[Task, int, Array], Result]] = {
     tasks.TSLEARN: tslearn,
     tasks.BARE: bare_pass,
 }
-
-
-def cores() -> int:
-    """Cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def memory_needed(task: Task, contestant: str) -> int:

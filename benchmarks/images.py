@@ -12,7 +12,6 @@ import os
 import resource
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 from statistics import mean, median, stdev
 from time import perf_counter, thread_time
@@ -24,8 +23,14 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 
 from akkm import ApproxKernelKMeans, KernelKMeans, TwoStepKernelKMeans
+from akkm.datasets._images import (
+    image_classes,
+    image_files,
+    image_kernel,
+    pyramids,
+)
 from akkm.engines import Threads
-from akkm.images import SpatialPyramid, find_files
+from akkm.images import SpatialPyramid
 from akkm.kernels import Intersection
 from akkm.metrics import adjusted_rand_index, nmi
 from akkm.sources import Strip
@@ -50,25 +55,11 @@ _PAPER_ARI = {
 }
 
 
-def files(cache: Path) -> list[str]:
-    return find_files(cache / "imagenet12")
-
-
-def classes(cache: Path) -> Array:
-    """The synset of each image, (n,)."""
-    names = [Path(path).parent.name for path in files(cache)]
-    return np.unique(names, return_inverse=True)[1]
-
-
-def features(cache: Path) -> Any:
-    return sparse.csr_array(sparse.load_npz(cache / "pyramids.npz"))
-
-
 def make_features(cache: Path) -> None:
     """A process of its own, so that its peak of memory is that of this alone."""
     import json
 
-    paths = files(cache)
+    paths = image_files()
     start = perf_counter()
     steps = SpatialPyramid(random_state=0, verbose=1).fit(paths)
     learned = perf_counter() - start
@@ -103,7 +94,7 @@ def measure_features(lines: Lines, cache: Path) -> None:
 
 def measure_kernel(lines: Lines, cache: Path) -> None:
     """Kernel rows for 1,000 landmarks, and the same by NumPy, one after the other."""
-    X = features(cache)
+    X = pyramids()
     for seed in range(3):
         if lines.find(of="kernel", seed=seed):
             continue
@@ -129,24 +120,6 @@ def measure_kernel(lines: Lines, cache: Path) -> None:
         lines.add(record)
 
 
-def kernel_matrix(cache: Path) -> Array:
-    """All of it, once: (n, n) float32."""
-    path = cache / "kernel.npy"
-    if not path.exists():
-        X = features(cache)
-        K = np.empty((X.shape[0], X.shape[0]), dtype=np.float32)
-        with Threads() as engine:
-            for s in range(0, X.shape[0], _M):
-                strip = Strip(X, Intersection(), X[s : s + _M], np.float32)
-                strip.hold(engine)
-                for part, tile in strip.tiles(slice(0, X.shape[0])):
-                    K[part, s : s + _M] = tile
-        K = np.maximum(K, K.T)  # not even the last digit tells the halves apart
-        np.save(cache / "unfinished.npy", K)
-        os.replace(cache / "unfinished.npy", path)
-    return np.load(path, mmap_mode="r")
-
-
 def _model(method: str, m: int, **settings: Any) -> Any:
     kind = {"aKKm": ApproxKernelKMeans, "tKKm": TwoStepKernelKMeans}.get(method)
     if kind is None:
@@ -156,24 +129,24 @@ def _model(method: str, m: int, **settings: Any) -> Any:
 
 def measure_quality(lines: Lines, cache: Path) -> None:
     """NMI with the synsets; one start by k-means++ each."""
-    y = classes(cache)
+    y = image_classes()
     for seed in _SEEDS:
         for method in ("aKKm", "tKKm", "exact", "k-means"):
             about = {"of": "quality", "method": method, "seed": seed}
             if lines.find(**about):
                 continue
             if method == "k-means":
-                X = features(cache).toarray()
+                X = pyramids().toarray()
                 labels = KMeans(_C, n_init=1, random_state=seed).fit(X).labels_
             else:
                 model = _model(method, _M, n_init=1, random_state=seed)
-                labels = model.fit(kernel_matrix(cache)).labels_
+                labels = model.fit(image_kernel()).labels_
             lines.add({**about, "nmi": nmi(y, labels)})
 
 
 def measure_fit(lines: Lines, cache: Path) -> None:
     """A whole fit from the rows, with the defaults, and its NMI."""
-    X, y = features(cache), classes(cache)
+    X, y = pyramids(), image_classes()
     for seed in _SEEDS:
         if lines.find(of="fit", seed=seed):
             continue
@@ -188,14 +161,14 @@ def measure_fit(lines: Lines, cache: Path) -> None:
 
 def measure_agreement(lines: Lines, cache: Path) -> None:
     """ARI to exact kernel k-means; all start from the same random labels."""
-    y = classes(cache)
+    y = image_classes()
     for seed in _SEEDS:
         wanted = [(method, m) for m in _SIZES for method in ("aKKm", "tKKm")]
         about = {"of": "agreement", "seed": seed}
         if all(lines.find(**about, method=name, m=m) for name, m in wanted):
             continue
         init = np.random.default_rng(seed).integers(_C, size=len(y))
-        K = kernel_matrix(cache)
+        K = image_kernel()
         exact = _model("exact", 0, init=init).fit(K).labels_
         for method, m in wanted:
             if lines.find(**about, method=method, m=m):
@@ -342,9 +315,6 @@ def main() -> None:
             "AKKM_CACHE to one where it may be unpacked."
         )
     cached = Path(cache)
-    if not (cached / "imagenet12").is_dir():
-        with tarfile.open(Path(data, "imagenet12", "imagenet12.tar.gz")) as archive:
-            archive.extractall(cached, filter="data")
     if sys.argv[1:] == ["features"]:
         make_features(cached)
         return

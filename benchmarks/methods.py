@@ -21,6 +21,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from akkm import ApproxKernelKMeans, EnsembleKernelKMeans
 from akkm.consensus import mcla
+from akkm.datasets import load
 from akkm.engines import Threads
 from akkm.gram import factor
 from akkm.kernels import RBF, Kernel, Polynomial
@@ -28,7 +29,7 @@ from akkm.landmarks import STRATEGIES, Pool
 from akkm.metrics import nmi
 from akkm.sources import Strip, chunks
 from benchmarks.contestants import bare_pass
-from benchmarks.data import mnist_classes, prepare
+from benchmarks.data import prepare
 from benchmarks.run_one import machine
 from benchmarks.tasks import SECTIONS
 
@@ -157,8 +158,8 @@ _MEMBERS = {
 
 def measure_ensemble(lines: Lines, folder: Path) -> None:
     """NMI with the digits, over ten seeds."""
-    X = np.load(prepare("mnist", 70_000, folder))
-    classes = mnist_classes(folder)
+    data = load("mnist")
+    X, classes = data.X, data.classes
     for seed in range(10):
         for name, (method, m) in _MEMBERS.items():
             about = {"of": "ensemble", "method": name, "seed": seed}

@@ -9,20 +9,17 @@ import datetime
 import gc
 import json
 import platform
-import resource
 import sys
 from dataclasses import replace
 from importlib import metadata
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from benchmarks.contestants import CONTESTANTS, cores
+from akkm.experiments._costs import forget_peak, memory, processor
+from benchmarks.contestants import CONTESTANTS
 from benchmarks.tasks import Task
-
-_PROC = Path("/proc/self")
 
 
 def run(task: Task, contestant: str, seed: int, X: Any) -> dict[str, Any]:
@@ -33,11 +30,11 @@ def run(task: Task, contestant: str, seed: int, X: Any) -> dict[str, Any]:
     fit(replace(task, m=min(task.m, 100)), seed, X[few])
     gc.collect()
 
-    before = _forget_peak()
+    before, _ = forget_peak()
     start = perf_counter()
     result = fit(task, seed, X)
     seconds = perf_counter() - start
-    peak = _memory("VmHWM")
+    peak = memory("VmHWM")
 
     record = {
         "seconds": seconds,
@@ -55,39 +52,15 @@ def run(task: Task, contestant: str, seed: int, X: Any) -> dict[str, Any]:
     return record
 
 
-def _forget_peak() -> int:
-    """Make the peak start anew, where the system can, and return the memory in use."""
-    try:
-        (_PROC / "clear_refs").write_text("5")
-    except OSError:
-        return _memory("VmHWM")
-    return _memory("VmRSS")
-
-
-def _memory(field: str) -> int:
-    """Bytes, from the system's status of this process or else from getrusage."""
-    try:
-        lines = (_PROC / "status").read_text().splitlines()
-        return int(next(x for x in lines if x.startswith(field)).split()[1]) * 1024
-    except OSError:
-        unit = 1 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-
-
 def machine() -> str:
     """Processor, cores and packages."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        cpu = next(x for x in lines if x.startswith("model name")).split(": ")[1]
-    except (OSError, StopIteration):
-        cpu = platform.processor() or platform.machine()
     packages = [f"Python {platform.python_version()}"]
     for name in ("numpy", "scipy", "scikit-learn", "tslearn"):
         try:
             packages.append(f"{name} {metadata.version(name)}")
         except metadata.PackageNotFoundError:
             continue
-    return f"{cpu}, {cores()} cores; {', '.join(packages)}"
+    return f"{processor()}; {', '.join(packages)}"
 
 
 if __name__ == "__main__":

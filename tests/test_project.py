@@ -4,6 +4,8 @@ import ast
 import pathlib
 
 import akkm
+import akkm.datasets
+import akkm.experiments
 
 SOURCE = pathlib.Path(akkm.__file__).parent
 
@@ -23,7 +25,8 @@ ROOMS = [
     ["estimators"],
     ["demo", "images", "tables"],
     ["encoding", "report"],
-    ["plot", "model_file"],
+    ["plot", "model_file", "datasets"],
+    ["experiments"],
     ["cli"],
 ]
 
@@ -67,6 +70,8 @@ def test_modules_can_be_read_at_one_sitting():
 def test_public_lists_are_complete():
     modules = (
         akkm.consensus,
+        akkm.datasets,
+        akkm.experiments,
         akkm.images,
         akkm.kernels,
         akkm.landmarks,

@@ -38,7 +38,13 @@ def diagonal(pool: Pool, m: int, rng: np.random.Generator) -> Array:
 
 
 def column_norm(pool: Pool, m: int, rng: np.random.Generator) -> Array:
-    """In proportion to the squared norm of the row's column of the kernel matrix.
+    """In proportion to the squared norm of the row's column of the kernel matrix."""
+    norms = column_norms(pool, rng)
+    return _weighted_draw(pool, np.arange(pool.n), norms, m, rng)
+
+
+def column_norms(pool: Pool, rng: np.random.Generator) -> Array:
+    """Squared norms of the kernel matrix's columns: (n,).
 
     In tiles, so that the matrix is never there. Above 10,000 rows the norms are those
     of 10,000 of the matrix's rows, drawn at random: n x 10,000 kernel values.
@@ -56,7 +62,7 @@ def column_norm(pool: Pool, m: int, rng: np.random.Generator) -> Array:
     for _ in pool.engine.map(square, chunks(pool.n)):
         pass
     require_finite(norms, np.float64)
-    return _weighted_draw(pool, np.arange(pool.n), norms, m, rng)
+    return norms
 
 
 def leverage(pool: Pool, m: int, rng: np.random.Generator) -> Array:

@@ -15,7 +15,7 @@ class Markup(str):
     """Text that is HTML already."""
 
 
-def tag(name: str, *children: Any, **attributes: Any) -> Markup:
+def tag(name: str, /, *children: Any, **attributes: Any) -> Markup:
     """An element; children and attributes are escaped, unless they are Markup.
 
     Examples
@@ -27,7 +27,7 @@ def tag(name: str, *children: Any, **attributes: Any) -> Markup:
     return Markup(f"{void(name, **attributes)}{join(children)}</{name}>")
 
 
-def void(name: str, **attributes: Any) -> Markup:
+def void(name: str, /, **attributes: Any) -> Markup:
     """An element that has no children and no end; attributes are escaped.
 
     Examples

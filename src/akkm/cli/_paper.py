@@ -1,0 +1,137 @@
+"""`akkm paper`: the paper's experiments, listed, run and reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from akkm.cli._console import Voice, seconds
+from akkm.cli._options import Run
+
+_STOPPED = 130
+
+_EXAMPLES = """\b
+Examples:
+  akkm paper list
+  akkm paper run --all --tiny --folder tiny
+  AKKM_DATA=data akkm paper run --all
+  AKKM_DATA=data akkm paper run table3
+  akkm paper report
+"""
+
+
+@click.group(epilog=_EXAMPLES)
+def paper() -> None:
+    """Run the paper's experiments again: every table and figure.
+
+    Data sets are read from the folder that AKKM_DATA names, or fetched.
+    """
+
+
+def _shared(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options of all three."""
+    command = click.option(
+        "--tiny",
+        is_flag=True,
+        help="Generated twins of the data, small enough for a minute.",
+    )(command)
+    return click.option(
+        "--folder",
+        metavar="FOLDER",
+        default="paper-results",
+        show_default=True,
+        type=click.Path(file_okay=False),
+        help="Where records are kept.",
+    )(command)
+
+
+@paper.command("list")
+@_shared
+def list_(folder: str, tiny: bool) -> None:
+    """List experiments, how far they are, and whether their data are there."""
+    from akkm.datasets import whereabouts
+    from akkm.experiments import experiments
+    from akkm.experiments._report import done_of
+    from akkm.experiments._store import Store
+
+    voice = Voice()
+    store, plan = Store(folder), experiments(tiny=tiny)
+    rows = []
+    for experiment in plan:
+        done, failed = done_of([experiment], store)
+        rows.append(
+            (
+                experiment.name,
+                f"{done} of {len(experiment.cells)}",
+                str(failed),
+                f"{experiment.place}: {experiment.title}",
+            )
+        )
+    done, failed = done_of(plan, store)
+    total = len({cell for e in plan for cell in e.cells})
+    rows.append(("all, each once", f"{done} of {total}", str(failed), ""))
+    voice.table(("experiment", "cells done", "failed", "what"), rows)
+    voice.say()
+    names = dict.fromkeys(cell.data for e in plan for cell in e.cells)
+    voice.facts((name, whereabouts(name)[1]) for name in names)
+
+
+@paper.command("run")
+@click.argument("names", nargs=-1, metavar="[EXPERIMENT]...")
+@click.option("--all", "everything", is_flag=True, help="All experiments.")
+@_shared
+@click.pass_obj
+def run_(
+    run: Run, names: tuple[str, ...], everything: bool, folder: str, tiny: bool
+) -> None:
+    """Run the cells of experiments that were not run yet.
+
+    Each is kept as soon as it is done. Started again, it goes on where it was.
+    """
+    from akkm.datasets import whereabouts
+    from akkm.experiments import Progress, experiments
+    from akkm.experiments import run as run_cells
+
+    plan = {experiment.name: experiment for experiment in experiments(tiny=tiny)}
+    unknown = [name for name in names if name not in plan]
+    if unknown or not (names or everything):
+        what = f"Unknown experiment {unknown[0]!r}." if unknown else "Nothing to run."
+        raise click.UsageError(f"{what} Name some of {', '.join(plan)}, or use --all.")
+    chosen = plan.values() if everything else [plan[name] for name in names]
+    cells = {cell for experiment in chosen for cell in experiment.cells}
+    gone = {d: w for d in {c.data for c in cells} for t, w in [whereabouts(d)] if not t}
+    voice = Voice()
+
+    def tell(progress: Progress) -> None:
+        record = progress.record
+        took = record.get("failed") or seconds(record["seconds"]["fit"])
+        left = progress.seconds_left
+        rest = "" if left is None else f", about {seconds(left)} left"
+        count = f"{progress.done} of {progress.todo}{rest}"
+        voice.say(f"{progress.cell}: {took}  [{count}]")
+
+    there = [cell for cell in cells if cell.data not in gone]
+    try:
+        count = run_cells(there, folder, tell)
+    except KeyboardInterrupt:
+        text = "akkm: stopped; what was done is kept, and run again it goes on there."
+        click.echo(text, err=True)
+        raise click.exceptions.Exit(_STOPPED) from None
+    voice.say(f"{count} cells were run, {len(there) - count} were there already.")
+    if gone:
+        name, where = next(iter(gone.items()))
+        raise click.ClickException(f"{name} was left out: {where}.")
+
+
+@paper.command("report")
+@click.option("--out", metavar="FOLDER", help="Where to write.  [default: --folder]")
+@_shared
+@click.pass_obj
+def report_(run: Run, out: str | None, folder: str, tiny: bool) -> None:
+    """Write README.md, figures and index.html about what was run so far."""
+    from akkm.experiments import write_report
+
+    written = write_report(folder, out, tiny=tiny)
+    Voice().facts([("written", str(path)) for path in written])

@@ -1,0 +1,54 @@
+"""Tiny twins: generated rows of the same kinds of columns, in a moment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Array = NDArray[Any]
+
+# Clusters of every twin, and rows.
+CLASSES, ROWS = 4, 300
+
+
+def tiny_mnist(rng: np.random.Generator) -> tuple[Array, Array]:
+    """Pixels from 0 to 1, most of them black: (300, 784)."""
+    y = rng.integers(CLASSES, size=ROWS)
+    drawn = rng.random((CLASSES, 784)) < 0.2
+    shown = drawn[y] & (rng.random((ROWS, 784)) < 0.8)
+    return (shown * rng.uniform(0.5, 1, size=shown.shape)).astype(np.float32), y
+
+
+def tiny_covtype(rng: np.random.Generator) -> tuple[Array, Array]:
+    """Ten numbers from 0 to 1, one of four areas and one of forty soils: (300, 54)."""
+    y = rng.integers(CLASSES, size=ROWS)
+    numbers = rng.random((CLASSES, 10))[y] + rng.normal(scale=0.1, size=(ROWS, 10))
+    area = _one_hot((y + (rng.random(ROWS) < 0.2)) % 4, 4)
+    soil = _one_hot(10 * y + rng.integers(3, size=ROWS), 40)
+    return np.hstack([numbers.clip(0, 1), area, soil]).astype(np.float32), y
+
+
+def tiny_kddcup99(rng: np.random.Generator, copies: int = 1) -> tuple[Array, Array]:
+    """Numbers from 0 to 1 and two words, classes of very different sizes: (n, 50)."""
+    y = rng.choice(CLASSES, size=ROWS, p=(0.6, 0.25, 0.1, 0.05))
+    numbers = rng.random((CLASSES, 36))[y] * rng.uniform(0.6, 1, size=(ROWS, 36))
+    protocol = _one_hot(y % 3, 3)
+    flag = _one_hot(2 * y + rng.integers(2, size=ROWS), 11)
+    X = np.hstack([numbers, protocol, flag]).astype(np.float32)
+    rows = rng.permutation(np.repeat(np.arange(ROWS), copies))
+    return X[rows], y[rows]
+
+
+def tiny_imagenet12(rng: np.random.Generator) -> tuple[Any, Array]:
+    """Histograms of ten words in 85 cells, each row of sum one: CSR (300, 850)."""
+    y = rng.integers(CLASSES, size=ROWS)
+    chance = rng.dirichlet(np.full(850, 0.1), size=CLASSES)
+    counts = np.array([rng.multinomial(200, chance[k]) for k in y])
+    return sparse.csr_array((counts / 200).astype(np.float32)), y
+
+
+def _one_hot(codes: Array, size: int) -> Array:
+    return np.eye(size)[codes]

@@ -1,0 +1,256 @@
+"""The paper's tables, ours beside the paper's."""
+
+from __future__ import annotations
+
+from akkm.datasets import describe
+from akkm.experiments._document import Block, Table, Text
+from akkm.experiments._results import (
+    LARGE,
+    METHODS,
+    SINGLE,
+    SMALL,
+    Results,
+    Spread,
+)
+
+DATA = (*SMALL, *LARGE)
+STRATEGIES = ("uniform", "column-norm", "diagonal", "k-means")
+_NAMES = {
+    "KKm": "kernel k-means",
+    "k-means": "k-means",
+    "lKKm": "lKKm",
+    "full kernel": "all kernel values",
+}
+
+
+def title(results: Results, data: str) -> str:
+    """What a data set is called; whether it stands in for another one is said."""
+    return _about(results, data)[0]
+
+
+def _about(results: Results, data: str) -> tuple[str, str, str]:
+    """Title, shape and note, of what was run or else of what would be."""
+    for record in results.records:
+        if record["cell"]["data"] == results.name(data):
+            shape = f"{record['rows']:,} x {record['columns']:,}"
+            return record["title"], shape, record["note"]
+    title, note = describe(results.name(data))
+    return title, "not run yet", note
+
+
+def seconds(spread: Spread | None, none: str = "–") -> str:
+    """Seconds, or milliseconds, with their spread over runs."""
+    if spread is None:
+        return none
+    small = spread.mean < 0.0995
+    value, sd = (1000 * x if small else x for x in (spread.mean, spread.sd))
+    digits = 0 if value >= 100 else 1 if value >= 10 else 2
+    varied = f" ± {sd:,.{digits}f}" if sd else ""
+    return f"{value:,.{digits}f}{varied} {'ms' if small else 's'}"
+
+
+def share(spread: Spread | None, none: str = "–") -> str:
+    """A number from 0 to 1, with its spread over runs."""
+    if spread is None:
+        return none
+    return f"{spread.mean:.3f} ± {spread.sd:.3f}"
+
+
+def data_sets(results: Results) -> list[Block]:
+    """Table 1: what is clustered."""
+    names = (*SMALL, "covtype", "kddcup99", "kddcup99-full")
+    rows = [_about(results, data) for data in names]
+    return [Table("Data sets (Table 1)", ["", "rows x columns", "rows"], rows, True)]
+
+
+def running_time(results: Results) -> list[Block]:
+    """Table 2, and how methods compare."""
+    blocks: list[Block] = []
+    for data, letter in zip(DATA, "abcd", strict=True):
+        head = ["m", "kernel", "paper"]
+        for method in METHODS:
+            head += [method, "paper"]
+        rows = [_time_row(results, data, m) for m in results.sizes(data)]
+        name = title(results, data)
+        blocks.append(Table(f"Table 2({letter}), {name}", head, rows))
+        others = [
+            [
+                _NAMES[method],
+                seconds(
+                    results.get("seconds", data, method),
+                    results.gap(data, method, None),
+                ),
+                seconds(results.paper("seconds", data, method)),
+            ]
+            for method in (*SINGLE, "full kernel")
+        ]
+        blocks.append(
+            Table(f"{name}, without landmarks", ["", "ours", "paper"], others)
+        )
+    return [*blocks, *_ratios(results)]
+
+
+def whole(results: Results, data: str, method: str, m: int) -> Spread | None:
+    """The paper's seconds from rows to labels: kernel values and clustering."""
+    kernel, clustering = (
+        results.paper("seconds", data, x, m) for x in ("kernel", method)
+    )
+    if clustering is None or method == "nysSC":
+        return clustering
+    assert kernel is not None
+    sd = (kernel.sd**2 + clustering.sd**2) ** 0.5
+    return Spread(kernel.mean + clustering.mean, sd, 10)
+
+
+def _time_row(results: Results, data: str, m: int) -> list[str]:
+    kernel = results.get("seconds", data, "kernel", m)
+    gap = results.gap(data, "kernel", m)
+    row = [
+        f"{m:,}",
+        seconds(kernel, gap),
+        seconds(results.paper("seconds", data, "kernel", m)),
+    ]
+    for method in METHODS:
+        ours = results.get("seconds", data, method, m)
+        row.append(seconds(ours, results.gap(data, method, m)))
+        row.append(seconds(whole(results, data, method, m)))
+    return row
+
+
+def _ratios(results: Results) -> list[Block]:
+    """Times as multiples of aKKm's, where every method had the same machine."""
+    rows = []
+    for data in DATA:
+        for m in results.sizes(data):
+            ours = results.get("seconds", data, "aKKm", m)
+            theirs = whole(results, data, "aKKm", m)
+            row = [f"{title(results, data)}, m = {m:,}"]
+            for method in ("tKKm", "nysSC", "k-means"):
+                size = None if method == "k-means" else m
+                a = results.get("seconds", data, method, size)
+                b = (
+                    results.paper("seconds", data, method)
+                    if size is None
+                    else whole(results, data, method, m)
+                )
+                row += [_ratio(a, ours), _ratio(b, theirs)]
+            rows.append(row)
+    head = ["", "tKKm", "paper", "nysSC", "paper", "k-means", "paper"]
+    return [Table("Time, as a multiple of aKKm's on the same machine", head, rows)]
+
+
+def _ratio(a: Spread | None, b: Spread | None) -> str:
+    return "–" if a is None or b is None else f"{a.mean / b.mean:.2g}"
+
+
+def agreement(results: Results) -> list[Block]:
+    """Table 3."""
+    blocks: list[Block] = []
+    for data in SMALL:
+        rows = []
+        for m in results.sizes(data):
+            row = [f"{m:,}"]
+            for method in ("aKKm", "tKKm"):
+                ours = results.get("ari", data, method, m)
+                theirs = results.paper("ari", data, method, m)
+                row.append(share(ours, results.gap(data, method, m)))
+                row.append("–" if theirs is None else f"{theirs.mean} ± {theirs.sd}")
+            rows.append(row)
+        head = ["m", "aKKm", "paper", "tKKm", "paper"]
+        blocks.append(Table(f"Table 3, {title(results, data)}", head, rows))
+    return blocks
+
+
+def sampling(results: Results) -> list[Block]:
+    """Table 4."""
+    blocks: list[Block] = []
+    for data, letter in zip(SMALL, "ab", strict=True):
+        head = ["m"]
+        for strategy in STRATEGIES:
+            head += [strategy, "paper"]
+        rows = []
+        for m in results.sizes(data):
+            row = [f"{m:,}"]
+            for strategy in STRATEGIES:
+                other = of_strategy(strategy)
+                ours = results.get("sampling", data, "aKKm", m, **other)
+                row.append(seconds(ours, results.gap(data, "aKKm", m, **other)))
+                row.append(seconds(results.paper("sampling", data, strategy, m)))
+            rows.append(row)
+        blocks.append(Table(f"Table 4({letter}), {title(results, data)}", head, rows))
+    return blocks
+
+
+def of_strategy(strategy: str) -> dict[str, str]:
+    """The settings of cells that sample in some way; uniform is the usual one."""
+    return {} if strategy == "uniform" else {"landmarks": strategy}
+
+
+def consensus(results: Results) -> list[Block]:
+    """Table 5."""
+    rows = []
+    for data in DATA:
+        row = [title(results, data)]
+        sizes = results.sizes(data, "ensemble")
+        found = [results.get("consensus", data, "ensemble", m) for m in sizes]
+        there = [spread for spread in found if spread is not None]
+        # It combines labels, so that m does not matter: all sizes together.
+        spread = there[0] if there else None
+        gap = results.gap(data, "ensemble", sizes[0] if sizes else None)
+        row.append(seconds(spread, gap))
+        row.append(seconds(results.paper("consensus", data)))
+        ensemble = results.get("seconds", data, "ensemble", sizes[0])
+        row.append(seconds(ensemble, gap))
+        rows.append(row)
+    head = ["", "MCLA of ten", "paper", "the whole ensemble"]
+    return [Table("Table 5, at the smallest m", head, rows)]
+
+
+_CHOICES = {
+    "mnist": "pixels from 0 to 1; random start; negative eigenvalues left out",
+    "covtype": "columns from 0 to 1; exp(-|x-y|²/(2σ²)); random start",
+    "kddcup99": "columns from 0 to 1; (x·y + 1)³; random start",
+    "imagenet12": "random start",
+}
+_OTHER = {
+    "gamma": "exp(-|x-y|²/σ²) in place of exp(-|x-y|²/(2σ²))",
+    "coef0": "(x·y)³ in place of (x·y + 1)³",
+    "indefinite": "negative eigenvalues: {}",
+    "rows": "rows: {}",
+    "init": "start: {}, best of ten on a sample",
+}
+
+
+def choices(results: Results) -> list[Block]:
+    """What other choices change, where the paper is silent."""
+    plan = next(e for e in results.plan if e.name == "choices")
+    kinds = dict.fromkeys(
+        (c.data.removeprefix("tiny-"), c.m, c.settings)
+        for c in sorted(plan.cells, key=lambda cell: len(cell.settings))
+    )
+    blocks: list[Block] = []
+    for data, usual in _CHOICES.items():
+        rows = []
+        for of, m, settings in kinds:
+            if of != data:
+                continue
+            other = dict(settings)
+            texts = [_OTHER[name].format(value) for name, value in settings]
+            gap = results.gap(data, "aKKm", m, **other)
+            row = ["; ".join(texts) or f"as everywhere: {usual}"]
+            for measure in ("nmi", "ari", "reduction"):
+                spread = results.get(measure, data, "aKKm", m, **other)
+                row.append(share(spread, gap if measure == "nmi" else "–"))
+            row.append(seconds(results.get("seconds", data, "aKKm", m, **other)))
+            rows.append(row)
+            size = m
+        head = ["", "NMI with classes", "ARI to kernel k-means", "error reduction"]
+        caption = f"{title(results, data)}, aKKm, m = {size:,}"
+        blocks.append(Table(caption, [*head, "time"], rows, True))
+    return [
+        Text(
+            "Kernel k-means, which the third column compares with, is always that of "
+            "the choices made everywhere."
+        ),
+        *blocks,
+    ]
