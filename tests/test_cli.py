@@ -501,7 +501,7 @@ class TestOtherCommands:
     @pytest.mark.parametrize("method", METHODS, ids=" ".join)
     def test_plan_of_a_sample(self, method, here, monkeypatch):
         monkeypatch.setattr("akkm.cli._plan._SAMPLE", 100)
-        monkeypatch.setattr("akkm.cli._plan._EXACT", 100)
+        monkeypatch.setattr("akkm.cli._plan._FEW", 100)
         args = ("-k", 3, "--id", "name", "--label", "species")
         out = fine("plan", "iris.csv", *args, *method)
         fitted = int(re.search(r"from a fit to (\d+) rows", out)[1])
@@ -737,7 +737,7 @@ BAD = {
     "an empty name": (D, f"{CLUSTER} --columns a,,b", "empty name"),
     "k larger than n": (D, CLUSTER.replace("-k 2", "-k 31"), "31 clusters of 30 rows"),
     "k is 0": (D, CLUSTER.replace("-k 2", "-k 0"), "'-k'"),
-    "k is text": (D, CLUSTER.replace("-k 2", "-k few"), "'few' is not a valid"),
+    "k is text": (D, CLUSTER.replace("-k 2", "-k few"), "'few' is neither"),
     "no k": (D, CLUSTER.replace("-k 2", ""), "Missing option '-k'"),
     "unknown option": (D, f"{CLUSTER} --clusters 3", "--clusters"),
     "unknown command": (D, "clusters d.csv", "clusters"),
