@@ -71,9 +71,9 @@ class TestRule:
 
 
 class TestSparse:
-    def test_outliers_are_no_clusters(self):
-        X, _ = make_blobs(2000, centers=APART, random_state=0)
-        X = np.vstack([X, [[30.0, 30.0]] * 1 + np.random.default_rng(0).random((8, 2))])
+    def test_outliers_are_no_clusters(self, rng):
+        X, _ = make_blobs(2000, centers=np.hstack([APART, APART]), random_state=0)
+        X = np.vstack([X, 40 + rng.random((8, 4))])
         model = SparseKernelKMeans("auto", random_state=0).fit(X)
         assert (model.n_clusters_, model.evidence_.sure) == (3, True)
 
@@ -87,11 +87,10 @@ class TestSparse:
         with pytest.warns(UserWarning, match="Unsure of the number of clusters"):
             SparseKernelKMeans("auto", random_state=0).fit(rng.normal(size=(3000, 2)))
 
-    @pytest.mark.parametrize("seed", [2, 3])
+    @pytest.mark.parametrize("seed", [0, 1, 2, 3])
     def test_unsure_of_digits(self, digits, seed):
-        with pytest.warns(UserWarning, match="Unsure of the number of clusters, 2"):
-            model = SparseKernelKMeans("auto", random_state=seed).fit(digits[0])
-        assert model.evidence_.why.startswith("one of them has 9")
+        with pytest.warns(UserWarning, match="Unsure of the number of clusters"):
+            SparseKernelKMeans("auto", random_state=seed).fit(digits[0])
 
 
 @pytest.fixture
