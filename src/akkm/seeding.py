@@ -25,6 +25,9 @@ Array = NDArray[Any]
 _SAMPLE, _PER_CLUSTER, _GROWTH = 10_000, 20, 8
 # Leading coordinates in which the restarts are compared: two per cluster, within these.
 _LEAST_COORDINATES, _MOST_COORDINATES = 64, 256
+# Centers that are added and taken away at a time, at most; how far a new one is from
+# where it begins, relative to the distance of points; and errors that are the same.
+_BREATH, _NUDGE, _SAME = 5, 0.01, 1e-9
 # Kernel rows of the smallest sample are kept if they fit, whatever the cache.
 _HELD_BYTES = 256 * 2**20
 # Larger samples than this would not fit where rows are not in memory.
@@ -148,6 +151,8 @@ def _best_labels(
     )
     with quiet(ConvergenceWarning) if few else nullcontext():
         best = min(engine.map(run, seeds), key=lambda fit: fit.inertia_)
+        if not few and n_clusters > 1 and len(seeds) > 1:
+            best = _breathe(best, *run.args, seed=int(seeds[0]))
     numbered = np.argsort(-_rank(best.cluster_centers_, mean), kind="stable")
     number = np.empty(len(numbered), dtype=np.int32)
     number[numbered] = np.arange(len(numbered))
@@ -165,6 +170,72 @@ def _distinct(points: Array) -> int:
     """How many of the points (b, q) differ by more than rounding."""
     unit = max(np.abs(points).max(), 1e-300)
     return len(np.unique(np.round(points / unit, 9), axis=0))
+
+
+def _breathe(
+    best: KMeans,
+    X: Array,
+    weights: Array | None,
+    n_clusters: int,
+    libraries: ThreadpoolController,
+    *,
+    seed: int,
+) -> KMeans:
+    """A better run, from one that is there: centers more, then as many fewer.
+
+    New ones are put where the error is largest, and those go that are missed least, no
+    two of them side by side; with fewer at a time when that does not help (Fritzke
+    2020).
+    """
+    rng = np.random.default_rng(seed)
+    w = np.ones(len(X)) if weights is None else weights
+    breath = min(_BREATH, n_clusters)
+    while breath and best.inertia_ > 0:
+        centers, labels = best.cluster_centers_, best.labels_
+        error = w * ((X - centers[labels]) ** 2).sum(axis=1)
+        worst = np.argsort(-np.bincount(labels, error, n_clusters), kind="stable")
+        split = centers[worst[:breath]]
+        away = _NUDGE * np.sqrt(best.inertia_ / w.sum())
+        split = split + away * rng.standard_normal(split.shape)
+        more = _run(X, weights, np.vstack([centers, split]), libraries)
+        kept = _missed(X, w, more.cluster_centers_, breath)
+        fit = _run(X, weights, more.cluster_centers_[kept], libraries)
+        if fit.inertia_ < best.inertia_ * (1 - _SAME):
+            best = fit
+        else:
+            breath -= 1
+    return best
+
+
+def _missed(X: Array, w: Array, centers: Array, count: int) -> Array:
+    """Which centers to keep: all but `count`, those without which little is lost."""
+    lengths = np.einsum("ij,ij->i", centers, centers)
+    scores = lengths - 2 * X @ centers.T
+    near = np.partition(scores, 1, axis=1)
+    loss = np.bincount(
+        scores.argmin(axis=1), w * (near[:, 1] - near[:, 0]), len(centers)
+    )
+    apart = lengths[:, None] + lengths - 2 * centers @ centers.T
+    np.fill_diagonal(apart, np.inf)
+    kept = np.ones(len(centers), dtype=bool)
+    spared = np.zeros(len(centers), dtype=bool)
+    order = np.argsort(loss, kind="stable")
+    for c in np.concatenate([order, order]):  # the spared ones too, if need be
+        if (~kept).sum() < count and kept[c] and not spared[c]:
+            kept[c] = False
+            spared[apart[c].argmin()] = True
+        if c == order[-1]:
+            spared[:] = False
+    return kept
+
+
+def _run(
+    X: Array, weights: Array | None, init: Array, libraries: ThreadpoolController
+) -> KMeans:
+    """k-means from given centers, as in `_restart`."""
+    with libraries.limit(limits=1, user_api="openmp"):
+        fit = KMeans(len(init), init=init, n_init=1, tol=0)
+        return fit.fit(X, sample_weight=weights)
 
 
 def _restart(

@@ -39,7 +39,7 @@ Array = NDArray[Any]
 # A larger negative share of the eigenvalues is worth a warning.
 _NEGATIVE = 0.1
 # Restarts of k-means++ are cheap: they run on a sample.
-_RESTARTS = 10
+_RESTARTS = 4
 
 
 class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
