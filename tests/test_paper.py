@@ -57,6 +57,16 @@ def whole(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def out(whole, tmp_path_factory):
+    """A folder with the report about it."""
+    out = tmp_path_factory.mktemp("out")
+    result = akkm("paper", "report", "--tiny", "--folder", whole, "--out", out)
+    assert result.exit_code == 0, result.output
+    assert str(out / "index.html") in result.stdout
+    return out
+
+
 @pytest.fixture
 def results(whole):
     return Results(Store(whole), TINY, tiny=True)
@@ -297,14 +307,6 @@ class Page(html.parser.HTMLParser):
 
 
 class TestReport:
-    @pytest.fixture(scope="class")
-    def out(self, whole, tmp_path_factory):
-        out = tmp_path_factory.mktemp("out")
-        result = akkm("paper", "report", "--tiny", "--folder", whole, "--out", out)
-        assert result.exit_code == 0, result.output
-        assert str(out / "index.html") in result.stdout
-        return out
-
     def test_of_everything(self, out):
         names = {f"figure{i}.png" for i in (1, 3, 4, 5, 6)}
         assert set(os.listdir(out)) == {"README.md", "index.html", *names}

@@ -47,7 +47,7 @@ def _shared(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-@paper.command("list")
+@paper.command("list", epilog="\b\nExample:\n  akkm paper list --folder docs/results")
 @_shared
 def list_(folder: str, tiny: bool) -> None:
     """List experiments, how far they are, and whether their data are there."""
@@ -78,7 +78,9 @@ def list_(folder: str, tiny: bool) -> None:
     voice.facts((name, whereabouts(name)[1]) for name in names)
 
 
-@paper.command("run")
+@paper.command(
+    "run", epilog="\b\nExample:\n  akkm paper run table3 --tiny --folder tiny"
+)
 @click.argument("names", nargs=-1, metavar="[EXPERIMENT]...")
 @click.option("--all", "everything", is_flag=True, help="All experiments.")
 @_shared
@@ -125,7 +127,7 @@ def run_(
         raise click.ClickException(f"{name} was left out: {where}.")
 
 
-@paper.command("report")
+@paper.command("report", epilog="\b\nExample:\n  akkm paper report --out page")
 @click.option("--out", metavar="FOLDER", help="Where to write.  [default: --folder]")
 @_shared
 @click.pass_obj

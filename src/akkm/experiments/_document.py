@@ -18,7 +18,7 @@ figure { margin: 1rem 0; }
 figcaption { color: var(--soft); font-size: .875rem; max-width: 46rem; }
 td, th { vertical-align: top; }
 .words td, .words th { text-align: left; white-space: normal; min-width: 7rem; }
-.words .name { max-width: 20rem; width: auto; }
+.words .name { min-width: 11rem; max-width: 20rem; width: auto; }
 """
 
 
@@ -130,12 +130,17 @@ def _html(block: Block) -> Markup:
 
 
 def _inline(text: str) -> Markup:
-    """Markdown within a paragraph: code, bold, links."""
-    text = html.escape(text)
-    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
+    """Markdown within a paragraph: code, bold, italics, links."""
+    parts = re.split(r"`([^`]+)`", html.escape(text))
+    for i, part in enumerate(parts):  # every other one is code
+        parts[i] = f"<code>{part}</code>" if i % 2 else _emphasis(part)
+    return Markup("".join(parts))
+
+
+def _emphasis(text: str) -> str:
     text = re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", text)
-    text = re.sub(r"\[([^\]]+)\]\(([^)]+)\)", r'<a href="\2">\1</a>', text)
-    return Markup(text)
+    text = re.sub(r"\*([^*<>]+)\*", r"<em>\1</em>", text)
+    return re.sub(r"\[([^\]]+)\]\(([^)]+)\)", r'<a href="\2">\1</a>', text)
 
 
 def _id(text: str) -> str:

@@ -26,6 +26,8 @@ _LOOKS = {
     "single runs": ("#0072b2", "o"),
     "ensembles of ten": ("#d55e00", "D"),
 }
+# Lines are moved aside by this factor, each more than the last, to show their bars.
+_ASIDE = 1.03
 _DASHES = {"KKm": "-", "lKKm": ":", "k-means": "--"}
 _LONG = {"KKm": "kernel k-means"}
 
@@ -119,7 +121,7 @@ def _picture(
 
 def _draw(results: Results, axes: Any, panel: Panel, handles: dict[str, Any]) -> None:
     sizes = results.sizes(panel.data)
-    for line in panel.lines:
+    for number, line in enumerate(panel.lines):
         colour, shape = _LOOKS[line.name]
         if line.flat:
             spread = results.get(panel.measure, panel.data, line.method)
@@ -137,7 +139,7 @@ def _draw(results: Results, axes: Any, panel: Panel, handles: dict[str, Any]) ->
             if not there:
                 continue
             drawn = axes.errorbar(
-                [m for m, _ in there],
+                [m * _ASIDE**number for m, _ in there],
                 [spread.mean for _, spread in there],
                 [spread.sd for _, spread in there],
                 color=colour, marker=shape, markersize=4.5, capsize=3, linewidth=1.3,

@@ -186,7 +186,7 @@ def done_of(plan: Sequence[Experiment], store: Store) -> tuple[int, int]:
 def _claims(results: Results) -> list[Block]:
     found = verdicts(results)
     counts = Counter(verdict.verdict for verdict in found)
-    said = ", ".join(f"{count} {name}" for name, count in counts.most_common())
+    said = ", ".join(f"{name}: {count}" for name, count in counts.most_common())
     rows = [
         [
             v.claim.words,
@@ -199,6 +199,6 @@ def _claims(results: Results) -> list[Block]:
     ]
     head = ["claim", "in the paper", "verdict", "figures", "to know"]
     return [
-        Text(f"{len(found)} claims of the paper's text: {said}. {RULE}"),
+        Text(f"{len(found)} claims of the paper's text ({said}). {RULE}"),
         Table("Claims and verdicts, computed from the records", head, rows, True),
     ]

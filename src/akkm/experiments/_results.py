@@ -49,7 +49,7 @@ def ari(table: Sequence[Sequence[int]]) -> float:
     Examples
     --------
     >>> from akkm.experiments._results import ari
-    >>> ari([[2, 0], [0, 2]]), ari([[1, 1], [1, 1]])
+    >>> ari([[2, 0], [0, 2]]), round(ari([[1, 1], [1, 1]]), 6)
     (1.0, -0.5)
     """
     counts = np.asarray(table)

@@ -144,11 +144,10 @@ def _judged(subject: Subject, cell: Cell, store: Store, outcome: Outcome) -> Rec
     if cell.method == "KKm":
         store.keep_labels(cell, labels)
     exact = store.exact_labels(cell)
-    before = subject.error(subject.start(cell.seed))
     return {
         "digest": hashlib.sha256(labels.astype(np.int32).tobytes()).hexdigest()[:16],
         "error": {
-            "before": before,
+            "before": subject.start_error(cell.seed),
             "after": subject.error(labels),
             "rows": min(subject.n, ERROR_ROWS),
         },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from time import perf_counter
 from typing import Any
 
@@ -15,11 +15,9 @@ from sklearn.preprocessing import normalize, scale
 from akkm.datasets import Dataset, load
 from akkm.datasets._images import image_kernel
 from akkm.engines import Threads
-from akkm.kernels import Precomputed
 from akkm.landmarks import STRATEGIES, Pool
 from akkm.landmarks._pool import draw
 from akkm.landmarks._scores import column_norms
-from akkm.metrics import clustering_error
 from akkm.sources import Strip, chunks
 
 Array = NDArray[Any]
@@ -112,9 +110,21 @@ class Subject:
         return self.data.X, self.data.kernel
 
     def error(self, labels: Array) -> float:
-        """The clustering error of labels (n,), on the rows for that."""
+        """The clustering error of labels (n,), on the rows for that.
+
+        As `akkm.metrics.clustering_error`, from a kernel matrix that is there.
+        """
         rows, K = self._error_kernel
-        return clustering_error(K, labels[rows], Precomputed())
+        members = labels[rows][:, None] == np.unique(labels[rows])
+        members = members.astype(np.float32)
+        inside = np.einsum("ik,ik->k", K @ members, members, dtype=np.float64)
+        counts = members.sum(axis=0, dtype=np.float64)
+        return float(K.diagonal().sum(dtype=np.float64) - (inside / counts).sum())
+
+    @cache  # noqa: B019 (a subject lives as long as its cells)
+    def start_error(self, seed: int) -> float:
+        """That of the random labels."""
+        return self.error(self.start(seed))
 
     @cached_property
     def _error_kernel(self) -> tuple[Array, Array]:
