@@ -148,6 +148,7 @@ def _draw(results: Results, axes: Any, panel: Panel, handles: dict[str, Any]) ->
     axes.set_xscale("log")
     axes.set_xticks(sizes, [f"{m:,}" for m in sizes], rotation=40)
     axes.minorticks_off()
+    axes.set_xlim(sizes[0] / 1.25, sizes[-1] * 1.25)
     axes.set(xlabel="landmarks m", ylabel=panel.label)
     axes.set_title(title(results, panel.data), fontsize=10.5)
     axes.grid(axis="y", alpha=0.3)

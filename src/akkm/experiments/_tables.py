@@ -53,7 +53,8 @@ def share(spread: Spread | None, none: str = "–") -> str:
     """A number from 0 to 1, with its spread over runs."""
     if spread is None:
         return none
-    return f"{spread.mean:.3f} ± {spread.sd:.3f}"
+    varied = f" ± {spread.sd:.3f}" if spread.n > 1 else ""
+    return f"{spread.mean:.3f}{varied}"
 
 
 def data_sets(results: Results) -> list[Block]:
@@ -169,7 +170,9 @@ def agreement(results: Results) -> list[Block]:
                 ours = results.get("ari", data, method, m)
                 theirs = results.paper("ari", data, method, m)
                 row.append(share(ours, results.gap(data, method, m)))
-                row.append("–" if theirs is None else f"{theirs.mean} ± {theirs.sd}")
+                row.append(
+                    "–" if theirs is None else f"{theirs.mean:.2f} ± {theirs.sd:.2f}"
+                )
             rows.append(row)
         head = ["m", "aKKm", "paper", "tKKm", "paper"]
         blocks.append(Table(f"Table 3, {title(results, data)}", head, rows))
