@@ -106,7 +106,7 @@ def million() -> None:
 def digits() -> None:
     """Clusters of digits, those of another class than most in orange."""
     X, y = load_digits(return_X_y=True)
-    figure, axes = pyplot.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
+    figure, axes = pyplot.subplots(1, 2, figsize=(10, 2.6), layout="constrained")
     for ax, method in zip(axes, ("k-means", "diffusion"), strict=True):
         labels = METHODS[method](10).fit(X).labels_
         score = normalized_mutual_info_score(y, labels)
