@@ -400,3 +400,8 @@ class TestBadFiles:
         self.fails(tmp_path / "x.npy", "can't be read as .npy")
         np.save(tmp_path / "x.npy", np.array([[np.inf]]))
         self.fails(tmp_path / "x.npy", "row 0, column 0 is inf")
+
+    def test_numbers_whose_sum_is_none_are_numbers(self, tmp_path):
+        X = np.full((4, 3), 3e38, dtype=np.float32)
+        np.save(tmp_path / "x.npy", X)
+        np.testing.assert_array_equal(open_rows(tmp_path / "x.npy")[:], X)
