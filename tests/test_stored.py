@@ -404,4 +404,4 @@ class TestBadFiles:
     def test_numbers_whose_sum_is_none_are_numbers(self, tmp_path):
         X = np.full((4, 3), 3e38, dtype=np.float32)
         np.save(tmp_path / "x.npy", X)
-        np.testing.assert_array_equal(open_rows(tmp_path / "x.npy")[:], X)
+        np.testing.assert_array_equal(akkm.open_rows(tmp_path / "x.npy")[:], X)
