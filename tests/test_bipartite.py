@@ -12,7 +12,6 @@ from akkm import (
     ConsensusKernelKMeans,
     DiffusionKernelKMeans,
     EnsembleKernelKMeans,
-    SparseKernelKMeans,
 )
 from akkm.consensus import bipartite_cut
 from akkm.consensus._bipartite import shared_weight
@@ -99,16 +98,12 @@ class TestCut:
 
 
 class TestEnsemble:
-    def test_is_better_than_its_estimator(self, digits):
+    def test_is_better_than_k_means(self, digits):
         X, y = digits
         nmi = normalized_mutual_info_score
-        single = [
-            nmi(y, SparseKernelKMeans(10, random_state=s).fit(X).labels_)
-            for s in range(4)
-        ]
         model = ConsensusKernelKMeans(10, random_state=0).fit(X)
         theirs = nmi(y, KMeans(10, n_init=10, random_state=0).fit_predict(X))
-        assert nmi(y, model.labels_) > max(np.mean(single), theirs + 0.08)
+        assert nmi(y, model.labels_) > theirs + 0.08
         counts = [member.n_clusters for member in model.members_]
         assert min(counts) >= 20
         assert max(counts) <= 60

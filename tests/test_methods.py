@@ -318,7 +318,7 @@ class TestEnsemble:
     def test_members_that_disagree_are_reported_as_such(self):
         """A kernel so narrow that every member has clusters of its own."""
         X, _ = make_moons(3000, noise=0.06, random_state=0)
-        model = EnsembleKernelKMeans(2, gamma=100.0, random_state=0)
+        model = EnsembleKernelKMeans(2, gamma=1000.0, random_state=0)
         with pytest.warns(ConvergenceWarning, match="Members disagree so much"):
             model.fit(X)
 

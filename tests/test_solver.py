@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import make_blobs
 
-from akkm import approximate
+from akkm import ApproxKernelKMeans, approximate, seeding
 from akkm.bounds import Moves, State, most_past
 from akkm.engines import Threads
 from akkm.gram import Centers, factor
@@ -322,6 +323,25 @@ class TestLaws:
         np.testing.assert_allclose(
             weighted.centers.alpha, repeated.centers.alpha, atol=1e-8
         )
+
+
+class TestStart:
+    def test_breathing_ends_lower_whatever_the_seed(self, monkeypatch):
+        X, _ = make_blobs(
+            3000, centers=40, cluster_std=0.6, center_box=(-20, 20), random_state=3
+        )
+
+        def errors():
+            models = (
+                ApproxKernelKMeans(40, kernel="linear", random_state=s)
+                for s in range(3)
+            )
+            return [model.fit(X).inertia_ for model in models]
+
+        breathing = errors()
+        monkeypatch.setattr(seeding, "_breathe", lambda best, *args, **kwargs: best)
+        assert max(breathing) < 0.98 * min(errors())
+        assert max(breathing) < 1.001 * min(breathing)
 
 
 class TestEmptyClusters:

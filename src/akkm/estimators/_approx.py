@@ -65,8 +65,9 @@ class ApproxKernelKMeans(Streaming, CenterClusterer):
         Start from the best clustering of a sample; from random labels of all rows (the
         paper's way); or from given labels 0 .. C-1.
     n_init : int or "auto", default="auto"
-        Number of starts of which the best is kept: "auto" is 10 for "k-means++", where
-        they run on the sample, and 1 for "random", where they run on all rows.
+        Number of starts of which the best is kept: "auto" is 4 for "k-means++", where
+        they run on the sample and the best is improved by adding and taking away
+        centers, and 1 for "random", where they run on all rows.
     max_iter : int, default=300
         Most iterations over all rows.
     indefinite : {"clip", "flip", "pinv"}, default="clip"

@@ -135,8 +135,9 @@ class KernelKMeans(ExactClusterer):
     init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
         Start from approximate kernel k-means; from random labels; from given labels.
     n_init : int or "auto", default="auto"
-        Number of starts of which the best is kept: "auto" is 10 for "k-means++", where
-        they run on a sample, and 1 for "random".
+        Number of starts of which the best is kept: "auto" is 4 for "k-means++", where
+        they run on a sample and the best is improved by adding and taking away
+        centers, and 1 for "random".
     max_iter : int, default=300
     random_state : int, RandomState instance or None, default=None
     n_jobs : int, optional

@@ -272,8 +272,8 @@ def convergence(facts: Facts) -> Section | None:
         each = "for each of them " if len(runs) > 1 else ""
         text += (
             f" Before the first iteration, {each}{course.restarts} restarts had run on "
-            "a sample of the rows (on all of them where they are few), and the best "
-            "was the start; so there may be little left to do."
+            "a sample of the rows (on all of them where they are few), and the best, "
+            "improved, was the start; so there may be little left to do."
         )
     line = picture("convergence-picture", "Line: labels changed per iteration.")
     content = join(
