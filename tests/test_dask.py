@@ -55,6 +55,16 @@ def client(workers):
         yield workers
 
 
+@pytest.mark.parametrize("init", ["k-means++", "labels"])
+def test_partitions_without_rows(init, client, X):
+    rows = X[:9000]
+    start = np.arange(9000) % 5 if init == "labels" else init
+    expected = ApproxKernelKMeans(5, init=start, **SETTINGS).fit(rows)
+    array = da.from_array(rows, chunks=((4096, 0, 4096, 0, 808), 6))
+    model = ApproxKernelKMeans(5, init=start, **SETTINGS).fit(array)
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+
+
 def blocks(X):
     return tuple(chunk.stop - chunk.start for chunk in chunks(len(X)))
 

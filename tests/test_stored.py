@@ -109,6 +109,17 @@ def test_rows_are_the_arrays(form, X, table, tmp_path, rng):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(rows))[5:9], X[5:9])
 
 
+@pytest.mark.parametrize("strategy", ["k-means", "diagonal", "leverage"])
+def test_landmarks_among_few_rows_of_positive_weight(strategy, X, tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    w = np.zeros(len(X))
+    w[::100] = 1
+    rows = akkm.open_rows(tmp_path / "x.npy")
+    model = ApproxKernelKMeans(3, n_landmarks=50, landmarks=strategy, random_state=0)
+    model.fit(rows, sample_weight=w)
+    np.testing.assert_array_equal(model.landmark_indices_ % 100, 0)
+
+
 def test_weights(X, table, tmp_path, rng):
     w = rng.integers(0, 3, N).astype(float)
     rows = as_parquet(X, table, tmp_path)

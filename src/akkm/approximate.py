@@ -69,7 +69,8 @@ def take_landmarks(
         # A stream of its own: what follows does not depend on how much it drew.
         mine = rng.spawn(1)[0]
         if isinstance(X, Stored) and given != "uniform":
-            some = np.sort(mine.choice(X.shape[0], min(_SOME * m, able), replace=False))
+            among: Any = X.shape[0] if weights is None else np.flatnonzero(weights > 0)
+            some = np.sort(mine.choice(among, min(_SOME * m, able), replace=False))
             weight = None if weights is None else weights[some]
             rows = X.gather(some)
             taken = pick(landmarks.Pool(rows, kernel, weight, engine), m, mine)

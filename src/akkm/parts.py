@@ -180,7 +180,8 @@ class Part:
         rows = None
         if moves is not None:
             find = partial(self._doubtful, view, moves, stamp == 0)
-            rows = np.concatenate(list(self.engine.map(find, work)))
+            none = np.empty(0, dtype=np.int64)  # a partition may have no rows
+            rows = np.concatenate([none, *self.engine.map(find, work)])
             work = self.strip.pieces(rows)
         self.strip.expect(rows)
         total = Swept(Stats.zeros(len(view.norms), self.strip.m), 0, 0)
@@ -310,7 +311,7 @@ def _descending(values: Array, step: int) -> Iterator[Array]:
     the first are mostly enough.
     """
     count, last = step, None
-    while True:
+    while len(values):
         count = min(count, len(values))
         least = max(np.partition(values, -count)[-count], 0)
         next_ = values >= least

@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from akkm.cli._console import Voice, seconds
-from akkm.cli._options import Run
 
 _STOPPED = 130
 
@@ -84,10 +83,7 @@ def list_(folder: str, tiny: bool) -> None:
 @click.argument("names", nargs=-1, metavar="[EXPERIMENT]...")
 @click.option("--all", "everything", is_flag=True, help="All experiments.")
 @_shared
-@click.pass_obj
-def run_(
-    run: Run, names: tuple[str, ...], everything: bool, folder: str, tiny: bool
-) -> None:
+def run_(names: tuple[str, ...], everything: bool, folder: str, tiny: bool) -> None:
     """Run the cells of experiments that were not run yet.
 
     Each is kept as soon as it is done. Started again, it goes on where it was.
@@ -103,7 +99,8 @@ def run_(
         raise click.UsageError(f"{what} Name some of {', '.join(plan)}, or use --all.")
     chosen = plan.values() if everything else [plan[name] for name in names]
     cells = {cell for experiment in chosen for cell in experiment.cells}
-    gone = {d: w for d in {c.data for c in cells} for t, w in [whereabouts(d)] if not t}
+    found = {name: whereabouts(name) for name in sorted({c.data for c in cells})}
+    gone = {name: where for name, (there, where) in found.items() if not there}
     voice = Voice()
 
     def tell(progress: Progress) -> None:
@@ -123,15 +120,14 @@ def run_(
         raise click.exceptions.Exit(_STOPPED) from None
     voice.say(f"{count} cells were run, {len(there) - count} were there already.")
     if gone:
-        name, where = next(iter(gone.items()))
-        raise click.ClickException(f"{name} was left out: {where}.")
+        left = "; ".join(f"{name}: {where}" for name, where in gone.items())
+        raise click.ClickException(f"Left out, {left}.")
 
 
 @paper.command("report", epilog="\b\nExample:\n  akkm paper report --out page")
 @click.option("--out", metavar="FOLDER", help="Where to write.  [default: --folder]")
 @_shared
-@click.pass_obj
-def report_(run: Run, out: str | None, folder: str, tiny: bool) -> None:
+def report_(out: str | None, folder: str, tiny: bool) -> None:
     """Write README.md, figures and index.html about what was run so far."""
     from akkm.experiments import write_report
 

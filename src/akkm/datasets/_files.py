@@ -49,7 +49,7 @@ def data_folder() -> Path | None:
     if not Path(name).is_dir():
         raise FileNotFoundError(
             f"AKKM_DATA={name} is no folder; set it to the one that holds mnist/, "
-            "covtype/, kddcup99/ and imagenet12/, or unset it."
+            "covtype/, kddcup99/ and imagenet12/, or unset it"
         )
     return Path(name)
 
@@ -76,7 +76,7 @@ def original(place: str) -> Path:
     if folder is None or not (folder / place).exists():
         where = "AKKM_DATA is not set" if folder is None else f"{folder} has none"
         raise FileNotFoundError(
-            f"{place} is needed, and {where}; set AKKM_DATA to a folder that has it."
+            f"{place} is needed, and {where}; set AKKM_DATA to a folder that has it"
         )
     path = folder / place
     with path.open("rb") as file:

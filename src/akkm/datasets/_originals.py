@@ -128,7 +128,7 @@ def _fetched(fetcher: str, *args: Any, **options: Any) -> tuple[Array, Array]:
     except OSError as error:
         raise FileNotFoundError(
             f"scikit-learn's {fetcher} could not get the data ({error}); set AKKM_DATA "
-            "to a folder with the original files, or try again with a network."
+            "to a folder with the original files, or try again with a network"
         ) from error
     return X, y
 

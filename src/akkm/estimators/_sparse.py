@@ -35,7 +35,7 @@ class SparseKernelKMeans(EmbeddingClusterer):
     n_clusters : int or "auto", default=8
         "auto" takes the number that the spectrum speaks for, see `evidence_`, and
         warns if nothing speaks clearly. At most 40 clusters are counted, and none that
-        has less than 0.5 % of the rows, or less than 15.
+        has less than 0.5 % of the rows; of few rows, less than 15 (or a tenth).
     n_landmarks : int or "auto", default="auto"
         m: more see finer structure and are slower. With too many for the data the graph
         of landmarks may fall apart, and clusters get worse.

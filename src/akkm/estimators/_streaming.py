@@ -22,7 +22,7 @@ Array = NDArray[Any]
 # Rows of the sample that is kept: so many, and per landmark, and per cluster.
 _RESERVOIR, _PER_LANDMARK, _PER_CLUSTER = 20_000, 10, 20
 # It is clustered anew when so many times as many rows have come as the last time.
-_GROWTH = 1.5
+_GROWTH = 1.25
 
 
 class Streaming(CenterClusterer):
@@ -45,7 +45,7 @@ class Streaming(CenterClusterer):
         """Cluster rows that come in batches, of which this is the next.
 
         A sample of all rows so far is kept, and clustered by `fit` at the first batch
-        and whenever half as many again have come; clusters keep their numbers. In
+        and whenever a quarter as many again have come; clusters keep their numbers. In
         between centers move towards each batch, and what was before fades. Attributes
         are as after `fit`, `labels_` being those of this batch.
 

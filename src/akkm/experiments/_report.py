@@ -108,7 +108,8 @@ def _blocks(results: Results) -> list[Block]:
         Text(
             "Seconds from rows to labels. The kernel column is one bare pass over the "
             "kernel values of all rows with m landmarks, measured alone; it is part of "
-            "the other columns. The paper's columns for aKKm and tKKm are its kernel "
+            "the other columns (but not of kernel k-means on images, which gets the "
+            "matrix). The paper's columns for aKKm and tKKm are its kernel "
             "and clustering times together. The machines differ: ratios between "
             "methods, which follow, are what can be compared."
         ),
@@ -172,7 +173,9 @@ def _how(results: Results) -> list[Block]:
         seeds = Counter(r["cell"]["seed"] for r in results.records)
         facts.append(f"Seeds 0 to {max(seeds)}.")
     tiny = " --tiny" if results.tiny else ""
-    command = f"`AKKM_DATA=folder akkm paper run --all{tiny}`, then `akkm paper report`"
+    command = (
+        f"`AKKM_DATA=folder akkm paper run --all{tiny}`, then `akkm paper report{tiny}`"
+    )
     return [Text(f"To run it again: {command}. {' '.join(facts)}")]
 
 

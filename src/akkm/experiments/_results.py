@@ -95,6 +95,7 @@ class Results:
             self._planned.setdefault(of, []).append(cell)
         found = [store.get(cell) for cells in self._planned.values() for cell in cells]
         self.records = [record for record in found if record is not None]
+        self.complete = len(self.records) == len(found)  # all that is planned was run
 
     def name(self, data: str) -> str:
         """A data set as it is called in this run."""

@@ -74,7 +74,9 @@ def run(
     (2, 0)
     """
     store = Store(folder)
-    todo = [cell for cell in unique(cells) if store.get(cell) is None]
+    cells = unique(cells)
+    exact = {(cell.data, cell.seed) for cell in cells if cell.method == "KKm"}
+    todo = [c for c in cells if not store.has(c, exact=(c.data, c.seed) in exact)]
     subject: Subject | None = None
     shown: tuple[Any, ...] | None = None
     for done, cell in enumerate(todo, start=1):
@@ -117,7 +119,7 @@ def _record(subject: Subject, cell: Cell, store: Store) -> Record:
         warnings.simplefilter("always")
         try:
             outcome = fit(subject, cell)
-        except (ValueError, ArithmeticError, MemoryError) as error:
+        except (ValueError, ArithmeticError) as error:
             return record | {"failed": f"{type(error).__name__}: {error}"}
         judged = _judged(subject, cell, store, outcome)
     spent = outcome.costs

@@ -27,13 +27,31 @@ class Store:
         self.folder = Path(folder)
         self.records: dict[str, Record] = {}
         for path in sorted(self.folder.glob("*.jsonl")):
-            for line in _whole_lines(path.read_bytes()).splitlines():
-                record = json.loads(line)
-                self.records[Cell.of(record["cell"]).key] = record
+            lines = _whole_lines(path.read_bytes()).splitlines()
+            for number, line in enumerate(lines, start=1):
+                try:
+                    record = json.loads(line)
+                    self.records[Cell.of(record["cell"]).key] = record
+                except (ValueError, KeyError, TypeError):
+                    raise ValueError(
+                        f"{path}, line {number}: expected the record of a cell; remove "
+                        "that line, and the cell will be run again."
+                    ) from None
 
     def get(self, cell: Cell) -> Record | None:
         """The record of a cell, if it was run."""
         return self.records.get(cell.key)
+
+    def has(self, cell: Cell, *, exact: bool) -> bool:
+        """Whether a cell was run, and compared with exact labels.
+
+        If there are such; or if there will be, `exact`.
+        """
+        record = self.get(cell)
+        if record is None:
+            return False
+        there = exact or self._labels(cell).exists()
+        return record.get("exact", "") is not None or not there
 
     def add(self, cell: Cell, record: Record) -> None:
         """Keep a record; it is on disk when this returns."""

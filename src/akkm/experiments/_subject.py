@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -41,6 +41,7 @@ class Subject:
     def __init__(self, data: Dataset) -> None:
         self.data = data
         self.n = data.X.shape[0]
+        self._start_errors: dict[int, float] = {}
 
     @classmethod
     def named(cls, name: str, variation: Mapping[str, Any]) -> Subject:
@@ -121,10 +122,11 @@ class Subject:
         counts = members.sum(axis=0, dtype=np.float64)
         return float(K.diagonal().sum(dtype=np.float64) - (inside / counts).sum())
 
-    @cache  # noqa: B019 (a subject lives as long as its cells)
     def start_error(self, seed: int) -> float:
         """That of the random labels."""
-        return self.error(self.start(seed))
+        if seed not in self._start_errors:
+            self._start_errors[seed] = self.error(self.start(seed))
+        return self._start_errors[seed]
 
     @cached_property
     def _error_kernel(self) -> tuple[Array, Array]:

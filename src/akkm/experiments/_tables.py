@@ -212,7 +212,7 @@ def consensus(results: Results) -> list[Block]:
         sizes = results.sizes(data, "ensemble")
         found = [results.get("consensus", data, "ensemble", m) for m in sizes]
         there = [spread for spread in found if spread is not None]
-        # It combines labels, so that m does not matter: all sizes together.
+        # It combines labels, so that m does not matter.
         spread = there[0] if there else None
         gap = results.gap(data, "ensemble", sizes[0] if sizes else None)
         row.append(seconds(spread, gap))
@@ -235,7 +235,7 @@ _OTHER = {
     "coef0": "(x·y)³ in place of (x·y + 1)³",
     "indefinite": "negative eigenvalues: {}",
     "rows": "rows: {}",
-    "init": "start: {}, best of ten on a sample",
+    "init": "start: {}, restarts on a sample",
 }
 
 

@@ -17,7 +17,7 @@ RULE = (
     "claim holds if all comparisons that it makes come out so, in part if some do."
 )
 HOLDS, PARTLY, FAILS = "holds", "holds in part", "does not hold here"
-OPEN = "not measured yet"
+OPEN, SO_FAR = "not measured yet", "holds so far"
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,8 @@ def judge(claim: Claim, results: Results) -> Verdict:
     if not found:
         verdict = OPEN
     elif good == len(found):
-        verdict = HOLDS
+        whole = results.complete or good == len(checks)
+        verdict = HOLDS if whole else SO_FAR
     else:
         verdict = PARTLY if good else FAILS
     figures = "; ".join(f"{'✓' if c.holds else '✗'} {c.text}" for c in found)
