@@ -44,6 +44,7 @@ TINY = experiments(tiny=True)
 EVERY = unique(cell for experiment in TINY for cell in experiment.cells)
 # What may differ between two runs of the same cell.
 COSTS = ("when", "seconds", "cpu_seconds", "peak_bytes", "above_bytes", "total_seconds")
+COSTS += ("threads",)  # as many as BLAS has at the moment
 
 
 def akkm(*args):
