@@ -591,6 +591,15 @@ def opened(browser, pages):
     assert problems == []
 
 
+def until(view, condition):
+    """Wait for it; the page's own policy forbids Playwright's way of waiting."""
+    for _ in range(200):
+        if view.evaluate(condition):
+            return
+        view.wait_for_timeout(50)
+    raise AssertionError(f"still not so: {condition}")
+
+
 class TestBrowser:
     @pytest.mark.parametrize("name", ["three", "many", "counted"])
     @pytest.mark.parametrize("width", [390, 1440])
@@ -688,14 +697,10 @@ class TestBrowser:
     def test_turning_the_phone_draws_again(self, opened):
         view = opened("many", 390)
         view.set_viewport_size({"width": 844, "height": 390})
-        # The page's own policy forbids Playwright's way of waiting.
-        wide = (
-            "document.querySelector('#map-picture > svg').viewBox.baseVal.width > 500"
+        until(
+            view,
+            "document.querySelector('#map-picture > svg').viewBox.baseVal.width > 500",
         )
-        for _ in range(200):
-            if view.evaluate(wide):
-                break
-            view.wait_for_timeout(50)
         assert view.locator("#map-picture .mark").count() == 2000
 
     @pytest.mark.parametrize("name", ["three", "many"])
@@ -764,8 +769,9 @@ class TestBrowser:
         place = head.bounding_box()
         assert place["x"] + place["width"] < 390 - 48
         box.evaluate("box => { box.scrollLeft = box.scrollWidth; }")
-        view.wait_for_function(
-            "!document.querySelector('.scroll:has(.heat)').classList.contains('more')"
+        until(
+            view,
+            "!document.querySelector('.scroll:has(.heat)').classList.contains('more')",
         )
         assert not opened("three").locator(".sideways:visible").count()
 
