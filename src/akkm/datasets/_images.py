@@ -13,7 +13,7 @@ from scipy import sparse
 from akkm.datasets._files import cache_folder, original
 from akkm.engines import Threads
 from akkm.images import SpatialPyramid, find_files
-from akkm.kernels import Intersection
+from akkm.kernels import Intersection, Kernel
 from akkm.sources import Strip
 from akkm.whole_file import whole_file
 
@@ -56,19 +56,19 @@ def image_kernel() -> Array:
     """All of the kernel matrix: (n, n) float32."""
     path = cache_folder() / "kernel.npy"
     if not path.exists():
-        K = whole_matrix(pyramids())
+        K = whole_matrix(pyramids(), Intersection())
         with whole_file(path) as file:
             np.save(file, K)
     return np.load(path)
 
 
-def whole_matrix(X: Any) -> Array:
-    """Intersections of all pairs of rows X: (n, n) float32, symmetric."""
+def whole_matrix(X: Any, kernel: Kernel) -> Array:
+    """The kernel of all pairs of rows X: (n, n) float32, symmetric."""
     n = X.shape[0]
     K = np.empty((n, n), dtype=np.float32)
     with Threads() as engine:
         for s in range(0, n, _COLUMNS):
-            strip = Strip(X, Intersection(), X[s : s + _COLUMNS], np.float32)
+            strip = Strip(X, kernel, X[s : s + _COLUMNS], np.float32)
             strip.hold(engine)
             for part, tile in strip.tiles(slice(0, n)):
                 K[part, s : s + _COLUMNS] = tile

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import normalize, scale
 
 from akkm.datasets import Dataset, load
-from akkm.datasets._images import image_kernel
+from akkm.datasets._images import image_kernel, whole_matrix
 from akkm.engines import Threads
 from akkm.landmarks import STRATEGIES, Pool
 from akkm.landmarks._pool import draw
@@ -135,15 +135,4 @@ class Subject:
         rows = np.sort(rng.choice(self.n, min(self.n, ERROR_ROWS), replace=False))
         if self.exact_input[1] == "precomputed":
             return rows, self.exact_input[0][np.ix_(rows, rows)]
-        X, kernel = self.data.X[rows], self.data.kernel
-        strip = Strip(X, kernel, kernel.select(X, np.arange(len(rows))), np.float32)
-        K = np.empty((len(rows), len(rows)), dtype=np.float32)
-
-        def compute(chunk: slice) -> None:
-            for part, tile in strip.tiles(chunk):
-                K[part] = tile
-
-        with Threads() as engine:
-            for _ in engine.map(compute, chunks(len(rows))):
-                pass
-        return rows, np.maximum(K, K.T)  # without the asymmetry of rounding
+        return rows, whole_matrix(self.data.X[rows], self.data.kernel)
