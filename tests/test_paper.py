@@ -398,6 +398,7 @@ class TestCommand:
         [
             ((), "Nothing to run. Name some of choices, .*table2.*or use --all."),
             (("table9",), "Unknown experiment 'table9'. Name some of"),
+            (("table3", "--data", "iris"), "on 'iris'. Name some of imagenet12, mnist"),
         ],
     )
     def test_what_to_run(self, args, message, tmp_path):
@@ -405,6 +406,17 @@ class TestCommand:
         assert result.exit_code == 2
         assert re.search(message, result.stderr)
         assert result.stderr.count("\n") == 1
+
+    def test_one_data_set(self, tmp_path):
+        where = ("--tiny", "--folder", tmp_path)
+        result = akkm("paper", "run", "table3", "--data", "tiny-mnist", *where)
+        assert result.exit_code == 0
+        assert [path.name for path in tmp_path.glob("*.jsonl")] == ["tiny-mnist.jsonl"]
+        result = akkm("paper", "run", "table3", *where)
+        assert {path.name for path in tmp_path.glob("*.jsonl")} == {
+            "tiny-mnist.jsonl",
+            "tiny-imagenet12.jsonl",
+        }
 
     def test_absent_data_are_named_at_the_end(self, tmp_path, monkeypatch):
         for name in ("AKKM_DATA", "AKKM_CACHE"):

@@ -82,11 +82,19 @@ def list_(folder: str, tiny: bool) -> None:
 )
 @click.argument("names", nargs=-1, metavar="[EXPERIMENT]...")
 @click.option("--all", "everything", is_flag=True, help="All experiments.")
+@click.option("--data", metavar="NAME", multiple=True, help="Only on this data set.")
 @_shared
-def run_(names: tuple[str, ...], everything: bool, folder: str, tiny: bool) -> None:
+def run_(
+    names: tuple[str, ...],
+    everything: bool,
+    data: tuple[str, ...],
+    folder: str,
+    tiny: bool,
+) -> None:
     """Run the cells of experiments that were not run yet.
 
-    Each is kept as soon as it is done. Started again, it goes on where it was.
+    Each is kept as soon as it is done. Started again, it goes on where it was. Several
+    processes can share a folder if each has data sets of its own (--data).
     """
     from akkm.datasets import whereabouts
     from akkm.experiments import Progress, experiments
@@ -99,6 +107,13 @@ def run_(names: tuple[str, ...], everything: bool, folder: str, tiny: bool) -> N
         raise click.UsageError(f"{what} Name some of {', '.join(plan)}, or use --all.")
     chosen = plan.values() if everything else [plan[name] for name in names]
     cells = {cell for experiment in chosen for cell in experiment.cells}
+    sets = sorted({cell.data for cell in cells})
+    strange = [name for name in data if name not in sets]
+    if strange:
+        raise click.UsageError(
+            f"Nothing to run on {strange[0]!r}. Name some of {', '.join(sets)}."
+        )
+    cells = {cell for cell in cells if not data or cell.data in data}
     found = {name: whereabouts(name) for name in sorted({c.data for c in cells})}
     gone = {name: where for name, (there, where) in found.items() if not there}
     voice = Voice()

@@ -26,8 +26,6 @@ from akkm.experiments._subject import Subject
 
 Array = NDArray[Any]
 
-# Leaders: the paper does not say how many.
-_LEADERS = 1000
 _MEMBERS = 10
 
 
@@ -99,7 +97,7 @@ def _leaders(subject: Subject, cell: Cell) -> Outcome:
     model = LeadersKernelKMeans(
         _C(subject),
         kernel=subject.data.kernel,
-        n_leaders=min(_LEADERS, subject.n // 10),
+        threshold=subject.threshold,
         init=subject.start(cell.seed),
         random_state=cell.seed,
     )
