@@ -39,7 +39,7 @@ class ConsensusKernelKMeans(KernelClusterer):
     ----------
     n_clusters : int, default=8
     estimator : estimator of akkm, default=None
-        What members are: `SparseKernelKMeans()` by default, or a
+        What members are: `SparseKernelKMeans(n_init=1)` by default, or a
         `DiffusionKernelKMeans` or any other that has centers. Its `n_clusters`,
         `random_state` and `n_jobs` are set for each member.
     n_members : int, default=20
@@ -119,7 +119,9 @@ class ConsensusKernelKMeans(KernelClusterer):
         self
         """
         require_count("n_members", self.n_members)
-        kind = SparseKernelKMeans() if self.estimator is None else self.estimator
+        kind = (
+            SparseKernelKMeans(n_init=1) if self.estimator is None else self.estimator
+        )
         if not isinstance(kind, CenterClusterer):
             raise ValueError(
                 f"estimator is a {type(kind).__name__}; expected an estimator of akkm "
