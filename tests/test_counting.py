@@ -6,11 +6,17 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from matplotlib import pyplot
+from scipy import sparse
 from sklearn.datasets import make_blobs
 
-from akkm import ApproxKernelKMeans, SparseKernelKMeans, plot
+from akkm import (
+    ApproxKernelKMeans,
+    DiffusionKernelKMeans,
+    SparseKernelKMeans,
+    plot,
+)
 from akkm.cli._app import app
-from akkm.counting import count_clusters, weigh
+from akkm.counting import count_clusters, tight, weigh
 from akkm.model_file import load_model
 from akkm.report import report
 
@@ -68,6 +74,73 @@ class TestRule:
         assert judged.why.startswith(why)
         assert judged.sure == (why == "the gap")
         assert weigh(found, np.arange(len(sizes)), np.array(sizes)).why == judged.why
+
+
+def chains(*lengths, link):
+    """Chains, each a cluster that walks take long to cross, and links between them."""
+    ends = np.cumsum(lengths)
+    beside = np.ones(ends[-1] - 1)
+    beside[ends[:-1] - 1] = link
+    return sparse.csr_array(sparse.diags_array([beside, beside], offsets=[-1, 1]))
+
+
+def leading(W):
+    scale = 1 / np.sqrt(W.sum(axis=1))
+    values, vectors = np.linalg.eigh(W.toarray() * scale[:, None] * scale)
+    return values[::-1], vectors[:, ::-1]
+
+
+class TestTight:
+    @pytest.mark.parametrize(
+        ("lengths", "link", "number", "is_tight"),
+        [
+            ((60, 40, 50), 1e-4, 3, True),
+            ((60, 40, 50), 1e-4, 2, True),
+            ((60, 40, 50), 1e-4, 4, False),  # a chain would be cut
+            ((100, 50), 1, 2, False),  # a single chain
+            ((100, 50), 0, 2, True),
+            ((600, 2), 0, 2, False),  # a crumb
+        ],
+    )
+    def test_chains(self, lengths, link, number, is_tight):
+        W = chains(*lengths, link=link)
+        assert tight(W, *leading(W), number) == is_tight
+
+    def test_rows_that_all_are_tied(self):
+        # The bound says little where all is tied to all.
+        W = sparse.csr_array(np.ones((50, 50)))
+        values, vectors = leading(W)
+        assert not tight(W, values, vectors, 2)
+
+    def test_tight_clusters_need_no_wide_gap(self):
+        asked = []
+
+        def holds(number):
+            asked.append(number)
+            return number == 3
+
+        values = spectrum(1.0, 100.0, 250.0, 600.0)
+        found = count_clusters(values, holds)
+        assert 0.2 < found.gaps[1] < 0.5
+        assert (found.n_clusters, found.sure) == (3, False)
+        assert "next to nothing is cut between them, but there may be" in found.why
+        assert asked[0] == 4  # the largest number first
+        # Without it the wide gap counts; and a narrow one is asked about, no more.
+        assert count_clusters(values).n_clusters == 2
+        steps = spectrum(1.0, 1.2, 1.4, 1.6)
+        assert "without clusters" in count_clusters(steps, lambda number: True).why
+
+    @pytest.mark.parametrize("seed", [8, 9])
+    def test_rings(self, seed):
+        rng = np.random.default_rng([seed, 3])
+        radius = rng.choice([0.4, 0.8, 1.2], 3000, p=[1 / 6, 2 / 6, 3 / 6])
+        angle = rng.random(3000) * 2 * np.pi
+        X = radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        X += 0.05 * rng.standard_normal(X.shape)
+        with pytest.warns(UserWarning, match="but there may be more"):
+            model = DiffusionKernelKMeans("auto", random_state=seed).fit(X)
+        assert model.n_clusters_ == 3
+        assert model.evidence_.gaps[0] > 0.5 > model.evidence_.gaps[1]
 
 
 class TestSparse:

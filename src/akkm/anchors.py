@@ -10,6 +10,7 @@ eigenvectors; here all that matter are weighted by their eigenvalues (`diffusion
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from akkm.counting import Evidence, count_clusters
+from akkm.counting import Evidence, count_clusters, tight
 from akkm.diffusion import diffuse, diffusion_time, leading_pairs
 from akkm.engines import Threads
 from akkm.sources import Rows, chunks
@@ -199,7 +200,8 @@ def sparse_embedding(
         A, member = _join(A, anchors, engine), np.zeros_like(member)
     degree = np.asarray(A.sum(axis=1)).ravel()
     pairs = leading_pairs(A, member, _PAIRS + _PER_CLUSTER * wanted, rng)
-    evidence = count_clusters(pairs.values)
+    holds = partial(tight, A, pairs.values, pairs.vectors)
+    evidence = count_clusters(pairs.values, holds)
     n_clusters = n_clusters or evidence.n_clusters
     if t is None:
         t = diffusion_time(pairs.values, n_clusters)

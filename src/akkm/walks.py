@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from akkm import graph
-from akkm.counting import Evidence, count_clusters
+from akkm.counting import Evidence, count_clusters, tight
 from akkm.diffusion import Pairs, diffusion_time, embed, leading_pairs
 from akkm.engines import Threads
 from akkm.graph import Neighbours
@@ -117,7 +118,8 @@ def walk(
         label_inside = graph.components(core)[0]
     q = max(_PAIRS, _PER_CLUSTER * wanted)
     pairs = leading_pairs(core, label_inside, q, rng)
-    evidence = count_clusters(pairs.values)
+    holds = partial(tight, core, pairs.values, pairs.vectors)
+    evidence = count_clusters(pairs.values, holds)
     n_clusters = setting.n_clusters or evidence.n_clusters
     t = setting.t or diffusion_time(pairs.values, n_clusters)
     say(f"{len(pairs.values)} eigenvalues down to {pairs.values[-1]:.4f}, t = {t:.4g}")
