@@ -158,6 +158,26 @@ def test_kdd_with_other_columns_is_refused(put, rng):
         load("kddcup99")
 
 
+def test_a_cache_that_is_broken_is_named(folders):
+    folders[1].mkdir()
+    for name, text in (("mnist.npz", b""), ("covtype.npz", b"PK\3\4 half of it")):
+        (folders[1] / name).write_bytes(text)
+        with pytest.raises(ValueError, match=rf"{name} can't be read .*; remove it"):
+            load(name.removesuffix(".npz"))
+
+
+def test_what_is_prepared(folders):
+    cache = folders[1]
+    cache.mkdir()
+    (cache / "pyramids.npz").touch()
+    assert not whereabouts("imagenet12")[0]  # classes are in the images' names
+    (cache / "imagenet12").mkdir()
+    assert whereabouts("imagenet12") == (True, f"prepared, in {cache}")
+    assert not whereabouts("kddcup99-full")[0]
+    (cache / "kddcup99.npz").touch()  # which a stand-in is drawn from
+    assert whereabouts("kddcup99-full") == (True, f"prepared, in {cache}")
+
+
 def test_other_files_are_refused(put):
     path = put("covtype/covtype.data.gz", b"half of it", right=False)
     with pytest.raises(ValueError, match=r"has the sha256 .* expected cebd.*Get it"):

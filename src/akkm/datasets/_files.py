@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,5 +100,16 @@ def kept(name: str, make: Callable[[], dict[str, Array]]) -> dict[str, Array]:
         with whole_file(path) as file:
             np.savez(file, allow_pickle=False, **arrays)
         return arrays
-    with np.load(path) as saved:
+    with readable(path), path.open("rb") as file, np.load(file) as saved:
         return {key: saved[key] for key in saved.files}
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Say which file of the cache it is that can't be read."""
+    try:
+        yield
+    except (ValueError, EOFError, BadZipFile) as error:
+        raise ValueError(
+            f"{path} can't be read ({error}); remove it, and it will be made again."
+        ) from None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from akkm.datasets._files import cache_folder, original
+from akkm.datasets._files import cache_folder, original, readable
 from akkm.engines import Threads
 from akkm.images import SpatialPyramid, find_files
 from akkm.kernels import Intersection, Kernel
@@ -49,7 +49,8 @@ def pyramids() -> Any:
         X = SpatialPyramid(random_state=0).fit_transform(image_files())
         with whole_file(path) as file:
             sparse.save_npz(file, X, compressed=False)
-    return sparse.csr_array(sparse.load_npz(path))
+    with readable(path):
+        return sparse.csr_array(sparse.load_npz(path))
 
 
 def image_kernel() -> Array:
@@ -59,7 +60,8 @@ def image_kernel() -> Array:
         K = whole_matrix(pyramids(), Intersection())
         with whole_file(path) as file:
             np.save(file, K)
-    return np.load(path)
+    with readable(path):
+        return np.load(path)
 
 
 def whole_matrix(X: Any, kernel: Kernel) -> Array:

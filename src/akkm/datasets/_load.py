@@ -45,7 +45,7 @@ class _About:
     n_clusters: int
     note: str
     place: str  # one of its originals
-    arrays: str  # its file in the cache
+    arrays: tuple[str, ...]  # what it has in the cache
     fetched: bool  # whether scikit-learn can get it
 
 
@@ -58,7 +58,7 @@ _ABOUT = {
         "paper: 20,000 of 12); spatial pyramids of four levels and 200 visual words "
         "(17,000 columns); pyramid match kernel",
         ARCHIVE,
-        "pyramids.npz",
+        ("pyramids.npz", "imagenet12"),
         fetched=False,
     ),
     "mnist": _About(
@@ -68,7 +68,7 @@ _ABOUT = {
         "70,000 x 784, training and test images together, pixels divided by 255; "
         "tanh(0.0045 x·y + 0.11)",
         "mnist/train-images-idx3-ubyte.gz",
-        "mnist.npz",
+        ("mnist.npz",),
         fetched=True,
     ),
     "covtype": _About(
@@ -78,7 +78,7 @@ _ABOUT = {
         "581,012 x 54, every column scaled to [0, 1]; exp(-|x - y|² / (2 sigma²)) with "
         "sigma = 0.35",
         "covtype/covtype.data.gz",
-        "covtype.npz",
+        ("covtype.npz",),
         fetched=True,
     ),
     "kddcup99": _About(
@@ -88,7 +88,7 @@ _ABOUT = {
         "494,021 x 50: numbers that vary, each scaled to [0, 1], protocol and flag "
         "one-hot, service left out; (x·y + 1)³",
         "kddcup99/kddcup.data_10_percent.gz",
-        "kddcup99.npz",
+        ("kddcup99.npz",),
         fetched=True,
     ),
     "kddcup99-full": _About(
@@ -97,7 +97,7 @@ _ABOUT = {
         23,
         "4,898,431 x 50, encoded like the 10 % file; (x·y + 1)³",
         "kddcup99/kddcup.data_10_percent.gz",
-        "kddcup99-full.npz",
+        ("kddcup99-full.npz",),
         fetched=True,
     ),
 }
@@ -177,8 +177,12 @@ def load(name: str) -> Dataset:
 
 def _has_full() -> bool:
     """Whether the full KDD file is there or can be fetched."""
-    there = (cache_folder() / _ABOUT["kddcup99-full"].arrays).exists()
-    return there or data_folder() is None
+    return _prepared("kddcup99-full") or data_folder() is None
+
+
+def _prepared(name: str) -> bool:
+    """Whether all that is made of a data set is in the cache."""
+    return all((cache_folder() / file).exists() for file in _ABOUT[name].arrays)
 
 
 def describe(name: str) -> tuple[str, str]:
@@ -221,9 +225,9 @@ def whereabouts(name: str) -> tuple[bool, str]:
     if name.startswith(_TINY):
         return True, "generated"
     about = _ABOUT[name]
-    cache = cache_folder()
-    if (cache / about.arrays).exists():
-        return True, f"prepared, in {cache}"
+    stand_in = name == "kddcup99-full" and not _has_full()
+    if _prepared("kddcup99" if stand_in else name):
+        return True, f"prepared, in {cache_folder()}"
     if has(about.place):
         return True, f"originals in {data_folder()}"
     if about.fetched and data_folder() is None:
