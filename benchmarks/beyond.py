@@ -2,9 +2,10 @@
 
 A run is a process of its own (`python -m benchmarks.beyond one ...`), so its peak
 memory is its own. Each is a line in results/beyond.jsonl as soon as it is there; one
-that is there is not made again. The page results/beyond.md is written from these lines.
-Real data need AKKM_DATA; without it the others are run. `--only WORD ...` (data sets or
-contestants) and `--seeds N` run less.
+that is there is not made again. The page results/beyond.md, and the tables in
+docs/which-method.md, are written from these lines. Real data need AKKM_DATA; without it
+the others are run. `--only WORD ...` (data sets or contestants) and `--seeds N` run
+less.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ Record = dict[str, Any]
 Data = tuple[Array, Array, int]  # rows, classes, number of clusters
 
 _RESULTS = Path(__file__).parent / "results"
+_GUIDE = Path(__file__).parent.parent / "docs" / "which-method.md"
+_BEGIN, _END = "<!-- written by benchmarks.beyond -->", "<!-- end -->"
 _TIMEOUT = 3600
 
 
@@ -232,18 +235,49 @@ def _line(contestant: str, of_data: list[Record], base: float | None) -> str:
     runs = [r for r in of_data if r["contestant"] == contestant]
     good = [r for r in runs if "nmi" in r]
     if not good:
-        why = next((r.get("failed") or r.get("skipped") for r in runs), "not run")
-        return f"| {contestant} | {why} | | | | | |\n"
-
-    def spread(name: str) -> str:
-        values = [r[name] for r in good]
-        return f"{mean(values):.3f} ± {stdev(values) if len(values) > 1 else 0:.3f}"
-
+        return f"| {contestant} | {_why_not(runs)} | | | | | |\n"
     time = median(r["processor_seconds"] for r in good)
-    cells = [spread("nmi"), spread("ari"), f"{mean(r['clustered'] for r in good):.0%}"]
+    cells = [_spread([r[name] for r in good]) for name in ("nmi", "ari")]
+    cells += [f"{mean(r['clustered'] for r in good):.0%}"]
     cells.append(f"{time:.1f} s" if base is None else f"{time / base:.2f}")
     cells += [f"{max(r['peak_mb'] for r in good):,.0f}", str(len(good))]
     return f"| {contestant} | {' | '.join(cells)} |\n"
+
+
+def _spread(values: list[float]) -> str:
+    return f"{mean(values):.3f} ± {stdev(values) if len(values) > 1 else 0:.3f}"
+
+
+def _why_not(runs: list[Record]) -> str:
+    return next((r.get("failed") or r["skipped"] for r in runs), "not run")
+
+
+def summary(lines: list[Record]) -> str:
+    """NMI, and processor time in seconds, of all contestants on all data sets."""
+    text = ""
+    for title, cell in (
+        ("NMI", lambda good: _spread([r["nmi"] for r in good])),
+        (
+            "seconds of processor time",
+            lambda good: f"{median(r['processor_seconds'] for r in good):.1f}",
+        ),
+    ):
+        text += f"| {title} | {' | '.join(DATA)} |\n|---|{'---:|' * len(DATA)}\n"
+        for contestant in CONTESTANTS:
+            runs = [r for r in lines if r["contestant"] == contestant and "nmi" in r]
+            of_data = [[r for r in runs if r["data"] == data] for data in DATA]
+            cells = [cell(good) if good else "–" for good in of_data]
+            text += f"| {contestant} | {' | '.join(cells)} |\n"
+        text += "\n"
+    return text
+
+
+def _tell(lines: list[Record]) -> None:
+    """Write the page, and the tables that the guide has of it."""
+    (_RESULTS / "beyond.md").write_text(page(lines))
+    text = _GUIDE.read_text()
+    before, after = text.split(_BEGIN)[0], text.split(_END)[1]
+    _GUIDE.write_text(f"{before}{_BEGIN}\n\n{summary(lines)}{_END}{after}")
 
 
 def main() -> None:
@@ -258,7 +292,7 @@ def main() -> None:
     kept = path.read_text().splitlines() if path.exists() else []
     lines: list[Record] = [json.loads(line) for line in kept]
     _all(lines, path, given.only, given.seeds)
-    (_RESULTS / "beyond.md").write_text(page(lines))
+    _tell(lines)
 
 
 if __name__ == "__main__":
