@@ -62,10 +62,12 @@ def judge(claim: Claim, results: Results) -> Verdict:
         verdict = HOLDS if whole else SO_FAR
     else:
         verdict = PARTLY if good else FAILS
-    figures = "; ".join(f"{'✓' if c.holds else '✗'} {c.text}" for c in found)
+    parts = [f"{good} of {len(found)}"] if len(found) > 1 else []
     if len(found) < len(checks):
-        figures += f"{'; ' if found else ''}{len(checks) - len(found)} not measured yet"
-    return Verdict(claim, verdict, figures)
+        parts.append(f"{len(checks) - len(found)} not measured yet")
+    first = sorted(found, key=lambda check: bool(check.holds))  # what fails
+    parts += [f"{'✓' if check.holds else '✗'} {check.text}" for check in first]
+    return Verdict(claim, verdict, "; ".join(parts))
 
 
 def noise(a: Spread, b: Spread) -> float:
