@@ -53,9 +53,9 @@ def algorithm2(K_B, K_hat, labels, n_clusters, max_iter=300, inverse=np.linalg.i
 
 
 def clipped_inverse(K):
-    """The inverse of K without its negative eigenvalues."""
+    """The inverse of K without its negative eigenvalues, and small ones like them."""
     w, V = np.linalg.eigh(K)
-    keep = w > 1e-12 * w.max()
+    keep = w > max(1e-12 * w.max(), min(-w.min(), 0.01 * abs(w).max()))
     return (V[:, keep] / w[keep]) @ V[:, keep].T
 
 

@@ -70,6 +70,27 @@ class TestGram:
         inverse = pinv.whitener * pinv.signs @ pinv.whitener.T
         np.testing.assert_allclose(inverse, np.linalg.inv(K), atol=1e-12)
 
+    @pytest.mark.parametrize(
+        ("values", "rank"),
+        [
+            ([9.0, 1.0, 0.03, 0.01, -0.02], 3),  # as small as a negative one
+            ([9.0, 1.0, 0.10, 0.08, -2.0], 3),  # at most a hundredth of the largest
+            ([9.0, 1.0, 0.03, 0.01, 0.001], 5),
+        ],
+    )
+    def test_small_eigenvalues_of_indefinite_kernels(self, values, rank):
+        assert factor(np.diag(values)).rank == rank
+
+    def test_images_are_not_longer_than_the_points(self, digits, rng):
+        # k(x, x) bounds them for positive definite kernels; here, nearly.
+        X, kernel = digits[0] / digits[0].max(), Sigmoid(gamma=0.1, coef0=0.0)
+        K = kernel(X, X)
+        chosen = rng.choice(len(X), 60, replace=False)
+        gram = factor(K[np.ix_(chosen, chosen)])
+        assert gram.negative_mass > 0
+        lengths = gram.squared_norms(K[:, chosen]) / K.diagonal()
+        assert lengths.max() < 1.25
+
     def test_zero_matrix(self):
         gram = factor(np.zeros((3, 3)))
         assert gram.rank == 0

@@ -16,6 +16,9 @@ Array = NDArray[Any]
 TOLERANCE = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-12}
 
 INDEFINITE = ("clip", "flip", "pinv")
+# Of the largest: positive eigenvalues up to this are left out where negative ones are
+# as large.
+_DOUBTFUL = 0.01
 
 
 class Centers(NamedTuple):
@@ -70,7 +73,9 @@ def factor(K: Array, *, dtype: Any = np.float64, indefinite: str = "clip") -> Gr
 
     `dtype` is that of the kernel rows it will meet. Negative eigenvalues of an
     indefinite kernel are left out ("clip"), taken positive ("flip"), or inverted as
-    they are ("pinv", the paper's K̂⁻¹, which is no metric any more).
+    they are ("pinv", the paper's K̂⁻¹, which is no metric any more). "clip" leaves out
+    positive eigenvalues, too, that are small and no larger than a negative one: they
+    mean as little, and dividing by them makes images of other points far too long.
 
     Examples
     --------
@@ -85,7 +90,10 @@ def factor(K: Array, *, dtype: Any = np.float64, indefinite: str = "clip") -> Gr
     largest = np.abs(values).max()
     # Below this an eigenvalue is rounding, of whatever sign.
     floor = TOLERANCE[np.dtype(dtype)] * largest
-    kept = values > floor if indefinite == "clip" else np.abs(values) > floor
+    if indefinite == "clip":
+        kept = values > max(floor, min(-values[0], _DOUBTFUL * largest))
+    else:
+        kept = np.abs(values) > floor
     order = np.flatnonzero(kept)[np.argsort(-np.abs(values[kept]), kind="stable")]
     whitener = vectors[:, order] / np.sqrt(np.abs(values[order]))
     signs = np.sign(values[order]) if indefinite == "pinv" else np.ones(order.size)

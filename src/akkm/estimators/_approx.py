@@ -72,8 +72,9 @@ class ApproxKernelKMeans(Streaming, CenterClusterer):
         Most iterations over all rows.
     indefinite : {"clip", "flip", "pinv"}, default="clip"
         What to do with negative eigenvalues of a kernel that is not positive definite:
-        leave them out, take them as positive, or invert them as they are (the paper's
-        formula, with which iterations may go round in circles).
+        leave them out, and with them small positive ones of the same size; take them
+        as positive; or invert them as they are (the paper's formula, with which
+        iterations may go round in circles).
     solver : {"eigh", "gradient"}, default="eigh"
         How centers follow from sums of kernel rows: through the eigenvectors of the
         landmarks' kernel matrix; or by conjugate gradients without factoring it (the
