@@ -16,7 +16,7 @@ from akkm import (
     plot,
 )
 from akkm.cli._app import app
-from akkm.counting import count_clusters, tight, weigh
+from akkm.counting import Cut, count_clusters, cut_apart, weigh
 from akkm.model_file import load_model
 from akkm.report import report
 
@@ -90,45 +90,56 @@ def leading(W):
     return values[::-1], vectors[:, ::-1]
 
 
-class TestTight:
+class TestCut:
     @pytest.mark.parametrize(
-        ("lengths", "link", "number", "is_tight"),
+        ("lengths", "link", "number", "tight"),
         [
             ((60, 40, 50), 1e-4, 3, True),
             ((60, 40, 50), 1e-4, 2, True),
             ((60, 40, 50), 1e-4, 4, False),  # a chain would be cut
             ((100, 50), 1, 2, False),  # a single chain
             ((100, 50), 0, 2, True),
-            ((600, 2), 0, 2, False),  # a crumb
         ],
     )
-    def test_chains(self, lengths, link, number, is_tight):
+    def test_chains(self, lengths, link, number, tight):
         W = chains(*lengths, link=link)
-        assert tight(W, *leading(W), number) == is_tight
+        assert cut_apart(W, *leading(W), number).tight == tight
+
+    def test_shares(self):
+        W = chains(80, 20, link=0)
+        assert cut_apart(W, *leading(W), 2).smallest == pytest.approx(38 / 196)
 
     def test_rows_that_all_are_tied(self):
         # The bound says little where all is tied to all.
         W = sparse.csr_array(np.ones((50, 50)))
-        values, vectors = leading(W)
-        assert not tight(W, values, vectors, 2)
+        assert not cut_apart(W, *leading(W), 2).tight
 
     def test_tight_clusters_need_no_wide_gap(self):
         asked = []
 
-        def holds(number):
+        def cut(number):
             asked.append(number)
-            return number == 3
+            return Cut(0.1, number == 3)
 
         values = spectrum(1.0, 100.0, 250.0, 600.0)
-        found = count_clusters(values, holds)
+        found = count_clusters(values, cut)
         assert 0.2 < found.gaps[1] < 0.5
         assert (found.n_clusters, found.sure) == (3, False)
         assert "next to nothing is cut between them, but there may be" in found.why
-        assert asked[0] == 4  # the largest number first
+        assert asked == [4, 3]  # the largest number first
         # Without it the wide gap counts; and a narrow one is asked about, no more.
         assert count_clusters(values).n_clusters == 2
         steps = spectrum(1.0, 1.2, 1.4, 1.6)
-        assert "without clusters" in count_clusters(steps, lambda number: True).why
+        assert "without clusters" in count_clusters(steps, lambda _: Cut(1, True)).why
+
+    def test_wide_gaps_of_a_few_outliers_do_not_count(self):
+        values = spectrum(0.0, 0.0, 1.0, 20.0, 21.0)
+        assert count_clusters(values).n_clusters == 4
+        for least, number in ((0.05, 3), (0.01, 4)):
+            found = count_clusters(
+                values, lambda k: Cut(0.02 if k == 4 else 0.3, False), least
+            )
+            assert (found.n_clusters, found.sure) == (number, True)
 
     @pytest.mark.parametrize("seed", [8, 9])
     def test_rings(self, seed):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from akkm.counting import Evidence, count_clusters, tight
+from akkm.counting import Evidence, count_clusters, cut_apart
 from akkm.diffusion import diffuse, diffusion_time, leading_pairs
 from akkm.engines import Threads
 from akkm.sources import Rows, chunks
@@ -200,8 +200,10 @@ def sparse_embedding(
         A, member = _join(A, anchors, engine), np.zeros_like(member)
     degree = np.asarray(A.sum(axis=1)).ravel()
     pairs = leading_pairs(A, member, _PAIRS + _PER_CLUSTER * wanted, rng)
-    holds = partial(tight, A, pairs.values, pairs.vectors)
-    evidence = count_clusters(pairs.values, holds)
+    rows = np.ones(len(anchors.ties.indices)) if weights is None else weights
+    least = _least(rows, None) / rows.sum()
+    cut = partial(cut_apart, A, pairs.values, pairs.vectors)
+    evidence = count_clusters(pairs.values, cut, least)
     n_clusters = n_clusters or evidence.n_clusters
     if t is None:
         t = diffusion_time(pairs.values, n_clusters)

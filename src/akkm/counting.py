@@ -8,14 +8,14 @@ clusters have several wide gaps: the largest number that has one counts.
 
 Long clusters, as rings are, take walks so long that gaps are narrow. There the cut
 itself tells: eigenvalues bound what any C groups have to cut, and clusters cut little
-more than that, while pieces of one cluster cut many times as much (`tight`).
+more than that, while pieces of one cluster cut many times as much (`cut_apart`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,11 +84,18 @@ class Evidence:
         return f"{text}; next best {self.second} ({gap:.2f})"
 
 
-def tight(W: Any, values: Array, vectors: Array, number: int) -> bool:
-    """Whether so many groups can be cut apart for little more than the least possible.
+class Cut(NamedTuple):
+    """What it takes to cut rows into groups."""
 
-    Groups come from the leading eigenvectors, turned so that each row has one that
-    stands for it (Damle, Minden, Ying 2019).
+    smallest: float  # the smallest group's share of all sums
+    tight: bool  # whether next to nothing is cut, and little more than has to be
+
+
+def cut_apart(W: Any, values: Array, vectors: Array, number: int) -> Cut:
+    """Cut rows into so many groups, along the leading eigenvectors.
+
+    These are turned so that each row has one that stands for it (Damle, Minden, Ying
+    2019).
 
     Parameters
     ----------
@@ -100,16 +107,20 @@ def tight(W: Any, values: Array, vectors: Array, number: int) -> bool:
         Their eigenvectors, of length one.
     number : int
 
+    Returns
+    -------
+    Cut
+
     Examples
     --------
     >>> import numpy as np
     >>> from scipy import sparse
-    >>> from akkm.counting import tight
+    >>> from akkm.counting import cut_apart
     >>> pair = np.ones((4, 4))
     >>> W = sparse.csr_array(np.kron(np.eye(2), pair) + 0.01)
     >>> degree = np.asarray(W.sum(axis=1)).ravel()
     >>> values, vectors = np.linalg.eigh(W.toarray() / degree[0])
-    >>> tight(W, values[::-1], vectors[:, ::-1], 2)
+    >>> cut_apart(W, values[::-1], vectors[:, ::-1], 2).tight
     True
     """
     V = vectors[:, :number]
@@ -118,15 +129,18 @@ def tight(W: Any, values: Array, vectors: Array, number: int) -> bool:
     group = np.abs(V @ (left @ right)).argmax(axis=1)
     member = (group[:, None] == np.arange(number)).astype(np.float64)
     weight = np.asarray(W.sum(axis=1)).ravel() @ member
-    if weight.min() < _CRUMB * weight.sum():
-        return False
+    if weight.min() == 0:
+        return Cut(0.0, False)
     cut = (1 - np.einsum("ij,ij->j", W @ member, member) / weight).sum()
     least = (1 - values[:number] / values[0]).sum()
-    return bool(cut <= _LITTLE * number and cut <= _TIGHT * least + _NOTHING * number)
+    tight = cut <= _LITTLE * number and cut <= _TIGHT * least + _NOTHING * number
+    return Cut(float(weight.min() / weight.sum()), bool(tight))
 
 
 def count_clusters(
-    eigenvalues: Array, holds: Callable[[int], bool] = lambda number: False
+    eigenvalues: Array,
+    cut: Callable[[int], Cut] = lambda number: Cut(1.0, False),
+    least: float = _CRUMB,
 ) -> Evidence:
     """The number of clusters that a spectrum speaks for.
 
@@ -134,8 +148,11 @@ def count_clusters(
     ----------
     eigenvalues : array of shape (r,)
         The largest of a normalised similarity matrix, falling from 1.
-    holds : function of a number, optional
-        Whether that many clusters are tight. Asked where a gap is narrow.
+    cut : function of a number, optional
+        What it takes to cut rows into so many groups: not if one is only a few
+        outliers, and even where the gap is narrow, if they are tight.
+    least : float
+        The share of a group that is more than a few outliers.
 
     Returns
     -------
@@ -166,15 +183,16 @@ def count_clusters(
     # exp(-slow t) - exp(-fast t) is widest where its derivative is zero.
     times = np.log(r) / (slow * (r - 1))
     gaps = np.where(apart, np.exp(-slow * times) - np.exp(-fast * times), 0.0)
-    taken = (
-        i
-        for i in np.flatnonzero(gaps >= _NARROW)[::-1]
-        if gaps[i] >= _WIDE or holds(int(numbers[i]))
-    )
-    best = int(next(taken, np.argmax(gaps)))
+    taken = []
+    for i in np.flatnonzero(gaps >= _NARROW)[::-1]:
+        groups = cut(int(numbers[i]))
+        if groups.smallest >= least and (gaps[i] >= _WIDE or groups.tight):
+            taken.append((int(i), groups.tight))
+            break
+    best, tight = taken[0] if taken else (int(np.argmax(gaps)), False)
     sure = bool(gaps[best] >= SURE)
     why = f"the gap after them in the spectrum is {gaps[best]:.2f} of 1"
-    if not sure and gaps[best] >= _NARROW and holds(int(numbers[best])):
+    if not sure and tight:
         why += "; next to nothing is cut between them, but there may be more"
     elif not sure:
         why += ", which rows without clusters may have too"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from akkm import graph
-from akkm.counting import Evidence, count_clusters, tight
+from akkm.counting import Evidence, count_clusters, cut_apart
 from akkm.diffusion import Pairs, diffusion_time, embed, leading_pairs
 from akkm.engines import Threads
 from akkm.graph import Neighbours
@@ -118,8 +118,8 @@ def walk(
         label_inside = graph.components(core)[0]
     q = max(_PAIRS, _PER_CLUSTER * wanted)
     pairs = leading_pairs(core, label_inside, q, rng)
-    holds = partial(tight, core, pairs.values, pairs.vectors)
-    evidence = count_clusters(pairs.values, holds)
+    cut = partial(cut_apart, core, pairs.values, pairs.vectors)
+    evidence = count_clusters(pairs.values, cut)
     n_clusters = setting.n_clusters or evidence.n_clusters
     t = setting.t or diffusion_time(pairs.values, n_clusters)
     say(f"{len(pairs.values)} eigenvalues down to {pairs.values[-1]:.4f}, t = {t:.4g}")
