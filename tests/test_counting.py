@@ -140,6 +140,9 @@ class TestCut:
                 values, lambda k: Cut(0.02 if k == 4 else 0.3, False), least
             )
             assert (found.n_clusters, found.sure) == (number, True)
+        found = count_clusters(values, lambda k: Cut(0.001, False))
+        assert (found.n_clusters, found.sure) == (3, False)
+        assert found.why.endswith("but one of them is a few rows")
 
     @pytest.mark.parametrize("seed", [8, 9])
     def test_rings(self, seed):

@@ -132,8 +132,8 @@ def cut_apart(W: Any, values: Array, vectors: Array, number: int) -> Cut:
     if weight.min() == 0:
         return Cut(0.0, False)
     cut = (1 - np.einsum("ij,ij->j", W @ member, member) / weight).sum()
-    least = (1 - values[:number] / values[0]).sum()
-    tight = cut <= _LITTLE * number and cut <= _TIGHT * least + _NOTHING * number
+    bound = (1 - values[:number] / values[0]).sum() + _NOTHING * number
+    tight = cut <= _LITTLE * number and cut <= _TIGHT * bound
     return Cut(float(weight.min() / weight.sum()), bool(tight))
 
 
@@ -183,17 +183,18 @@ def count_clusters(
     # exp(-slow t) - exp(-fast t) is widest where its derivative is zero.
     times = np.log(r) / (slow * (r - 1))
     gaps = np.where(apart, np.exp(-slow * times) - np.exp(-fast * times), 0.0)
-    taken = []
+    best, few, tight = int(np.argmax(gaps)), True, False
     for i in np.flatnonzero(gaps >= _NARROW)[::-1]:
         groups = cut(int(numbers[i]))
         if groups.smallest >= least and (gaps[i] >= _WIDE or groups.tight):
-            taken.append((int(i), groups.tight))
+            best, few, tight = int(i), False, groups.tight
             break
-    best, tight = taken[0] if taken else (int(np.argmax(gaps)), False)
-    sure = bool(gaps[best] >= SURE)
+    sure = bool(gaps[best] >= SURE) and not few
     why = f"the gap after them in the spectrum is {gaps[best]:.2f} of 1"
     if not sure and tight:
         why += "; next to nothing is cut between them, but there may be more"
+    elif gaps[best] >= SURE and few:
+        why += ", but one of them is a few rows"
     elif not sure:
         why += ", which rows without clusters may have too"
     return Evidence(numbers, gaps, times, np.log(ratio), int(numbers[best]), sure, why)
