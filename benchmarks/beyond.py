@@ -245,7 +245,7 @@ def _line(contestant: str, of_data: list[Record], base: float | None) -> str:
 
 
 def _spread(values: list[float]) -> str:
-    return f"{mean(values):.3f} ± {stdev(values) if len(values) > 1 else 0:.3f}"
+    return f"{mean(values):.3f}" + (f" ± {stdev(values):.3f}" if values[1:] else "")
 
 
 def _why_not(runs: list[Record]) -> str:
@@ -264,9 +264,13 @@ def summary(lines: list[Record]) -> str:
     ):
         text += f"| {title} | {' | '.join(DATA)} |\n|---|{'---:|' * len(DATA)}\n"
         for contestant in CONTESTANTS:
-            runs = [r for r in lines if r["contestant"] == contestant and "nmi" in r]
-            of_data = [[r for r in runs if r["data"] == data] for data in DATA]
-            cells = [cell(good) if good else "–" for good in of_data]
+            cells = []
+            for data in DATA:
+                about = {"data": data, "contestant": contestant}
+                runs = [r for r in lines if about.items() <= r.items()]
+                good = [r for r in runs if "nmi" in r]
+                why = "–" if any("skipped" in r for r in runs) else _why_not(runs)
+                cells.append(cell(good) if good else why)
             text += f"| {contestant} | {' | '.join(cells)} |\n"
         text += "\n"
     return text

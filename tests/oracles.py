@@ -55,7 +55,7 @@ def algorithm2(K_B, K_hat, labels, n_clusters, max_iter=300, inverse=np.linalg.i
 def clipped_inverse(K):
     """The inverse of K without its negative eigenvalues, and small ones like them."""
     w, V = np.linalg.eigh(K)
-    keep = w > max(1e-12 * w.max(), min(-w.min(), 0.01 * abs(w).max()))
+    keep = w > max(1e-12 * w.max(), min(-w.min(), 0.01 * w.max()))
     return (V[:, keep] / w[keep]) @ V[:, keep].T
 
 

@@ -103,6 +103,15 @@ class TestCluster:
         assert again.equals(labels)
         assert ("agreement" in labels.column_names) == ("--ensemble" in method)
 
+    def test_an_ensemble_is_the_one_that_python_has(self, here):
+        args = ("--method", "sparse", "--ensemble", "3", "--seed", "2")
+        saved, labels = model_and_labels(*args)
+        X = saved.encoder.transform(open_table("iris.csv")).X
+        same = akkm.ConsensusKernelKMeans(3, n_members=3, random_state=2).fit(X)
+        np.testing.assert_array_equal(labels["cluster"], same.labels_)
+        assert {m.n_init for m in saved.estimator.members_} == {1}
+        assert {m.n_init for m in same.members_} == {1}
+
     def test_options_reach_the_estimator(self, here):
         saved, _ = model_and_labels(
             *("--kernel", "poly", "--gamma", "0.5", "--degree", "2", "--coef0", "3"),

@@ -90,6 +90,18 @@ def leading(W):
     return values[::-1], vectors[:, ::-1]
 
 
+def ones(W):
+    return np.ones(W.shape[0])
+
+
+def rings(seed):
+    rng = np.random.default_rng([seed, 3])
+    radius = rng.choice([0.4, 0.8, 1.2], 3000, p=[1 / 6, 2 / 6, 3 / 6])
+    angle = rng.random(3000) * 2 * np.pi
+    X = radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return X + 0.05 * rng.standard_normal(X.shape)
+
+
 class TestCut:
     @pytest.mark.parametrize(
         ("lengths", "link", "number", "tight"),
@@ -103,16 +115,18 @@ class TestCut:
     )
     def test_chains(self, lengths, link, number, tight):
         W = chains(*lengths, link=link)
-        assert cut_apart(W, *leading(W), number).tight == tight
+        assert cut_apart(W, *leading(W), ones(W), number).tight == tight
 
     def test_shares(self):
         W = chains(80, 20, link=0)
-        assert cut_apart(W, *leading(W), 2).smallest == pytest.approx(38 / 196)
+        rows = np.repeat([1.0, 3.0], [80, 20])
+        assert cut_apart(W, *leading(W), ones(W), 2).smallest == pytest.approx(0.2)
+        assert cut_apart(W, *leading(W), rows, 2).smallest == pytest.approx(60 / 140)
 
     def test_rows_that_all_are_tied(self):
         # The bound says little where all is tied to all.
         W = sparse.csr_array(np.ones((50, 50)))
-        assert not cut_apart(W, *leading(W), 2).tight
+        assert not cut_apart(W, *leading(W), ones(W), 2).tight
 
     def test_tight_clusters_need_no_wide_gap(self):
         asked = []
@@ -140,19 +154,28 @@ class TestCut:
                 values, lambda k: Cut(0.02 if k == 4 else 0.3, False), least
             )
             assert (found.n_clusters, found.sure) == (number, True)
+        # Without any other they do, unsurely.
         found = count_clusters(values, lambda k: Cut(0.001, False))
-        assert (found.n_clusters, found.sure) == (3, False)
+        assert (found.n_clusters, found.sure) == (4, False)
         assert found.why.endswith("but one of them is a few rows")
+        values = spectrum(1.0, 2.5, 50.0, 51.0)
+        found = count_clusters(
+            values, lambda k: Cut(0.3 if k == 2 else 0.01, False), 0.1
+        )
+        assert (found.n_clusters, found.sure) == (2, False)
+        assert "without clusters" in found.why
 
-    @pytest.mark.parametrize("seed", [8, 9])
-    def test_rings(self, seed):
-        rng = np.random.default_rng([seed, 3])
-        radius = rng.choice([0.4, 0.8, 1.2], 3000, p=[1 / 6, 2 / 6, 3 / 6])
-        angle = rng.random(3000) * 2 * np.pi
-        X = radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-        X += 0.05 * rng.standard_normal(X.shape)
+    @pytest.mark.parametrize(
+        ("method", "seed"),
+        [
+            (DiffusionKernelKMeans, 8),
+            (DiffusionKernelKMeans, 9),
+            (SparseKernelKMeans, 8),
+        ],
+    )
+    def test_rings(self, method, seed):
         with pytest.warns(UserWarning, match="but there may be more"):
-            model = DiffusionKernelKMeans("auto", random_state=seed).fit(X)
+            model = method("auto", random_state=seed).fit(rings(seed))
         assert model.n_clusters_ == 3
         assert model.evidence_.gaps[0] > 0.5 > model.evidence_.gaps[1]
 
@@ -163,6 +186,21 @@ class TestSparse:
         X = np.vstack([X, 40 + rng.random((8, 4))])
         model = SparseKernelKMeans("auto", random_state=0).fit(X)
         assert (model.n_clusters_, model.evidence_.sure) == (3, True)
+
+    @pytest.mark.parametrize("seed", [4, 6, 7])
+    def test_nor_are_outliers_that_a_row_or_two_tie_to_the_rest(self, seed):
+        rng = np.random.default_rng([seed, 3, 5])
+        side = 10 * 9 ** (1 / 5)
+        centers = rng.random((1, 5)) * side
+        while len(centers) < 3:
+            new = rng.random(5) * side
+            if np.linalg.norm(centers - new, axis=1).min() >= 10:
+                centers = np.vstack([centers, new])
+        X = centers[rng.integers(3, size=500)]
+        X = X + rng.standard_normal(X.shape)
+        model = SparseKernelKMeans("auto", random_state=seed).fit(X)
+        assert (model.n_clusters_, model.evidence_.sure) == (3, True)
+        assert model.evidence_.gaps[2] > 0.55
 
     @pytest.mark.parametrize("n", [150, 600])
     def test_few_rows(self, n):

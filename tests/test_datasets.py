@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from akkm.datasets import NAMES, _files, _originals, describe, load, whereabouts
+from akkm.datasets import (
+    NAMES,
+    _files,
+    _images,
+    _originals,
+    describe,
+    load,
+    whereabouts,
+)
 from akkm.kernels import RBF, Intersection, Polynomial, Sigmoid
 
 TWINS = {
@@ -160,10 +168,16 @@ def test_kdd_with_other_columns_is_refused(put, rng):
 
 def test_a_cache_that_is_broken_is_named(folders):
     folders[1].mkdir()
-    for name, text in (("mnist.npz", b""), ("covtype.npz", b"PK\3\4 half of it")):
+    half = b"PK\3\4 half of it"
+    for name, text, read in (
+        ("mnist.npz", b"", lambda: load("mnist")),
+        ("covtype.npz", half, lambda: load("covtype")),
+        ("pyramids.npz", half, _images.pyramids),
+        ("kernel.npy", b"half of it", _images.image_kernel),
+    ):
         (folders[1] / name).write_bytes(text)
         with pytest.raises(ValueError, match=rf"{name} can't be read .*; remove it"):
-            load(name.removesuffix(".npz"))
+            read()
 
 
 def test_what_is_prepared(folders):

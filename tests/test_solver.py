@@ -76,6 +76,7 @@ class TestGram:
             ([9.0, 1.0, 0.03, 0.01, -0.02], 3),  # as small as a negative one
             ([9.0, 1.0, 0.10, 0.08, -2.0], 3),  # at most a hundredth of the largest
             ([9.0, 1.0, 0.03, 0.01, 0.001], 5),
+            ([0.5, 0.3, 0.004, 0.006, -100.0], 3),  # of the largest positive one
         ],
     )
     def test_small_eigenvalues_of_indefinite_kernels(self, values, rank):

@@ -202,7 +202,7 @@ def sparse_embedding(
     pairs = leading_pairs(A, member, _PAIRS + _PER_CLUSTER * wanted, rng)
     rows = np.ones(len(anchors.ties.indices)) if weights is None else weights
     least = _least(rows, None) / rows.sum()
-    cut = partial(cut_apart, A, pairs.values, pairs.vectors)
+    cut = partial(cut_apart, A, pairs.values, pairs.vectors, degree)
     evidence = count_clusters(pairs.values, cut, least)
     n_clusters = n_clusters or evidence.n_clusters
     if t is None:

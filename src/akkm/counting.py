@@ -35,7 +35,7 @@ _NARROW, _TIGHT, _LITTLE = 0.2, 6.0, 0.01
 _NOTHING = 1e-9
 # A cluster with a larger share of the rows may hide others, as the scale of walks is
 # set by what is farthest from it; with a smaller one it may be a few outliers.
-_BULK, _CRUMB = 0.8, 0.005
+_BULK, CRUMB = 0.8, 0.005
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,11 @@ class Evidence:
 class Cut(NamedTuple):
     """What it takes to cut rows into groups."""
 
-    smallest: float  # the smallest group's share of all sums
+    smallest: float  # the smallest group's share of the rows
     tight: bool  # whether next to nothing is cut, and little more than has to be
 
 
-def cut_apart(W: Any, values: Array, vectors: Array, number: int) -> Cut:
+def cut_apart(W: Any, values: Array, vectors: Array, rows: Array, number: int) -> Cut:
     """Cut rows into so many groups, along the leading eigenvectors.
 
     These are turned so that each row has one that stands for it (Damle, Minden, Ying
@@ -105,6 +105,8 @@ def cut_apart(W: Any, values: Array, vectors: Array, number: int) -> Cut:
         The largest eigenvalues of W, normalised by its sums.
     vectors : array of shape (n, r)
         Their eigenvectors, of length one.
+    rows : array of shape (n,)
+        How many rows each stands for, or their weight.
     number : int
 
     Returns
@@ -116,31 +118,32 @@ def cut_apart(W: Any, values: Array, vectors: Array, number: int) -> Cut:
     >>> import numpy as np
     >>> from scipy import sparse
     >>> from akkm.counting import cut_apart
-    >>> pair = np.ones((4, 4))
-    >>> W = sparse.csr_array(np.kron(np.eye(2), pair) + 0.01)
-    >>> degree = np.asarray(W.sum(axis=1)).ravel()
-    >>> values, vectors = np.linalg.eigh(W.toarray() / degree[0])
-    >>> cut_apart(W, values[::-1], vectors[:, ::-1], 2).tight
+    >>> W = np.kron(np.eye(2), np.ones((4, 4))) + 0.01  # two groups of four
+    >>> values, vectors = np.linalg.eigh(W / W[0].sum())
+    >>> W = sparse.csr_array(W)
+    >>> cut_apart(W, values[::-1], vectors[:, ::-1], np.ones(8), 2).tight
     True
     """
     V = vectors[:, :number]
     pivots = qr(V.T, mode="r", pivoting=True)[1][:number]
     left, _, right = svd(V[pivots].T)
     group = np.abs(V @ (left @ right)).argmax(axis=1)
-    member = (group[:, None] == np.arange(number)).astype(np.float64)
-    weight = np.asarray(W.sum(axis=1)).ravel() @ member
-    if weight.min() == 0:
+    sizes = np.bincount(group, rows, number)
+    one = np.repeat(group, np.diff(W.indptr))
+    same = one == group[W.indices]
+    sums = np.bincount(one, W.data, number)
+    if not (sizes.all() and sums.all()):
         return Cut(0.0, False)
-    cut = (1 - np.einsum("ij,ij->j", W @ member, member) / weight).sum()
+    cut = (1 - np.bincount(one[same], W.data[same], number) / sums).sum()
     bound = (1 - values[:number] / values[0]).sum() + _NOTHING * number
     tight = cut <= _LITTLE * number and cut <= _TIGHT * bound
-    return Cut(float(weight.min() / weight.sum()), bool(tight))
+    return Cut(float(sizes.min() / sizes.sum()), bool(tight))
 
 
 def count_clusters(
     eigenvalues: Array,
     cut: Callable[[int], Cut] = lambda number: Cut(1.0, False),
-    least: float = _CRUMB,
+    least: float = CRUMB,
 ) -> Evidence:
     """The number of clusters that a spectrum speaks for.
 
@@ -149,8 +152,8 @@ def count_clusters(
     eigenvalues : array of shape (r,)
         The largest of a normalised similarity matrix, falling from 1.
     cut : function of a number, optional
-        What it takes to cut rows into so many groups: not if one is only a few
-        outliers, and even where the gap is narrow, if they are tight.
+        What it takes to cut rows into so many groups. A number is refused if one of
+        them is a few outliers, and taken in spite of a narrow gap if they are tight.
     least : float
         The share of a group that is more than a few outliers.
 
@@ -183,17 +186,22 @@ def count_clusters(
     # exp(-slow t) - exp(-fast t) is widest where its derivative is zero.
     times = np.log(r) / (slow * (r - 1))
     gaps = np.where(apart, np.exp(-slow * times) - np.exp(-fast * times), 0.0)
-    best, few, tight = int(np.argmax(gaps)), True, False
+    refused, tight = np.zeros(len(gaps), dtype=bool), False
     for i in np.flatnonzero(gaps >= _NARROW)[::-1]:
         groups = cut(int(numbers[i]))
-        if groups.smallest >= least and (gaps[i] >= _WIDE or groups.tight):
-            best, few, tight = int(i), False, groups.tight
+        refused[i] = groups.smallest < least
+        if not refused[i] and (gaps[i] >= _WIDE or groups.tight):
+            best, tight = int(i), groups.tight
             break
-    sure = bool(gaps[best] >= SURE) and not few
+    else:
+        wide, others = np.flatnonzero(gaps >= _WIDE), np.where(refused, 0.0, gaps)
+        no_other = others.max() < _NARROW and len(wide)
+        best = int(wide[-1] if no_other else np.argmax(others))
+    sure = bool(gaps[best] >= SURE) and not refused[best]
     why = f"the gap after them in the spectrum is {gaps[best]:.2f} of 1"
     if not sure and tight:
         why += "; next to nothing is cut between them, but there may be more"
-    elif gaps[best] >= SURE and few:
+    elif refused[best]:
         why += ", but one of them is a few rows"
     elif not sure:
         why += ", which rows without clusters may have too"
@@ -225,8 +233,8 @@ def weigh(evidence: Evidence, labels: Array, weights: Array | None = None) -> Ev
     if shares.max() > _BULK:
         why = f"one of them has {shares.max():.0%} of the rows".replace("%", " %")
         why += ", and may be several that do not show"
-    elif shares.min() < _CRUMB:
-        why = f"one of them has less than {_CRUMB:.1%} of the rows".replace("%", " %")
+    elif shares.min() < CRUMB:
+        why = f"one of them has less than {CRUMB:.1%} of the rows".replace("%", " %")
         why += ", and may be a few outliers"
     else:
         return evidence

@@ -16,8 +16,8 @@ Array = NDArray[Any]
 TOLERANCE = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-12}
 
 INDEFINITE = ("clip", "flip", "pinv")
-# Of the largest: positive eigenvalues up to this are left out where negative ones are
-# as large.
+# Of the largest positive eigenvalue: others up to this are left out where negative ones
+# are as large.
 _DOUBTFUL = 0.01
 
 
@@ -91,7 +91,7 @@ def factor(K: Array, *, dtype: Any = np.float64, indefinite: str = "clip") -> Gr
     # Below this an eigenvalue is rounding, of whatever sign.
     floor = TOLERANCE[np.dtype(dtype)] * largest
     if indefinite == "clip":
-        kept = values > max(floor, min(-values[0], _DOUBTFUL * largest))
+        kept = values > max(floor, min(-values[0], _DOUBTFUL * values[-1]))
     else:
         kept = np.abs(values) > floor
     order = np.flatnonzero(kept)[np.argsort(-np.abs(values[kept]), kind="stable")]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from akkm import graph
-from akkm.counting import Evidence, count_clusters, cut_apart
+from akkm.counting import CRUMB, Evidence, count_clusters, cut_apart
 from akkm.diffusion import Pairs, diffusion_time, embed, leading_pairs
 from akkm.engines import Threads
 from akkm.graph import Neighbours
@@ -106,7 +106,8 @@ def walk(
     W = graph.similarities(near)
     label, sizes = graph.components(W)
     wanted = setting.n_clusters or _MOST_CLUSTERS
-    inside = sizes[label] >= min(max(_SMALLEST, _SMALL * u / wanted), sizes[0])
+    share = _SMALL / wanted if setting.n_clusters else CRUMB
+    inside = sizes[label] >= min(max(_SMALLEST, share * u), sizes[0])
     n_components = int(label[inside].max()) + 1
     say(
         f"{X.shape[0]:,} rows, {u:,} in the graph, {k} neighbours, {n_components} "
@@ -118,7 +119,7 @@ def walk(
         label_inside = graph.components(core)[0]
     q = max(_PAIRS, _PER_CLUSTER * wanted)
     pairs = leading_pairs(core, label_inside, q, rng)
-    cut = partial(cut_apart, core, pairs.values, pairs.vectors)
+    cut = partial(cut_apart, core, pairs.values, pairs.vectors, np.ones(core.shape[0]))
     evidence = count_clusters(pairs.values, cut)
     n_clusters = setting.n_clusters or evidence.n_clusters
     t = setting.t or diffusion_time(pairs.values, n_clusters)

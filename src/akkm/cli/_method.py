@@ -67,11 +67,12 @@ def build(method: Method, scale: str) -> KernelClusterer:
 def _of_any_shape(method: Method) -> KernelClusterer:
     """A method that has a kernel of its own, or an ensemble of it."""
     common: dict[str, Any] = {"random_state": method.seed, "n_jobs": method.threads}
-    kind: KernelClusterer = akkm.DiffusionKernelKMeans(method.k, **common)
+    own = common | {"n_init": "auto" if method.ensemble is None else 1}
+    kind: KernelClusterer = akkm.DiffusionKernelKMeans(method.k, **own)
     if method.method == "sparse":
         m = "auto" if method.landmarks is None else method.landmarks
         how = method.sampling or "k-means"
-        kind = akkm.SparseKernelKMeans(method.k, n_landmarks=m, landmarks=how, **common)
+        kind = akkm.SparseKernelKMeans(method.k, n_landmarks=m, landmarks=how, **own)
     if method.ensemble is None:
         return kind
     k: Any = method.k  # no word: an ensemble can't count

@@ -49,8 +49,8 @@ def pyramids() -> Any:
         X = SpatialPyramid(random_state=0).fit_transform(image_files())
         with whole_file(path) as file:
             sparse.save_npz(file, X, compressed=False)
-    with readable(path):
-        return sparse.csr_array(sparse.load_npz(path))
+    with readable(path), path.open("rb") as file:
+        return sparse.csr_array(sparse.load_npz(file))
 
 
 def image_kernel() -> Array:

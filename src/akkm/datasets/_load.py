@@ -45,7 +45,7 @@ class _About:
     n_clusters: int
     note: str
     place: str  # one of its originals
-    arrays: tuple[str, ...]  # what it has in the cache
+    prepared: tuple[str, ...]  # what it has in the cache
     fetched: bool  # whether scikit-learn can get it
 
 
@@ -182,7 +182,7 @@ def _has_full() -> bool:
 
 def _prepared(name: str) -> bool:
     """Whether all that is made of a data set is in the cache."""
-    return all((cache_folder() / file).exists() for file in _ABOUT[name].arrays)
+    return all((cache_folder() / file).exists() for file in _ABOUT[name].prepared)
 
 
 def describe(name: str) -> tuple[str, str]:

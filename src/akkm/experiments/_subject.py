@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import normalize, scale
 
-from akkm import LeadersKernelKMeans
 from akkm.datasets import Dataset, load
 from akkm.datasets._images import image_kernel, whole_matrix
 from akkm.engines import Threads
 from akkm.landmarks import STRATEGIES, Pool
 from akkm.landmarks._pool import draw
 from akkm.landmarks._scores import column_norms
+from akkm.leaders import Crowd
 from akkm.sources import Strip, chunks
 
 Array = NDArray[Any]
@@ -109,13 +109,11 @@ class Subject:
 
         Their method is given one, so the search for it is not in its time.
         """
-        model = LeadersKernelKMeans(
-            self.data.n_clusters,
-            kernel=self.data.kernel,
-            n_leaders=min(_LEADERS, self.n // 10),
-            random_state=0,
-        )
-        return float(model.fit(self.data.X).threshold_)
+        wanted, rng = min(_LEADERS, self.n // 10), np.random.default_rng(0)
+        with Threads() as engine:
+            crowd = Crowd(self.data.X, self.data.kernel, engine, None)
+            found = crowd.lead_about(wanted, self.data.n_clusters, rng)
+        return float(found.heads.threshold)
 
     @cached_property
     def exact_input(self) -> tuple[Any, Any]:

@@ -24,8 +24,8 @@ Array = NDArray[Any]
 class NystroemError:
     """Size of the residual R = K - K_B K̂⁺ K_Bᵀ of n rows.
 
-    For kernels with negative eigenvalues K̂⁺ is that of the positive ones, as in
-    `indefinite="clip"`.
+    For kernels with negative eigenvalues K̂⁺ is that of positive ones that are larger,
+    as in `indefinite="clip"`.
     """
 
     trace: float  # tr(R), over all rows

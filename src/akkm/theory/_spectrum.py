@@ -28,8 +28,9 @@ _PEAK_ROWS = 20_000
 class Spectrum:
     """Eigenvalues of the n x n kernel matrix K, and how spread its eigenvectors are.
 
-    Eigenvalues that are rounding (below 1e-12 of the largest) or negative are left out,
-    as they are when K̂ is factored. Made by `spectrum`.
+    Eigenvalues that are rounding (below 1e-12 of the largest) or negative, and small
+    ones of the negative ones' size, are left out, as they are when K̂ is factored. Made
+    by `spectrum`.
     """
 
     values: Array  # (q,) positive eigenvalues, descending
@@ -48,7 +49,12 @@ class Spectrum:
 
     @property
     def rank(self) -> int | None:
-        """Numerical rank of K; None where the rows looked at were too few to tell."""
+        """Numerical rank of K; None where it can't be told.
+
+        That is where the rows looked at were too few, or eigenvalues are negative.
+        """
+        if self.negative_mass:
+            return None
         q = len(self.values)
         return q if self.exact or q < self.n_landmarks else None
 
@@ -95,7 +101,8 @@ class Spectrum:
         return self.n * float(self.entry_peaks.max())
 
     def _require(self, n_clusters: int) -> None:
-        most = self.n if self.rank is not None else self.n_landmarks
+        told = self.exact or self.rank is not None
+        most = self.n if told else self.n_landmarks
         why = "" if self.exact else ", the rows that the spectrum was estimated from"
         require_count("n_clusters", n_clusters, 1, most, why)
 
