@@ -269,8 +269,9 @@ def summary(lines: list[Record]) -> str:
                 about = {"data": data, "contestant": contestant}
                 runs = [r for r in lines if about.items() <= r.items()]
                 good = [r for r in runs if "nmi" in r]
-                why = "–" if any("skipped" in r for r in runs) else _why_not(runs)
-                cells.append(cell(good) if good else why)
+                too_many = any("skipped" in r for r in runs)
+                why_not = "–" if good or too_many else _why_not(runs)
+                cells.append(cell(good) if good else why_not)
             text += f"| {contestant} | {' | '.join(cells)} |\n"
         text += "\n"
     return text
