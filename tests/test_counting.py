@@ -1,6 +1,7 @@
 """How many clusters: the rule, and where people see what it found."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -170,7 +171,7 @@ class TestCut:
         [
             (DiffusionKernelKMeans, 8),
             (DiffusionKernelKMeans, 9),
-            (SparseKernelKMeans, 8),
+            (partial(SparseKernelKMeans, n_landmarks=750), 8),
         ],
     )
     def test_rings(self, method, seed):
@@ -198,7 +199,7 @@ class TestSparse:
                 centers = np.vstack([centers, new])
         X = centers[rng.integers(3, size=500)]
         X = X + rng.standard_normal(X.shape)
-        model = SparseKernelKMeans("auto", random_state=seed).fit(X)
+        model = SparseKernelKMeans("auto", n_landmarks=125, random_state=seed).fit(X)
         assert (model.n_clusters_, model.evidence_.sure) == (3, True)
         assert model.evidence_.gaps[2] > 0.55
 

@@ -24,8 +24,11 @@ _ITERATIONS = 3
 _SAME = 1e-9
 
 
-def count(n_landmarks: int | str, n: int, n_clusters: int) -> int:
+def count(n_landmarks: int | str, n: int, n_clusters: int | None) -> int:
     """The number of landmarks m for n rows; "auto" is a quarter, at most 1,000.
+
+    `n_clusters=None`, where they are to be counted, makes it a sixth: rows enough to
+    tie neighbouring landmarks, so that a long cluster does not come apart.
 
     Examples
     --------
@@ -34,8 +37,10 @@ def count(n_landmarks: int | str, n: int, n_clusters: int) -> int:
     1000
     """
     if n_landmarks == "auto":
+        if n_clusters is None:
+            return max(1, min(1000, n // 6))
         return min(n, max(8 * n_clusters, min(1000, n // 4)))
-    return landmarks.count(n_landmarks, n, n_clusters)
+    return landmarks.count(n_landmarks, n, n_clusters or 1)
 
 
 def spread(

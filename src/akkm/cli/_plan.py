@@ -161,7 +161,10 @@ def _landmarks(method: Method, n: int) -> tuple[int, str]:
     asked = method.landmarks or "auto"
     if method.method == "sparse":
         text = "a quarter of the rows, at most 1,000, and at least 8 per cluster"
-        m = spread.count(asked, n, _least(method))
+        wanted = method.k if isinstance(method.k, int) else None
+        if wanted is None:
+            text = "a sixth of the rows, at most 1,000"
+        m = spread.count(asked, n, wanted)
         return m, text if asked == "auto" else "as you said"
     m = landmarks.count(asked, n, _least(method))
     if asked != "auto":

@@ -39,7 +39,8 @@ class SparseKernelKMeans(EmbeddingClusterer):
     n_landmarks : int or "auto", default="auto"
         m: more see finer structure and are slower. With too many for the data the graph
         of landmarks may fall apart, and clusters get worse.
-        "auto" is a quarter of the rows, at most 1,000.
+        "auto" is a quarter of the rows, a sixth where clusters are counted, at most
+        1,000.
     landmarks : {"k-means", "uniform"} or array, default="k-means"
         Means of few rows each, far from one another; or rows at random; or the points
         (m, d), or row indices (m,).
@@ -195,7 +196,8 @@ class SparseKernelKMeans(EmbeddingClusterer):
         if self.n_landmarks != "auto":
             require_count("n_landmarks", self.n_landmarks, least)
         able = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
-        m = count(self.n_landmarks, len(able), least)
+        wanted = None if self.n_clusters == "auto" else least
+        m = count(self.n_landmarks, len(able), wanted)
         if self.landmarks == "k-means":
             return spread(X, m, weights, engine, rng)
         return X[np.sort(rng.choice(able, m, replace=False))]
