@@ -98,7 +98,7 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
     --------
     >>> from sklearn.datasets import make_moons
     >>> from akkm import DiffusionKernelKMeans
-    >>> X, y = make_moons(1000, noise=0.05, random_state=0)
+    >>> X, y = make_moons(1000, noise=0.05, random_state=1)
     >>> model = DiffusionKernelKMeans(2, random_state=0).fit(X)
     >>> bool((model.labels_ == y).mean() in (0.0, 1.0))
     True
