@@ -63,8 +63,8 @@ def spirals(seed: int) -> Array:
     return X + 0.015 * rng.standard_normal(X.shape)
 
 
-def moons(noise: float, seed: int) -> Array:
-    return datasets.make_moons(3000, noise=noise, random_state=seed)[0]
+def moons(noise: float, seed: int, n: int = 3000) -> Array:
+    return datasets.make_moons(n, noise=noise, random_state=seed)[0]
 
 
 def uniform(d: int, seed: int) -> Array:
@@ -153,6 +153,8 @@ FRESH: dict[str, tuple[Callable[[int], Array], int]] = {
     "3 stretched blobs": (stretched, 3),
     "7 blobs in a box, 3 columns": (box, 7),
     "2 rings beside 2 blobs": (rings_and_blobs, 4),
+    "moons of 1,000 rows": (partial(moons, 0.05, n=1000), 2),
+    "moons of 500 rows": (partial(moons, 0.05, n=500), 2),
 }
 # Numbers of classes: nothing says that each is one cluster.
 REAL: dict[str, tuple[Callable[[int], Array], int]] = {

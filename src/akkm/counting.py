@@ -28,8 +28,8 @@ Array = NDArray[Any]
 # two numbers a gap is taken, but not relied on.
 _WIDE, SURE = 0.5, 0.55
 # A narrower gap is taken if the cut is tight: not more than so many times the bound,
-# and so little of what clusters have. Rows without clusters have cuts of 9 times the
-# bound and more, or, in many columns, of a tenth of all and more.
+# and so little of what clusters have. Rows without clusters that have such a gap have
+# cuts of 8 times the bound and more; a thin spot of a cluster may have less by chance.
 _NARROW, _TIGHT, _LITTLE = 0.2, 6.0, 0.01
 # Rates below this are 0 but for rounding: components of their own.
 _NOTHING = 1e-9
