@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from matplotlib import pyplot
 from scipy import sparse
-from sklearn.datasets import make_blobs
+from sklearn.datasets import make_blobs, make_moons
 
 from akkm import (
     ApproxKernelKMeans,
@@ -202,6 +202,20 @@ class TestSparse:
         model = SparseKernelKMeans("auto", n_landmarks=125, random_state=seed).fit(X)
         assert (model.n_clusters_, model.evidence_.sure) == (3, True)
         assert model.evidence_.gaps[2] > 0.55
+
+    def test_thin_spots_are_no_gaps(self):
+        # Walks are held up at the thinnest spot of each moon; something is cut there.
+        X = make_moons(500, noise=0.05, random_state=4)[0]
+        found = SparseKernelKMeans("auto", random_state=4).fit(X).evidence_
+        assert found.gaps[2] > 0.4
+        assert (found.n_clusters, found.sure) == (2, True)
+
+    def test_nor_are_fringes(self):
+        centers, spread = np.array([[-6.0, 0], [0, 0], [9, 0]]), [0.5, 1.0, 2.5]
+        X, _ = make_blobs(2000, centers=centers, cluster_std=spread, random_state=4)
+        found = SparseKernelKMeans("auto", random_state=4).fit(X).evidence_
+        assert found.gaps[3] > 0.2
+        assert (found.n_clusters, found.sure) == (3, True)
 
     @pytest.mark.parametrize("n", [150, 600])
     def test_few_rows(self, n):

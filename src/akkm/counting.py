@@ -29,8 +29,10 @@ Array = NDArray[Any]
 _WIDE, SURE = 0.5, 0.55
 # A narrower gap is taken if the cut is tight: not more than so many times the bound,
 # and so little of what clusters have. Rows without clusters that have such a gap have
-# cuts of 8 times the bound and more; a thin spot of a cluster may have less by chance.
-_NARROW, _TIGHT, _LITTLE = 0.2, 6.0, 0.01
+# cuts of 8 times the bound and more; thin spots of long clusters of few rows have 0.004
+# and fringes of bells 0.0007 or more, rings that a few rows tie 0.0002. By chance a
+# thin spot may have less.
+_NARROW, _TIGHT, _LITTLE = 0.2, 6.0, 0.0005
 # Rates below this are 0 but for rounding: components of their own.
 _NOTHING = 1e-9
 # A cluster with a larger share of the rows may hide others, as the scale of walks is
