@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from akkm.experiments._results import LARGE, SMALL, Results, Spread
+from akkm.experiments._results import LARGE, SINGLE, SMALL, Results
 from akkm.experiments._verdicts import (
     Check,
     Checks,
+    Value,
     above,
     alike,
-    below,
     no_worse,
-    number,
+    worse,
 )
 
 SHORT = {
@@ -21,6 +22,8 @@ SHORT = {
     "covtype": "Cover Type",
     "kddcup99-full": "KDD",
 }
+OTHERS = ("diagonal", "column-norm", "k-means")  # ways to sample
+_NAMES = {"nmi": "NMI", "ari": "ARI", "reduction": "error reduction"}
 
 
 def at(data: str, m: int) -> str:
@@ -35,59 +38,70 @@ def sizes_of(
     return [m for m in results.sizes(data) if bounds[0] <= m <= bounds[1]]
 
 
+def value(
+    results: Results,
+    measure: str,
+    data: str,
+    method: str,
+    m: int | None = None,
+    called: str = "",
+    **other: Any,
+) -> Value:
+    """A method's number, of methods without landmarks whatever m is."""
+    size = None if method in SINGLE else m
+    spread = results.get(measure, data, method, size, **other)
+    unit = " s" if measure in ("seconds", "sampling") else ""
+    return Value(called or method, spread, unit)
+
+
 def ari_above(results: Results) -> list[Check]:
-    get = results.get
     return [
-        above(at(d, m), get("ari", d, "aKKm", m), get("ari", d, "tKKm", m))
+        above(at(d, m), *(value(results, "ari", d, x, m) for x in ("aKKm", "tKKm")))
         for d in SMALL
         for m in results.sizes(d)
     ]
 
 
-def mnist_equals_exact(results: Results) -> list[Check]:
-    exact = results.get("nmi", "mnist", "KKm")
-    return [
-        alike(f"NMI, m = {m:,}", results.get("nmi", "mnist", "aKKm", m), exact)
-        for m in sizes_of(results, "mnist", 500)
-    ]
+def ari_of_images(results: Results) -> list[Check]:
+    m = results.at(5000)
+    theirs = Value("the paper's", results.paper("ari", "imagenet12", "aKKm", 5000))
+    ours = value(results, "ari", "imagenet12", "aKKm", m)
+    return [no_worse(at("imagenet12", m), ours, theirs)]
 
 
-def two_step_late(results: Results) -> list[Check]:
-    exact = results.get("nmi", "mnist", "KKm")
-    checks = [
-        below(f"NMI, m = {m:,}", results.get("nmi", "mnist", "tKKm", m), exact)
-        for m in sizes_of(results, "mnist", 0, 2000)
-    ]
-    late = [
-        alike(f"NMI, m = {m:,}", results.get("nmi", "mnist", "tKKm", m), exact)
-        for m in sizes_of(results, "mnist", 5000)
-    ]
-    return checks + late
+def equals_exact(measure: str, data: str, least: int = 0) -> Checks:
+    """Whether aKKm is like kernel k-means, from some m on."""
 
-
-def reduction_equals_exact(data: str, least: int) -> Checks:
     def checks(results: Results) -> list[Check]:
-        exact = results.get("reduction", data, "KKm")
         return [
-            alike(at(data, m), results.get("reduction", data, "aKKm", m), exact)
+            alike(
+                f"{_NAMES[measure]}, {at(data, m)}",
+                *(value(results, measure, data, x, m) for x in ("aKKm", "KKm")),
+            )
             for m in sizes_of(results, data, least)
         ]
 
     return checks
 
 
+def two_step_late(results: Results) -> list[Check]:
+    found = []
+    for m in results.sizes("mnist"):
+        compare = worse if m < results.at(5000) else alike
+        both = (value(results, "nmi", "mnist", x, m) for x in ("tKKm", "KKm"))
+        found.append(compare(f"NMI, m = {m:,}", *both))
+    return found
+
+
 def better(measure: str, data: Sequence[str], than: str, least: int = 0) -> Checks:
     """Whether aKKm is above another method, at every m."""
 
     def checks(results: Results) -> list[Check]:
-        found = []
-        for d in data:
-            for m in sizes_of(results, d, least):
-                flat = than in ("lKKm", "k-means")
-                other = results.get(measure, d, than, None if flat else m)
-                ours = results.get(measure, d, "aKKm", m)
-                found.append(above(f"{at(d, m)}, {than}", ours, other))
-        return found
+        return [
+            above(at(d, m), *(value(results, measure, d, x, m) for x in ("aKKm", than)))
+            for d in data
+            for m in sizes_of(results, d, least)
+        ]
 
     return checks
 
@@ -97,110 +111,107 @@ def together(*several: Checks) -> Checks:
 
 
 def few_against_many(results: Results) -> list[Check]:
-    few = results.get("nmi", "imagenet12", "aKKm", results.at(100))
-    many = results.get("nmi", "imagenet12", "tKKm", results.at(1000))
-    spectral = results.get("nmi", "imagenet12", "nysSC", results.at(100))
+    few, many = results.at(100), results.at(1000)
+
+    def nmi(method: str, m: int) -> Value:
+        return value(results, "nmi", "imagenet12", method, m, f"{method} at {m:,}")
+
     return [
-        above("NMI, aKKm at 100, tKKm at 1,000", few, many),
-        alike("NMI, aKKm and nysSC at 100", few, spectral),
+        above("NMI", nmi("aKKm", few), nmi("tKKm", many)),
+        alike("NMI", nmi("aKKm", few), nmi("nysSC", few)),
     ]
 
 
-def kernels_beat_k_means(data: str, methods: Sequence[str]) -> Checks:
+def against_k_means(data: str, methods: Sequence[str], *, beat: bool = True) -> Checks:
+    """Whether methods are above k-means, or else are not."""
+
     def checks(results: Results) -> list[Check]:
-        plain = results.get("nmi", data, "k-means")
+        plain = value(results, "nmi", data, "k-means")
         found = []
         for method in methods:
-            sizes = (
-                [None] if method in ("KKm", "lKKm") else sizes_of(results, data, 500)
-            )
-            for m in sizes:
-                what = method if m is None else f"{method}, m = {m:,}"
-                found.append(above(what, results.get("nmi", data, method, m), plain))
+            for m in [0] if method in SINGLE else results.sizes(data):
+                what = at(data, m) if m else SHORT[data]
+                other = value(results, "nmi", data, method, m)
+                found.append(
+                    above(what, other, plain) if beat else no_worse(what, plain, other)
+                )
         return found
 
     return checks
 
 
 def spectral_catches_up(results: Results) -> list[Check]:
-    get = results.get
     large = results.sizes("covtype")[-1]
     checks = better("nmi", ["covtype"], "nysSC")(results)
-    ours, theirs = (get("nmi", "covtype", x, large) for x in ("aKKm", "nysSC"))
-    return [*checks[:-1], alike(at("covtype", large), ours, theirs)]
+    both = (value(results, "nmi", "covtype", x, large) for x in ("aKKm", "nysSC"))
+    return [*checks[:-1], alike(at("covtype", large), *both)]
 
 
 def samplings(
-    data: str, strategies: Sequence[str], least: int, *, worse: bool = False
+    data: str, strategies: Sequence[str], least: int = 0, *, uniform: str
 ) -> Checks:
-    """Uniform sampling beside others: the others are worse, or alike."""
-    compare = above if worse else alike
+    """Whether uniform sampling is "above" others, "alike", or "no worse"."""
+    compare = {"above": above, "alike": alike, "no worse": no_worse}[uniform]
 
     def checks(results: Results) -> list[Check]:
         return [
             compare(
-                f"{at(data, m)}, {measure}, {strategy}",
-                results.get(measure, data, "aKKm", m),
-                results.get(measure, data, "aKKm", m, landmarks=strategy),
+                f"{_NAMES[measure]}, {at(data, m)}",
+                value(results, measure, data, "aKKm", m, "uniform"),
+                value(results, measure, data, "aKKm", m, other, landmarks=other),
             )
             for m in sizes_of(results, data, least)
-            for strategy in strategies
+            for other in strategies
             for measure in ("reduction", "nmi")
         ]
 
     return checks
 
 
-def uniform_is_enough(results: Results) -> list[Check]:
-    get = results.get
+def _with_and_without(results: Results, data: str) -> list[tuple[int, Value, Value]]:
+    """NMI of ensembles and of single runs, by m."""
     return [
-        no_worse(
-            f"{at(d, m)}, {strategy}",
-            get("nmi", d, "aKKm", m),
-            get("nmi", d, "aKKm", m, landmarks=strategy),
+        (
+            m,
+            value(results, "nmi", data, "ensemble", m),
+            value(results, "nmi", data, "aKKm", m, "single"),
         )
-        for d in SMALL
-        for m in sizes_of(results, d, 1000)
-        for strategy in ("diagonal", "column-norm", "k-means")
-    ]
-
-
-def _gains(
-    results: Results, data: str
-) -> list[tuple[int, Spread | None, Spread | None]]:
-    get = results.get
-    return [
-        (m, get("nmi", data, "ensemble", m), get("nmi", data, "aKKm", m))
         for m in results.sizes(data, "ensemble")
     ]
 
 
-def ensembles_gain(data: Sequence[str]) -> Checks:
-    return lambda results: [
-        above(at(d, m), many, one) for d in data for m, many, one in _gains(results, d)
+def ensembles_gain(results: Results) -> list[Check]:
+    return [
+        above(at(d, m), many, one)
+        for d in (*SMALL, *LARGE)
+        for m, many, one in _with_and_without(results, d)
     ]
 
 
 def gain_most_when_few(results: Results) -> list[Check]:
     found = []
     for d in (*SMALL, *LARGE):
-        gains = [(m, a.mean - b.mean) for m, a, b in _gains(results, d) if a and b]
+        gains = [
+            (m, many.spread.mean - one.spread.mean)
+            for m, many, one in _with_and_without(results, d)
+            if many.spread and one.spread
+        ]
         if len(gains) < 2:
             found.append(Check(SHORT[d], None))
             continue
         text = ", ".join(f"{gain:+.3f} at {m:,}" for m, gain in gains)
-        first = gains[0][1] >= max(gain for _, gain in gains)
+        first = gains[0][1] >= max(gain for _, gain in gains) and gains[0][1] > 0
         found.append(Check(f"{SHORT[d]}: {text}", first))
     return found
 
 
 def mnist_ensemble(results: Results) -> list[Check]:
     few, many = results.at(100), results.at(1000)
-    joined = results.get("nmi", "mnist", "ensemble", few)
-    alone = results.get("nmi", "mnist", "aKKm", few)
-    single = results.get("nmi", "mnist", "aKKm", many)
+    joined = value(results, "nmi", "mnist", "ensemble", few, f"ensembles at {few:,}")
+    alone = value(results, "nmi", "mnist", "aKKm", few)
+    single = value(results, "nmi", "mnist", "aKKm", many, f"single at {many:,}")
     gain = Check("gain", None)
-    if joined is not None and alone is not None:
-        more = joined.mean / alone.mean - 1
-        gain = Check(f"NMI {number(joined)}, {more:+.1%} over single runs", more > 0.1)
-    return [gain, no_worse("NMI, ensembles at 100, single at 1,000", joined, single)]
+    if joined.spread is not None and alone.spread is not None:
+        more = joined.spread.mean / alone.spread.mean - 1
+        gain = Check(f"NMI, {joined}: {more:+.1%} over single runs", more > 0.1)
+    return [gain, alike("NMI", joined, single)]

@@ -73,8 +73,8 @@ MEASURES: dict[str, Callable[[Record], float | None]] = {
     "seconds": lambda r: r["seconds"]["fit"] + r["seconds"].get("sampling", 0.0),
     "sampling": lambda r: r["seconds"].get("sampling"),
     "consensus": lambda r: r["seconds"].get("consensus"),
-    "cpu": lambda r: r["cpu_seconds"],
     "peak": lambda r: r["peak_bytes"],
+    "matrix": lambda r: 8.0 * r["rows"] ** 2,
     "iterations": lambda r: r["n_iter"],
     "nmi": lambda r: nmi(np.array(r["classes"], dtype=float)),
     "ari": lambda r: None if r.get("exact") is None else ari(r["exact"]),
@@ -110,6 +110,12 @@ class Results:
         of = (self.name(data), method)
         sizes = {key[2] for key in self._planned if key[:2] == of}
         return sorted(sizes - {None})
+
+    def rows(self, data: str) -> list[int]:
+        """Numbers of landmarks of a table: those planned, and those left out."""
+        gaps = (gap for e in self.plan for gap in e.left_out)
+        out = {m for gap in gaps if self.name(data) in gap.data for m in gap.sizes}
+        return sorted({*self.sizes(data), *out})
 
     def cells(self, data: str, method: str, m: int | None, **other: Any) -> list[Cell]:
         """Planned cells, seed by seed."""

@@ -14,27 +14,39 @@ CLAIMS = (
         "Table 3; 6.1.3",
         "aKKm agrees better with kernel k-means than tKKm does (ARI), at every m.",
         c.ari_above,
+        "On MNIST with m = 5,000 the paper's means, 0.71 and 0.70, are nearer to each "
+        "other than chance would have them.",
+    ),
+    Claim(
+        "6.1.3, images",
+        "With 5,000 landmarks aKKm's labels agree with kernel k-means by 0.84 (ARI).",
+        c.ari_of_images,
     ),
     Claim(
         "6.1.3, MNIST",
-        "aKKm is as good as kernel k-means from m = 500 on.",
-        c.mnist_equals_exact,
+        "aKKm is as good (NMI) as kernel k-means from m = 500 on.",
+        c.equals_exact("nmi", "mnist", 500),
     ),
     Claim(
         "6.1.3, MNIST",
-        "tKKm is as good as kernel k-means from m = 5,000 on, and not before.",
+        "tKKm is as good (NMI) as kernel k-means from m = 5,000 on, and not before.",
         c.two_step_late,
+    ),
+    Claim(
+        "6.1.3, images",
+        "aKKm is as good (NMI) as kernel k-means.",
+        c.equals_exact("nmi", "imagenet12"),
     ),
     Claim(
         "Figure 3(b)",
         "On MNIST aKKm reduces the error as much as kernel k-means, from m = 500 on.",
-        c.reduction_equals_exact("mnist", 500),
+        c.equals_exact("reduction", "mnist", 500),
     ),
     Claim(
         "Figure 3(a)",
         "On images aKKm reduces the error as much as kernel k-means does; tKKm less.",
         c.together(
-            c.reduction_equals_exact("imagenet12", 0),
+            c.equals_exact("reduction", "imagenet12"),
             c.better("reduction", ["imagenet12"], "tKKm"),
         ),
     ),
@@ -50,7 +62,13 @@ CLAIMS = (
     Claim(
         "Figure 4(b)",
         "On MNIST kernel k-means, aKKm and nysSC have a higher NMI than k-means.",
-        c.kernels_beat_k_means("mnist", ("KKm", "aKKm", "nysSC")),
+        c.against_k_means("mnist", ("KKm", "aKKm", "nysSC")),
+        "The paper names no m; here it is every one.",
+    ),
+    Claim(
+        "Figure 4(b)",
+        "On MNIST tKKm and lKKm do not have a higher NMI than k-means.",
+        c.against_k_means("mnist", ("tKKm", "lKKm"), beat=False),
     ),
     Claim(
         "Figure 4(a)",
@@ -63,43 +81,73 @@ CLAIMS = (
         "6.1.3, images",
         "With 100 landmarks aKKm beats tKKm with 1,000, and equals nysSC.",
         c.few_against_many,
+        "The paper names no m for nysSC; here it is 100, too.",
+    ),
+    Claim(
+        "6.1.3, images",
+        "For clusters as good, aKKm takes less time than tKKm.",
+        cost.few_against_many,
+        "As the paper has it aKKm needs 100 landmarks for what tKKm does with 1,000.",
     ),
     Claim(
         "6.1.3, images",
         "All kernel methods have a higher NMI than k-means.",
-        c.kernels_beat_k_means("imagenet12", ("KKm", "aKKm", "tKKm", "nysSC", "lKKm")),
+        c.against_k_means("imagenet12", ("KKm", "aKKm", "tKKm", "nysSC", "lKKm")),
     ),
     Claim(
         "6.1.3, images",
         "Over 90 % of the time for kernel values is saved.",
         cost.kernel_time_saved,
-        "What is saved is about 1 - m / n; here n is 12,000 and 70,000.",
+        "What is saved is about 1 - m / n; here n is 12,000. In the paper's table it "
+        "is 88 % for m = 2,000 and 57 % for 5,000.",
+    ),
+    Claim(
+        "Abstract; 6.1.3",
+        "aKKm takes less time than kernel k-means.",
+        cost.faster_than_exact,
+    ),
+    Claim(
+        "Abstract; 7",
+        "aKKm takes less memory than the kernel matrix of all rows would.",
+        cost.less_than_the_matrix,
+        "Peak memory of the process, data included, and 8 n² bytes. Not of images, "
+        "where the process holds the matrix for kernel k-means.",
     ),
     Claim(
         "6.1.3, images",
         "aKKm is faster than k-means on the pyramids, up to m = 1,000.",
-        cost.faster_than_k_means("imagenet12", 1000),
+        cost.faster("imagenet12", "k-means", 1000),
         "k-means is scikit-learn's, on sparse rows.",
     ),
     Claim(
         "6.1.3, MNIST",
         "aKKm is faster than k-means below m = 5,000.",
-        cost.faster_than_k_means("mnist", 2000),
+        cost.faster("mnist", "k-means", 2000),
         "k-means is scikit-learn's.",
     ),
     Claim(
-        "6.1.3, MNIST",
-        "Clustering takes longer than computing kernel values.",
-        cost.clustering_outweighs_kernel,
+        "6.1.3; 6.3.3",
+        "Clustering takes longer than computing kernel values on MNIST and Cover Type; "
+        "on images it does not.",
+        c.together(
+            cost.kernel_and_clustering("mnist", more="clustering"),
+            cost.kernel_and_clustering("covtype", more="clustering"),
+            cost.kernel_and_clustering("imagenet12", more="kernel"),
+        ),
         "Clustering here includes kernel values that are computed more than once.",
     ),
-    Claim("Table 2", "tKKm is the fastest, everywhere.", cost.two_step_fastest),
+    Claim(
+        "6.1.3; 6.3.3",
+        "tKKm takes less time than aKKm, at every m.",
+        c.together(*(cost.faster(d, "aKKm", ours="tKKm") for d in (*SMALL, *LARGE))),
+    ),
     Claim(
         "6.3.3, Cover Type",
         "The time of nysSC grows with the third power of m.",
         cost.spectral_grows,
-        "Judged by the slope of log time from m = 1,000 on: at least 2.5. Ours needs "
-        "n m² operations and m³, of which the first are more as long as m is below n.",
+        "Judged by the slope of log time from m = 1,000 on: 2.5, or what it is in the "
+        "paper's own table. Ours needs n m² operations and m³, of which the first are "
+        "more as long as m is below n.",
     ),
     Claim(
         "6.3.3, Cover Type",
@@ -109,7 +157,7 @@ CLAIMS = (
     Claim(
         "6.3.3, Cover Type",
         "aKKm is faster than k-means below m = 500.",
-        cost.faster_than_k_means("covtype", 200),
+        cost.faster("covtype", "k-means", 200),
         "k-means is scikit-learn's.",
     ),
     Claim(
@@ -133,7 +181,7 @@ CLAIMS = (
     Claim(
         "Table 2(d)",
         "On KDD aKKm is faster than nysSC, at every m.",
-        cost.faster_than_spectral,
+        cost.faster("kddcup99-full", "nysSC"),
     ),
     Claim(
         "Figure 4(d)",
@@ -144,7 +192,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "6.3.2",
+        "6.3",
         "aKKm clusters the large sets in less than 40 GB.",
         cost.little_memory,
         "Peak memory of the process, data included.",
@@ -153,8 +201,8 @@ CLAIMS = (
         "6.3.2",
         "lKKm takes more than 24 hours on the large sets.",
         cost.leaders_too_slow,
-        "Our leaders are found in batches, with a threshold that gives 1,000 of them "
-        "and was looked for before; the paper does not name its own.",
+        "Our leaders are found in batches, with a threshold that gives about 1,000 of "
+        "them (the search for it is not timed); the paper does not name its own.",
     ),
     Claim(
         "Table 4",
@@ -171,23 +219,26 @@ CLAIMS = (
     Claim(
         "Figures 5(a), 5(b)",
         "On images column-norm sampling is worse than uniform sampling.",
-        c.samplings("imagenet12", ["column-norm"], 0, worse=True),
+        c.samplings("imagenet12", ["column-norm"], uniform="above"),
     ),
     Claim(
         "Figures 5(a), 5(b)",
         "On images diagonal and k-means sampling are like uniform sampling.",
-        c.samplings("imagenet12", ["diagonal", "k-means"], 0),
+        c.samplings("imagenet12", ["diagonal", "k-means"], uniform="alike"),
         "k(x, x) is one for every image, so that diagonal sampling is uniform.",
     ),
     Claim(
         "Figures 5(c), 5(d)",
         "On MNIST all ways to sample are alike from m = 2,000 on.",
-        c.samplings("mnist", ["diagonal", "column-norm", "k-means"], 2000),
+        c.samplings("mnist", c.OTHERS, 2000, uniform="alike"),
     ),
     Claim(
         "6.2",
-        "Uniform sampling is as good as any other, once m is large (1,000).",
-        c.uniform_is_enough,
+        "Uniform sampling is as good as any other, on MNIST from m = 2,000 on.",
+        c.together(
+            c.samplings("imagenet12", c.OTHERS, uniform="no worse"),
+            c.samplings("mnist", c.OTHERS, 2000, uniform="no worse"),
+        ),
     ),
     Claim(
         "Table 5",
@@ -198,7 +249,7 @@ CLAIMS = (
     Claim(
         "Figure 6",
         "Ensembles have a higher NMI than single runs.",
-        c.ensembles_gain((*SMALL, *LARGE)),
+        c.ensembles_gain,
     ),
     Claim("Figure 6", "They gain most when m is small.", c.gain_most_when_few),
     Claim(
@@ -206,6 +257,14 @@ CLAIMS = (
         "With m = 100 an ensemble gains about 15 % in NMI (here: more than 10 %), and "
         "equals single runs with 1,000.",
         c.mnist_ensemble,
+    ),
+    Claim(
+        "6.4; 7",
+        "Ensembles are efficient: ten runs with m = 100 take less time than one with "
+        "1,000.",
+        cost.ensembles_are_quick,
+        "Efficient is the paper's word; the comparison is ours. In its Table 2(b) ten "
+        "times 25 s are more than 83 s.",
     ),
 )
 
