@@ -102,13 +102,13 @@ class Moves:
     def __init__(self, past: Sequence[Located], now: Located) -> None:
         pairs = [_move(then, now) for then in past]
         n_clusters = len(now.norms)
-        # (S C, C): for a row of stamp s and label a, at s C + a.
-        self.known = np.concatenate([known for known, _, _ in pairs])
-        self.apart = np.concatenate([apart for _, apart, _ in pairs])
+        # (C, S C): for a row of stamp s and label a, at s C + a.
+        self.known = np.concatenate([known.T for known, _, _ in pairs], axis=1)
+        self.apart = 2 * np.concatenate([apart.T for _, apart, _ in pairs], axis=1)
         self.shift = np.concatenate([shift for _, _, shift in pairs])  # (S C,)
         # One line below all of them, which settles most rows.
-        self.least = self.known.min(axis=1)
-        self.most = 2 * self.apart.max(axis=1)
+        self.least = self.known.min(axis=0)
+        self.most = self.apart.max(axis=0)
         self.n_clusters = n_clusters
 
     def doubtful(self, state: State, chunk: slice, tie: float) -> Array:
@@ -152,9 +152,13 @@ class Moves:
     def _loss(self, own: Array, upper: Array) -> Array:
         """The gap grows by at least this, which is mostly negative: (b,)."""
         loss = np.full(len(own), np.inf)
+        change, away = np.empty_like(loss), np.empty_like(loss)
         with np.errstate(over="ignore", invalid="ignore"):
-            for k in range(self.n_clusters):
-                change = self.known[own, k] - 2 * upper * self.apart[own, k]
+            for known, apart in zip(self.known, self.apart, strict=True):
+                known.take(own, out=change, mode="clip")
+                apart.take(own, out=away, mode="clip")
+                away *= upper
+                change -= away
                 np.minimum(loss, change, out=loss)
         return loss
 

@@ -188,11 +188,12 @@ def _best_two(scores: Array) -> tuple[Array, Array, Array]:
     labels = np.zeros(scores.shape[1], dtype=np.int32)
     best = scores[0].copy()
     second = np.full_like(best, np.inf)
-    for k in range(1, len(scores)):
-        lower = scores[k] < best
-        np.minimum(second, np.maximum(best, scores[k]), out=second)
-        np.minimum(best, scores[k], out=best)
-        labels[lower] = k
+    higher = np.empty_like(best)
+    for k, score in enumerate(scores[1:], start=1):
+        np.putmask(labels, score < best, k)
+        np.maximum(best, score, out=higher)
+        np.minimum(second, higher, out=second)
+        np.minimum(best, score, out=best)
     return labels, best, second - best
 
 
