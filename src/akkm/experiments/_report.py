@@ -109,9 +109,10 @@ def _blocks(results: Results) -> list[Block]:
             "Seconds from rows to labels. The kernel column is one bare pass over the "
             "kernel values of all rows with m landmarks, measured alone; it is part of "
             "the other columns (but not of kernel k-means on images, which gets the "
-            "matrix). The paper's columns for aKKm and tKKm are its kernel "
-            "and clustering times together, and so is nysSC's on images, where it is "
-            "below the kernel's; those of kernel k-means are without the kernel. The "
+            "matrix). aKKm may keep up to 8 GB of kernel values. The paper's columns "
+            "for aKKm and tKKm are its kernel and clustering times together, and so is "
+            "nysSC's on images, where it is below the kernel's; those of kernel "
+            "k-means are without the kernel. The "
             "machines differ: ratios between methods, which follow, are what can be "
             "compared."
         ),
@@ -148,8 +149,8 @@ def _blocks(results: Results) -> list[Block]:
         Heading("Ensembles"),
         Text(
             "Ten runs of aKKm from random labels, with landmarks of their own, "
-            "combined by MCLA, which is timed alone as well; up to m = 1,000, and on "
-            "the two large data sets up to 200, as each takes ten times as long as a "
+            "combined by MCLA, which is timed alone as well; up to m = 1,000, on Cover "
+            "Type up to 200 and on KDD with 100, as each takes ten times as long as a "
             "single run."
         ),
         *tables.consensus(results),
