@@ -26,8 +26,8 @@ _LOOKS = {
     "single runs": ("#0072b2", "o"),
     "ensembles of ten": ("#d55e00", "D"),
 }
-# Lines are moved aside by this factor, each more than the last, to show their bars.
-_ASIDE = 1.03
+# Lines are this factor apart, so that their bars show.
+_ASIDE = 1.1
 _DASHES = {"KKm": "-", "lKKm": ":", "k-means": "--"}
 _LONG = {"KKm": "kernel k-means"}
 
@@ -121,6 +121,7 @@ def _picture(
 
 def _draw(results: Results, axes: Any, panel: Panel, handles: dict[str, Any]) -> None:
     sizes = results.sizes(panel.data)
+    middle = (sum(not line.flat for line in panel.lines) - 1) / 2
     for number, line in enumerate(panel.lines):
         colour, shape = _LOOKS[line.name]
         if line.flat:
@@ -139,7 +140,7 @@ def _draw(results: Results, axes: Any, panel: Panel, handles: dict[str, Any]) ->
             if not there:
                 continue
             drawn = axes.errorbar(
-                [m * _ASIDE**number for m, _ in there],
+                [m * _ASIDE ** (number - middle) for m, _ in there],
                 [spread.mean for _, spread in there],
                 [spread.sd for _, spread in there],
                 color=colour, marker=shape, markersize=4.5, capsize=3, linewidth=1.3,
@@ -148,7 +149,7 @@ def _draw(results: Results, axes: Any, panel: Panel, handles: dict[str, Any]) ->
     axes.set_xscale("log")
     axes.set_xticks(sizes, [f"{m:,}" for m in sizes], rotation=40)
     axes.minorticks_off()
-    axes.set_xlim(sizes[0] / 1.25, sizes[-1] * 1.25)
+    axes.set_xlim(sizes[0] / 1.35, sizes[-1] * 1.35)
     axes.set(xlabel="landmarks m", ylabel=panel.label)
     axes.set_title(title(results, panel.data), fontsize=10.5)
     axes.grid(axis="y", alpha=0.3)
