@@ -120,7 +120,7 @@ def cut_apart(W: Any, values: Array, vectors: Array, rows: Array, number: int) -
     >>> import numpy as np
     >>> from scipy import sparse
     >>> from akkm.counting import cut_apart
-    >>> W = np.kron(np.eye(2), np.ones((4, 4))) + 0.01  # two groups of four
+    >>> W = np.kron(np.eye(2), np.ones((4, 4))) + 1e-4  # two groups of four
     >>> values, vectors = np.linalg.eigh(W / W[0].sum())
     >>> W = sparse.csr_array(W)
     >>> cut_apart(W, values[::-1], vectors[:, ::-1], np.ones(8), 2).tight
