@@ -174,7 +174,7 @@ def _how(results: Results) -> list[Block]:
         spent = sum(record.get("total_seconds", 0) for record in results.records)
         hours, minutes = divmod(round(spent / 60), 60)
         facts.append(f"One after the other they take {hours} h {minutes} min.")
-        where = Counter((r["processor"], r["threads"]) for r in results.records)
+        where = {(r["processor"], r["threads"]) for r in results.records}
         facts += [
             f"{name.replace(' 1 cores', ' 1 core')}; {threads} "
             f"thread{'s' * (threads > 1)}."
