@@ -131,6 +131,8 @@ class TestBounds:
         paths = [rng.normal(size=(n_clusters, 2))]
         for _ in range(steps):
             paths.append(paths[-1] + rng.normal(scale=0.1, size=(n_clusters, 2)))
+            if rng.random() < 0.3:  # as one that was empty does
+                paths[-1][0] = rng.normal(size=2)
         past = [Centers(b, b, (b**2).sum(axis=1)) for b in paths]
         state = State.start(60, np.zeros(60, dtype=int))
         state.reach[:] = 1
@@ -186,10 +188,37 @@ class TestBounds:
         moved = beta + np.array([[0.1, 0.0], [0.0, 0.1]])
         now = Centers(moved, moved, (moved**2).sum(axis=1))
         state = State.start(2, np.zeros(2, dtype=int))
-        state.upper[:], state.gap[:], state.reach[:] = 1, [80.0, 0.2], 1
-        # The centers move apart by 0.1414 in all: gaps above 2 · 0.1414 are safe.
+        state.upper[:], state.gap[:], state.reach[:] = 4.97, [1.5, 1.3], 1
+        # The centers move apart by 0.1414 in all: gaps above 2 · 4.97 · 0.1414 = 1.41
+        # are safe.
         doubtful = Moves([then], now).doubtful(state, slice(0, 2), 0.0)
         np.testing.assert_array_equal(doubtful, [1])
+
+    def test_a_center_that_jumps_is_no_rival_to_rows_far_from_it(self):
+        beta = np.array([[0.0, 0.0], [4.0, 0.0], [100.0, 0.0]])
+        then = Centers(beta, beta, (beta**2).sum(axis=1))
+        jumped = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 50.0]])
+        now = Centers(jumped, jumped, (jumped**2).sum(axis=1))
+        points = np.array([[1.5, 0.0], [0.0, 30.0]])
+        state = State.start(2, np.zeros(2, dtype=int))
+        squared = ((points[:, None] - beta) ** 2).sum(axis=2)
+        gap = squared[:, 1] - squared[:, 0]
+        state.look(slice(0, 2), np.zeros(2, int), np.sqrt(squared[:, 0]), gap, 0)
+        state.reach[:] = 1
+        moves = Moves([then], now)
+        np.testing.assert_array_equal(moves.doubtful(state, slice(0, 2), 0.0), [1])
+        moves.rebase(state, slice(0, 2))
+        assert 0 < state.gap[0] <= gap[0]
+
+    def test_a_row_that_is_given_away_is_in_doubt(self):
+        beta = np.array([[0.0, 0.0], [10.0, 0.0]])
+        centers = Centers(beta, beta, (beta**2).sum(axis=1))
+        state = State.start(1, np.zeros(1, dtype=int))
+        state.upper[:], state.gap[:], state.reach[:] = 0.1, 98.0, 1
+        moves = Moves([centers], centers)
+        assert not moves.doubtful(state, slice(0, 1), 0.0).size
+        state.give(0, 1)
+        np.testing.assert_array_equal(moves.doubtful(state, slice(0, 1), 0.0), [0])
 
     def test_memory_of_the_past_is_bounded(self):
         assert most_past(7, 1000) == 32

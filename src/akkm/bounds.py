@@ -7,8 +7,13 @@ its squared distance to center k, less that to its own, by
     -2 β_a·(Δ_k - Δ_a) + (|β_k'|² - |β_k|²) - (|β_a'|² - |β_a|²)  -  2 e·(Δ_k - Δ_a).
 
 The first part is known exactly for the pair (a, k), and the second is at most
-2 upper |Δ_k - Δ_a|. While the gap to the next center is wider than what this can take
-away, the label stands and the row is left alone.
+2 upper |Δ_k - Δ_a|. This proves much of centers that moved little. Of one that jumped,
+which says nothing about a gap to another, where it is now may say more: at a distance
+D from the row's own center, to which the row is at most u' = upper + |Δ_a|, its squared
+distance is larger by at least D (D - 2 u').
+
+While the better of the two is above zero for every center, the label stands and the row
+is left alone.
 """
 
 from __future__ import annotations
@@ -83,7 +88,7 @@ class State:
 
     def give(self, row: int, cluster: int) -> None:
         """Put a row into a cluster, to be looked at in the next sweep."""
-        self.labels[row], self.gap[row] = cluster, -np.inf
+        self.labels[row], self.upper[row], self.gap[row] = cluster, np.inf, -np.inf
 
     def copy(self) -> State:
         """The same, to be changed."""
@@ -106,9 +111,12 @@ class Moves:
         self.known = np.concatenate([known.T for known, _, _ in pairs], axis=1)
         self.apart = 2 * np.concatenate([apart.T for _, apart, _ in pairs], axis=1)
         self.shift = np.concatenate([shift for _, _, shift in pairs])  # (S C,)
-        # One line below all of them, which settles most rows.
+        self.between = _between(now)  # (C, C)
+        # One line below all of them, and the center next to one's own, settle most
+        # rows.
         self.least = self.known.min(axis=0)
         self.most = self.apart.max(axis=0)
+        self.next = self.between.min(axis=0)
         self.n_clusters = n_clusters
 
     def doubtful(self, state: State, chunk: slice, tie: float) -> Array:
@@ -116,16 +124,18 @@ class Moves:
 
         Gaps below `tie` times a row's length prove nothing.
         """
-        upper, gap = state.upper[chunk], state.gap[chunk]
-        own = self._own(state, chunk)
+        own, upper, gap = self._own(state, chunk), state.upper[chunk], state.gap[chunk]
         need = tie * state.reach[chunk]
         # Written so that a row without bounds (NaN, or beyond float32) is in doubt.
         with np.errstate(invalid="ignore"):
-            quick = gap + self.least[own] - upper * self.most[own] > need
-        open_ = np.flatnonzero(~quick)
-        own = own[open_]
-        loss = self._loss(own, upper[open_])
-        return open_[~(gap[open_] + loss > need[open_])]
+            sure = gap + self.least[own] - upper * self.most[own] > need
+            open_ = np.flatnonzero(~sure)
+            own, upper, gap, need = own[open_], upper[open_], gap[open_], need[open_]
+            next_ = self.next[own % self.n_clusters]
+            sure = next_ * (next_ - 2 * (upper + self.shift[own])) > need
+        rest = np.flatnonzero(~sure)
+        gap = self._gaps(own[rest], upper[rest], gap[rest])
+        return open_[rest[~(gap > need[rest])]]
 
     def present(self, state: State, chunk: slice) -> Array:
         """At least the distance of each row to its own center now: (b,) float64.
@@ -137,11 +147,9 @@ class Moves:
 
     def rebase(self, state: State, chunk: slice) -> None:
         """Make the bounds of a chunk speak of the present centers, as stamp 0."""
-        own = self._own(state, chunk)
-        state.gap[chunk] = _below(
-            state.gap[chunk] + self._loss(own, state.upper[chunk])
-        )
-        state.upper[chunk] = above(state.upper[chunk] + self.shift[own])
+        own, upper = self._own(state, chunk), state.upper[chunk]
+        state.gap[chunk] = _below(self._gaps(own, upper, state.gap[chunk]))
+        state.upper[chunk] = above(upper + self.shift[own])
         state.stamp[chunk] = 0
 
     def _own(self, state: State, chunk: slice) -> Array:
@@ -149,18 +157,24 @@ class Moves:
             state.stamp[chunk].astype(np.intp) * self.n_clusters + state.labels[chunk]
         )
 
-    def _loss(self, own: Array, upper: Array) -> Array:
-        """The gap grows by at least this, which is mostly negative: (b,)."""
-        loss = np.full(len(own), np.inf)
-        change, away = np.empty_like(loss), np.empty_like(loss)
+    def _gaps(self, own: Array, upper: Array, gap: Array) -> Array:
+        """Gaps to the next center now, from what they were: at least (b,) float64."""
+        least = np.full(len(own), np.inf)
+        moved, away, apart = (np.empty_like(least) for _ in range(3))
+        label, reach = own % self.n_clusters, 2 * (upper + self.shift[own])
         with np.errstate(over="ignore", invalid="ignore"):
-            for known, apart in zip(self.known, self.apart, strict=True):
-                known.take(own, out=change, mode="clip")
-                apart.take(own, out=away, mode="clip")
+            for k in range(self.n_clusters):
+                self.known[k].take(own, out=moved, mode="clip")
+                self.apart[k].take(own, out=away, mode="clip")
                 away *= upper
-                change -= away
-                np.minimum(loss, change, out=loss)
-        return loss
+                moved -= away
+                moved += gap
+                self.between[k].take(label, out=apart, mode="clip")
+                np.subtract(apart, reach, out=away)
+                away *= apart
+                np.maximum(moved, away, out=moved)
+                np.minimum(least, moved, out=least)
+        return least
 
 
 def above(values: Array) -> Array:
@@ -178,6 +192,16 @@ def most_past(n_clusters: int, rank: int) -> int:
     """How many past centers to remember before the bounds are rebased."""
     entries = n_clusters * (rank + 2 * n_clusters)
     return int(np.clip(_PAST_ENTRIES // max(entries, 1), 1, _MOST_PAST))
+
+
+def _between(now: Located) -> Array:
+    """At most the distances between centers (C, C), infinite to oneself."""
+    dots = now.beta @ now.beta.T
+    both = dots.diagonal()[:, None] + dots.diagonal()
+    # As far as rounding can tell.
+    squared = both - 2 * dots - 8 * np.finfo(np.float64).eps * both
+    np.fill_diagonal(squared, np.inf)
+    return np.sqrt(squared.clip(0))
 
 
 def _move(then: Located, now: Located) -> tuple[Array, Array, Array]:
