@@ -23,6 +23,7 @@ from akkm.experiments._plan import unique
 from akkm.experiments._results import MEASURES, Results, Spread, paper
 from akkm.experiments._store import Store
 from akkm.experiments._subject import Subject
+from akkm.experiments._tables import runs
 from akkm.experiments._verdicts import (
     FAILS,
     HOLDS,
@@ -263,6 +264,13 @@ class TestMeasures:
         assert paper("consensus", "mnist") == Spread(0.84, 0.02, 10)
         ours = [paper("ari", "mnist", "aKKm", m).mean for m in (100, 200, 500, 1000)]
         assert ours == [0.47, 0.61, 0.69, 0.70]
+
+
+def test_lines_of_tables_say_of_how_many_runs_they_are():
+    three, ten = Spread(0.5, 0.1, 3), Spread(0.5, 0.1, 10)
+    assert runs([ten, None, ten]) == "10"
+    assert runs([ten, three, None]) == "3 to 10"
+    assert runs([None]) == "–"
 
 
 class TestVerdicts:

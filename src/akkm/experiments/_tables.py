@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from akkm.datasets import describe
 from akkm.experiments._document import Block, Table, Text
 from akkm.experiments._results import (
@@ -130,25 +132,23 @@ def whole(results: Results, data: str, method: str, m: int) -> Spread | None:
 
 
 def _time_row(results: Results, data: str, m: int) -> list[str]:
-    kernel = results.get("seconds", data, "kernel", m)
-    gap = results.gap(data, "kernel", m)
-    row = [
-        f"{m:,}",
-        runs(results, data, m),
-        seconds(kernel, gap),
-        seconds(results.paper("seconds", data, "kernel", m)),
-    ]
-    for method in METHODS:
-        ours = results.get("seconds", data, method, m)
-        row.append(seconds(ours, results.gap(data, method, m)))
-        row.append(seconds(whole(results, data, method, m)))
+    shown = {x: results.get("seconds", data, x, m) for x in ("kernel", *METHODS)}
+    row = [f"{m:,}", runs(shown.values())]
+    for method, ours in shown.items():
+        theirs = (
+            results.paper("seconds", data, method, m)
+            if method == "kernel"
+            else whole(results, data, method, m)
+        )
+        row += [seconds(ours, results.gap(data, method, m)), seconds(theirs)]
     return row
 
 
-def runs(results: Results, data: str, m: int) -> str:
-    """How many runs of aKKm there are; others have as many."""
-    spread = results.get("seconds", data, "aKKm", m)
-    return "–" if spread is None else str(spread.n)
+def runs(shown: Iterable[Spread | None]) -> str:
+    """How many runs the numbers of a line are means of."""
+    counts = {spread.n for spread in shown if spread is not None}
+    ends = sorted({min(counts), max(counts)}) if counts else ["–"]
+    return " to ".join(map(str, ends))
 
 
 def _ratios(results: Results) -> list[Block]:
@@ -187,9 +187,9 @@ def agreement(results: Results) -> list[Block]:
     for data in SMALL:
         rows = []
         for m in results.sizes(data):
-            row = [f"{m:,}", runs(results, data, m)]
-            for method in ("aKKm", "tKKm"):
-                ours = results.get("ari", data, method, m)
+            shown = {x: results.get("ari", data, x, m) for x in ("aKKm", "tKKm")}
+            row = [f"{m:,}", runs(shown.values())]
+            for method, ours in shown.items():
                 theirs = results.paper("ari", data, method, m)
                 row.append(share(ours, results.gap(data, method, m)))
                 row.append(
@@ -210,11 +210,14 @@ def sampling(results: Results) -> list[Block]:
             head += [strategy, "paper"]
         rows = []
         for m in results.sizes(data):
-            row = [f"{m:,}", runs(results, data, m)]
-            for strategy in STRATEGIES:
-                other = of_strategy(strategy)
-                ours = results.get("sampling", data, "aKKm", m, **other)
-                row.append(seconds(ours, results.gap(data, "aKKm", m, **other)))
+            shown = {
+                x: results.get("sampling", data, "aKKm", m, **of_strategy(x))
+                for x in STRATEGIES
+            }
+            row = [f"{m:,}", runs(shown.values())]
+            for strategy, ours in shown.items():
+                gap = results.gap(data, "aKKm", m, **of_strategy(strategy))
+                row.append(seconds(ours, gap))
                 row.append(seconds(results.paper("sampling", data, strategy, m)))
             rows.append(row)
         blocks.append(Table(f"Table 4({letter}), {title(results, data)}", head, rows))
