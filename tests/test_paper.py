@@ -333,6 +333,13 @@ class TestVerdicts:
         last = judge(claim, types.SimpleNamespace(complete=True))
         assert last.verdict == verdict.removesuffix(SO_FAR)
 
+    def test_all_that_fails_is_shown_and_some_that_holds(self):
+        checks = [Check(f"a{i}", True) for i in range(9)] + [Check("b", False)] * 9
+        claim = Claim("", "", lambda results: checks)
+        shown = judge(claim, types.SimpleNamespace(complete=True)).figures.split("; ")
+        assert shown[:10] == ["9 of 18", *["✗ b"] * 9]
+        assert shown[10:] == [*(f"✓ a{i}" for i in range(6)), "✓ 3 more"]
+
     def test_every_claim_has_a_verdict(self, results, tmp_path):
         assert len(CLAIMS) >= 15
         found = verdicts(results)

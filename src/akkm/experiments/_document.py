@@ -19,6 +19,7 @@ figcaption { color: var(--soft); font-size: .875rem; max-width: 46rem; }
 td, th { vertical-align: top; }
 .words td, .words th { text-align: left; white-space: normal; min-width: 7rem; }
 .words .name { min-width: 11rem; max-width: 20rem; width: auto; }
+.words td:last-child { min-width: 15rem; }
 """
 
 

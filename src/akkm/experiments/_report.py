@@ -234,7 +234,9 @@ def _claims(results: Results) -> list[Block]:
         Text(
             f"{len(found)} claims of the paper's text ({said}). {RULE}"
             + " Those about KDD are judged on a stand-in, in which many rows occur "
-            "more than once." * stand_in
+            "more than once."
+            * stand_in
+            + " What there is to know is about the real data." * results.tiny
         ),
         Table("Claims and verdicts, computed from the records", head, rows, True),
     ]

@@ -23,6 +23,8 @@ RULE = (
 )
 HOLDS, PARTLY, FAILS = "holds", "holds in part", "does not hold here"
 OPEN, SO_FAR = "not measured yet", " so far"
+# Comparisons that come out as claimed; all that do not are shown.
+_SHOWN = 6
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Claim:
     place: str  # in the paper
     words: str  # ours
     checks: Checks
-    why: str = ""  # background that is true whatever the verdict
+    why: str = ""  # what is meant, or why it came out as it did on the real data
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,9 @@ def judge(claim: Claim, results: Results) -> Verdict:
     parts = [f"{good} of {len(found)}"] if len(found) > 1 else []
     if missing:
         parts.append(f"{missing} {'without a number' if results.complete else OPEN}")
-    first = sorted(found, key=lambda check: bool(check.holds))  # what fails
-    parts += [f"{'✓' if check.holds else '✗'} {check.text}" for check in first]
+    parts += [f"✗ {check.text}" for check in found if not check.holds]
+    parts += [f"✓ {check.text}" for check in found if check.holds][:_SHOWN]
+    parts += [f"✓ {good - _SHOWN} more"] if good > _SHOWN else []
     return Verdict(claim, verdict, "; ".join(parts))
 
 
