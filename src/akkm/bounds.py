@@ -106,7 +106,6 @@ class Moves:
 
     def __init__(self, past: Sequence[Located], now: Located) -> None:
         pairs = [_move(then, now) for then in past]
-        n_clusters = len(now.norms)
         # (C, S C): for a row of stamp s and label a, at s C + a.
         self.known = np.concatenate([known.T for known, _, _ in pairs], axis=1)
         self.apart = 2 * np.concatenate([apart.T for _, apart, _ in pairs], axis=1)
@@ -117,7 +116,7 @@ class Moves:
         self.least = self.known.min(axis=0)
         self.most = self.apart.max(axis=0)
         self.next = self.between.min(axis=0)
-        self.n_clusters = n_clusters
+        self.n_clusters = len(now.norms)
 
     def doubtful(self, state: State, chunk: slice, tie: float) -> Array:
         """Rows of the chunk, counted from its start, whose label is not proved.
@@ -161,7 +160,7 @@ class Moves:
         """Gaps to the next center now, from what they were: at least (b,) float64."""
         least = np.full(len(own), np.inf)
         moved, away, apart = (np.empty_like(least) for _ in range(3))
-        label, reach = own % self.n_clusters, 2 * (upper + self.shift[own])
+        label, twice = own % self.n_clusters, 2 * (upper + self.shift[own])
         with np.errstate(over="ignore", invalid="ignore"):
             for k in range(self.n_clusters):
                 self.known[k].take(own, out=moved, mode="clip")
@@ -170,7 +169,7 @@ class Moves:
                 moved -= away
                 moved += gap
                 self.between[k].take(label, out=apart, mode="clip")
-                np.subtract(apart, reach, out=away)
+                np.subtract(apart, twice, out=away)
                 away *= apart
                 np.maximum(moved, away, out=moved)
                 np.minimum(least, moved, out=least)
@@ -194,12 +193,17 @@ def most_past(n_clusters: int, rank: int) -> int:
     return int(np.clip(_PAST_ENTRIES // max(entries, 1), 1, _MOST_PAST))
 
 
+def _squared(points: Array) -> tuple[Array, Array]:
+    """Squared distances between points (C, r), and what rounding may make of them."""
+    dots = points @ points.T
+    both = dots.diagonal()[:, None] + dots.diagonal()
+    return both - 2 * dots, 8 * np.finfo(np.float64).eps * both
+
+
 def _between(now: Located) -> Array:
     """At most the distances between centers (C, C), infinite to oneself."""
-    dots = now.beta @ now.beta.T
-    both = dots.diagonal()[:, None] + dots.diagonal()
-    # As far as rounding can tell.
-    squared = both - 2 * dots - 8 * np.finfo(np.float64).eps * both
+    squared, rounding = _squared(now.beta)
+    squared -= rounding
     np.fill_diagonal(squared, np.inf)
     return np.sqrt(squared.clip(0))
 
@@ -207,14 +211,11 @@ def _between(now: Located) -> Array:
 def _move(then: Located, now: Located) -> tuple[Array, Array, Array]:
     """Known (C, C), apart (C, C) and shift (C,)."""
     step = now.beta - then.beta
-    dots = step @ step.T
-    squared = dots.diagonal()
-    both = squared[:, None] + squared
-    # Steps that are nearly equal cancel; what rounding may have taken is added.
-    apart = np.sqrt((both - 2 * dots).clip(0) + 8 * np.finfo(np.float64).eps * both)
+    squared, rounding = _squared(step)
+    apart = np.sqrt(squared.clip(0) + rounding)
     known = now.norms - then.norms - 2 * (then.beta @ step.T)
     known -= known.diagonal()[:, None].copy()
     # Not a rival of itself.
     np.fill_diagonal(known, np.inf)
     np.fill_diagonal(apart, 0)
-    return known, apart, np.sqrt(squared)
+    return known, apart, np.linalg.norm(step, axis=1)
