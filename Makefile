@@ -27,8 +27,8 @@ check: .venv/ready  ## lint, format and types
 	$(BIN)/mypy
 
 bench: .venv/bench  ## the figures that the README quotes; needs AKKM_DATA for real data
-	$(BIN)/python -m benchmarks
-	$(BIN)/python -m benchmarks.methods
+	$(BIN)/python -m experiments.benchmarks
+	$(BIN)/python -m experiments.benchmarks.methods
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache

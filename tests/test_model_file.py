@@ -16,11 +16,11 @@ from sklearn.cluster import KMeans
 
 import akkm
 from akkm import ApproxKernelKMeans, EnsembleKernelKMeans, KernelKMeans, model_file
-from akkm.encoding import TableEncoder
 from akkm.images import SpatialPyramid
 from akkm.kernels import KERNEL_NAMES, RBF, Cosine, Linear
 from akkm.model_file import ModelFileError, SavedModel, load_model, save_model
 from akkm.tables import open_table
+from akkm.tables._encoder import TableEncoder
 
 ESTIMATORS = [getattr(akkm, name) for name in akkm.__all__ if name[0].isupper()]
 KERNELS = [
@@ -295,8 +295,8 @@ class Foreign:
         (holding(np.add), "holds a numpy.add"),
         (holding(RBF().diag), "holds a akkm.kernels._rbf.RBF"),
         (holding(3), "is damaged"),
-        (schema_with('"akkm.nearest"', '"os"'), "holds a os.View"),
-        (schema_with('"View"', '"Vista"'), "holds a akkm.nearest.Vista"),
+        (schema_with('"akkm.core.nearest"', '"os"'), "holds a os.View"),
+        (schema_with('"View"', '"Vista"'), "holds a akkm.core.nearest.Vista"),
         (schema_with("_model", "_mode"), "is damaged"),
     ],
 )

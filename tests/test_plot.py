@@ -20,7 +20,7 @@ from akkm import (
     TwoStepKernelKMeans,
     plot,
 )
-from akkm.report._facts import gather
+from akkm.inspect._facts import gather
 
 pytest.importorskip("matplotlib").use("agg")
 pyplot = pytest.importorskip("matplotlib.pyplot")

@@ -3,9 +3,10 @@
 import ast
 import pathlib
 
+import experiments.datasets
+
 import akkm
-import akkm.datasets
-import akkm.experiments
+import experiments
 
 SOURCE = pathlib.Path(akkm.__file__).parent
 
@@ -70,8 +71,8 @@ def test_modules_can_be_read_at_one_sitting():
 def test_public_lists_are_complete():
     modules = (
         akkm.consensus,
-        akkm.datasets,
-        akkm.experiments,
+        experiments.datasets,
+        experiments,
         akkm.images,
         akkm.kernels,
         akkm.landmarks,

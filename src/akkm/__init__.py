@@ -1,7 +1,6 @@
 """akkm: kernel clustering of data sets too large for kernel methods."""
 
 from akkm import consensus, images, kernels, landmarks, metrics, plot, theory
-from akkm.disk import open_rows
 from akkm.estimators import (
     ApproxKernelKMeans,
     ConsensusKernelKMeans,
@@ -15,6 +14,7 @@ from akkm.estimators import (
 )
 from akkm.model_file import load_model
 from akkm.report import report
+from akkm.rows.open import open_rows
 
 __version__ = "0.1.0"
 

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.utils import check_consistent_length
 
-from akkm.engines import Threads
-from akkm.inputs import prepare
-from akkm.products import KernelProduct
+from akkm.core.products import KernelProduct
+from akkm.core.threads import Threads
+from akkm.validation import prepare
 
 __all__ = ["adjusted_rand_index", "clustering_error", "error_reduction", "nmi"]
 

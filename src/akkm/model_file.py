@@ -22,9 +22,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 import akkm
+from akkm.atomic_file import whole_file
 from akkm.estimators._base import KernelClusterer
 from akkm.kernels import Function, Kernel, Product, Sum
-from akkm.whole_file import whole_file
 
 __all__ = [
     "ModelFileError",
@@ -48,7 +48,7 @@ _OF_PROCESS = ("_heard", "_skl_callbacks", "_reservoir", "_stream", "_due")
 
 # All that fitted models are made of.
 TYPES = (
-    "akkm.encoding.TableEncoder",
+    "akkm.tables._encoder.TableEncoder",
     "akkm.estimators._approx.ApproxKernelKMeans",
     "akkm.estimators._consensus.ConsensusKernelKMeans",
     "akkm.estimators._diffusion.DiffusionKernelKMeans",
@@ -58,16 +58,16 @@ TYPES = (
     "akkm.estimators._sparse.SparseKernelKMeans",
     "akkm.estimators._spectral.NystroemSpectralClustering",
     "akkm.estimators._two_step.TwoStepKernelKMeans",
-    "akkm.model.Model",
-    "akkm.nearest.View",
-    "akkm.gram.Gram",
+    "akkm.core.model.Model",
+    "akkm.core.nearest.View",
+    "akkm.core.gram.Gram",
     "akkm.images._transformer.SpatialPyramid",
-    "akkm.spectral.Embedding",
-    "akkm.anchors.SparseEmbedding",
-    "akkm.counting.Evidence",
-    "akkm.leaders.Heads",
-    "akkm.walks.Walks",
-    "akkm.graph.Neighbours",
+    "akkm.methods.spectral.Embedding",
+    "akkm.diffusion.anchors.SparseEmbedding",
+    "akkm.diffusion.counting.Evidence",
+    "akkm.methods.leaders.Heads",
+    "akkm.diffusion.walks.Walks",
+    "akkm.diffusion.graph.Neighbours",
     "akkm.consensus._votes.MetaClusters",
     "akkm.kernels._additive.AdditiveChi2",
     "akkm.kernels._additive.Chi2",
@@ -158,7 +158,7 @@ def save_model(model: SavedModel, path: str | os.PathLike[str]) -> None:
     >>> from pathlib import Path
     >>> import numpy as np
     >>> from akkm import ApproxKernelKMeans
-    >>> from akkm.encoding import TableEncoder
+    >>> from akkm.tables._encoder import TableEncoder
     >>> from akkm.model_file import SavedModel, load_model, save_model
     >>> from akkm.tables import open_table
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -260,8 +260,8 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
 def _read(name: str, file: BinaryIO) -> SavedModel:
     import skops.io
 
-    from akkm.encoding import TableEncoder
     from akkm.images import SpatialPyramid
+    from akkm.tables._encoder import TableEncoder
 
     if not zipfile.is_zipfile(file):
         file.seek(0)

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.counting import SURE
-from akkm.report._certainty import certainty
-from akkm.report._features import features as telling_features
-from akkm.report._features import names_for
-from akkm.report._nearness import nearness
-from akkm.report._quality import convergence as course_of
-from akkm.report._sample import draw
-from akkm.report._space import plane_of
-from akkm.report._subject import checked_model, subject
+from akkm.diffusion.counting import SURE
+from akkm.inspect._certainty import certainty
+from akkm.inspect._features import features as telling_features
+from akkm.inspect._features import names_for
+from akkm.inspect._nearness import nearness
+from akkm.inspect._quality import convergence as course_of
+from akkm.inspect._sample import draw
+from akkm.inspect._space import plane_of
+from akkm.inspect._subject import checked_model, subject
 
 Array = NDArray[Any]
 

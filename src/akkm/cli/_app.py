@@ -23,7 +23,6 @@ from akkm.cli._demo import demo
 from akkm.cli._images import images
 from akkm.cli._info import info
 from akkm.cli._options import Run
-from akkm.cli._paper import paper
 from akkm.cli._plan import plan
 from akkm.cli._predict import predict
 
@@ -70,7 +69,7 @@ def app(debug: bool) -> None:
     """Kernel clustering of files too large for kernel methods."""
 
 
-for command in (cluster, images, predict, plan, info, compare, demo, paper):
+for command in (cluster, images, predict, plan, info, compare, demo):
     app.add_command(command)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
-from akkm.whole_file import WholeFile
+from akkm.atomic_file import WholeFile
 
 # What the names of files have to end in, by option.
 _ENDINGS = {

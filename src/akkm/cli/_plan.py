@@ -11,7 +11,7 @@ from typing import Any
 import click
 import numpy as np
 
-from akkm import landmarks, spread
+from akkm import landmarks
 from akkm.cli import _work
 from akkm.cli._console import Voice, brief, seconds
 from akkm.cli._costs import extrapolate, memory, try_out
@@ -25,7 +25,8 @@ from akkm.cli._options import (
     source_options,
 )
 from akkm.cli._progress import Phases
-from akkm.walks import affordable
+from akkm.diffusion import spread
+from akkm.diffusion.walks import affordable
 
 # Rows that are looked at more closely, and fewer of them where time grows faster than
 # their number does, and for what theory says.

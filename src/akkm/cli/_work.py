@@ -17,8 +17,8 @@ from akkm.cli._outputs import Outputs
 from akkm.cli._progress import Phases
 
 if TYPE_CHECKING:
-    from akkm.encoding import TableEncoder
     from akkm.tables import Table
+    from akkm.tables._encoder import TableEncoder
 
 Array = NDArray[Any]
 
@@ -49,7 +49,7 @@ def open_source(source: Source, about: Mapping[str, Any] | None = None) -> Table
 
 def encoder_of(encoding: Encoding) -> TableEncoder:
     """The encoder that was asked for."""
-    from akkm.encoding import TableEncoder
+    from akkm.tables._encoder import TableEncoder
 
     return TableEncoder(
         columns=list(encoding.columns) or None,
@@ -124,7 +124,7 @@ def score(labels: Any, clusters: Array) -> dict[str, Any]:
     >>> score(pa.array(["a", "a", "b", None]), np.array([1, 1, 0, 0]))
     {'nmi': 1.0, 'ari': 1.0, 'unlabelled': 1}
     """
-    from akkm.report._scores import scores
+    from akkm.inspect._scores import scores
 
     if not _has_labels(labels):
         return {"unlabelled": len(labels)}

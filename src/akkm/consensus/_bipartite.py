@@ -22,8 +22,8 @@ from threadpoolctl import threadpool_limits
 
 from akkm.consensus._mcla import Consensus, combine
 from akkm.consensus._partition import MetaGraph
-from akkm.diffusion import leading_pairs
-from akkm.engines import quiet
+from akkm.diffusion.spectrum import leading_pairs
+from akkm.silence import quiet
 
 Array = NDArray[Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.sources import chunks
+from akkm.core.strip import chunks
 
 Array = NDArray[Any]
 

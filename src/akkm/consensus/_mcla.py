@@ -18,8 +18,8 @@ from akkm.consensus._partition import (
     partitioner_of,
 )
 from akkm.consensus._votes import MetaClusters
-from akkm.engines import Threads
-from akkm.inputs import generator, require_count
+from akkm.core.threads import Threads
+from akkm.validation import generator, require_count
 
 Array = NDArray[Any]
 

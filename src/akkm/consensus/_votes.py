@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from akkm.consensus._labelings import check_labelings, recode, smallest
-from akkm.engines import Threads
-from akkm.sources import chunks
+from akkm.core.strip import chunks
+from akkm.core.threads import Threads
 
 Array = NDArray[Any]
 

@@ -11,21 +11,22 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
-from akkm import approximate, gram
-from akkm.approximate import Factored, Landmarks
-from akkm.checkpoint import Checkpoint, fingerprint
-from akkm.engines import Threads
+from akkm.approx import solve as approximate
+from akkm.approx.checkpoint import Checkpoint, fingerprint
+from akkm.approx.seeding import draw
+from akkm.approx.solve import Factored, Landmarks
+from akkm.core import gram
+from akkm.core.gradient import Unfactored
+from akkm.core.lloyd import Step
+from akkm.core.threads import Threads
 from akkm.estimators import _checks
 from akkm.estimators._base import CenterClusterer
 from akkm.estimators._progress import Progress
 from akkm.estimators._streaming import Streaming
-from akkm.gradient import Unfactored
 from akkm.kernels._base import dense
-from akkm.lloyd import Step
-from akkm.mapped import labels_file
-from akkm.remote import is_dask, labels_like
-from akkm.seeding import draw
-from akkm.stored import Stored
+from akkm.rows.contract import Stored
+from akkm.rows.dask_rows import is_dask, labels_like
+from akkm.rows.mapped import labels_file
 
 Array = NDArray[Any]
 

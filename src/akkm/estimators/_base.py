@@ -22,17 +22,17 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from akkm.approximate import Landmarks, take_landmarks
-from akkm.counting import Evidence
-from akkm.engines import Threads
+from akkm.approx.solve import Landmarks, take_landmarks
+from akkm.core.gram import Gram
+from akkm.core.model import Model
+from akkm.core.strip import Rows
+from akkm.core.threads import Threads
+from akkm.diffusion.counting import Evidence
 from akkm.estimators import _checks
-from akkm.gram import Gram
-from akkm.inputs import require_count
 from akkm.kernels import Kernel, Precomputed, resolve
-from akkm.model import Model
-from akkm.remote import is_dask, lazily, rows_of
-from akkm.sources import Rows
-from akkm.stored import Stored
+from akkm.rows.contract import Stored
+from akkm.rows.dask_rows import is_dask, lazily, rows_of
+from akkm.validation import require_count
 
 Array = NDArray[Any]
 

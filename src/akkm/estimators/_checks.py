@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
+from akkm.core.strip import Rows
 from akkm.kernels import Kernel, Precomputed, PrecomputedStrip
-from akkm.sources import Rows
-from akkm.stored import Stored
+from akkm.rows.contract import Stored
 
 Array = NDArray[Any]
 

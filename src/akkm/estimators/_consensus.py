@@ -11,12 +11,12 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from akkm.consensus import Votes, bipartite_cut
-from akkm.engines import Threads
+from akkm.core.threads import Threads
+from akkm.diffusion.spread import candidates
 from akkm.estimators._base import CenterClusterer, KernelClusterer
 from akkm.estimators._progress import Progress
 from akkm.estimators._sparse import SparseKernelKMeans
-from akkm.inputs import require_count
-from akkm.spread import candidates
+from akkm.validation import require_count
 
 Array = NDArray[Any]
 

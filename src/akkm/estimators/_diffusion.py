@@ -10,17 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from akkm.anchors import SparseEmbedding, through_landmarks
-from akkm.counting import weigh
-from akkm.engines import Threads
+from akkm.core.strip import Rows
+from akkm.core.threads import Threads
+from akkm.diffusion.anchors import SparseEmbedding, through_landmarks
+from akkm.diffusion.counting import weigh
+from akkm.diffusion.spread import count, spread
+from akkm.diffusion.walks import Setting, Walks, affordable, distinct, sample, walk
 from akkm.estimators import _checks
 from akkm.estimators._embedding import EmbeddingClusterer
 from akkm.estimators._progress import Progress
-from akkm.inputs import require_count
 from akkm.kernels import Linear
-from akkm.sources import Rows
-from akkm.spread import count, spread
-from akkm.walks import Setting, Walks, affordable, distinct, sample, walk
+from akkm.validation import require_count
 
 Array = NDArray[Any]
 
@@ -65,7 +65,7 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
     labels_ : int32 array of shape (n,)
     n_clusters_ : int
         C, as given or counted.
-    evidence_ : akkm.counting.Evidence
+    evidence_ : akkm.diffusion.counting.Evidence
         What speaks for each number of clusters.
     embedding_ : array of shape (n, q)
         The rows as k-means sees them; `transform` has distances to centers there.

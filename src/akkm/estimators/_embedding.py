@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm import approximate
-from akkm.engines import Threads
+from akkm.approx import solve as approximate
+from akkm.core.lloyd import Solution, Step
+from akkm.core.threads import Threads
 from akkm.estimators._base import CenterClusterer
 from akkm.estimators._progress import Progress
-from akkm.lloyd import Solution, Step
 
 Array = NDArray[Any]
 

@@ -12,14 +12,16 @@ from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
 from akkm.consensus import Votes, mcla
+from akkm.consensus._on_workers import opinions, voted
 from akkm.consensus._partition import partitioner_of
-from akkm.engines import Threads
+from akkm.core.threads import Threads
 from akkm.estimators import _checks
 from akkm.estimators._approx import ApproxKernelKMeans
 from akkm.estimators._base import KernelClusterer
 from akkm.estimators._progress import Progress
-from akkm.inputs import require_count
-from akkm.remote import RemoteRows, is_dask, labels_like, lazily, opinions, voted
+from akkm.rows.dask_rows import is_dask, labels_like, lazily
+from akkm.rows.remote import RemoteRows
+from akkm.validation import require_count
 
 Array = NDArray[Any]
 

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import with_callbacks
 
-from akkm import approximate
-from akkm.engines import Threads
+from akkm.approx import solve as approximate
+from akkm.core.model import Model, means_model
+from akkm.core.strip import Rows
+from akkm.core.threads import Threads
 from akkm.estimators._base import CenterClusterer
 from akkm.estimators._progress import Progress
-from akkm.exact import ExactSolution, ExactStep, kernel_k_means, working_dtype
 from akkm.kernels import Kernel, Precomputed
-from akkm.model import Model, means_model
-from akkm.sources import Rows
+from akkm.methods.exact import ExactSolution, ExactStep, kernel_k_means, working_dtype
 
 Array = NDArray[Any]
 

@@ -11,16 +11,16 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import _check_sample_weight
 
 from akkm import landmarks
-from akkm.engines import Threads
+from akkm.core.model import Model, means_model
+from akkm.core.strip import Rows
+from akkm.core.threads import Threads
 from akkm.estimators._base import require_lengths
 from akkm.estimators._exact import ExactClusterer
 from akkm.estimators._progress import Progress
-from akkm.exact import working_dtype
-from akkm.inputs import require_count
 from akkm.kernels import Precomputed
-from akkm.leaders import Crowd, Heads, Leaders
-from akkm.model import Model, means_model
-from akkm.sources import Rows
+from akkm.methods.exact import working_dtype
+from akkm.methods.leaders import Crowd, Heads, Leaders
+from akkm.validation import require_count
 
 Array = NDArray[Any]
 

@@ -7,12 +7,12 @@ from typing import Any
 from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 
-from akkm import approximate
-from akkm.engines import Threads
+from akkm.approx import solve as approximate
+from akkm.core.strip import Rows
+from akkm.core.threads import Threads
 from akkm.estimators._embedding import EmbeddingClusterer
 from akkm.estimators._progress import Progress
-from akkm.sources import Rows
-from akkm.spectral import Embedding, spectral_embedding
+from akkm.methods.spectral import Embedding, spectral_embedding
 
 # More rows without a degree than this share are worth a warning.
 _MANY = 0.01

@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
-from akkm import approximate
-from akkm.approximate import Landmarks
-from akkm.engines import Threads
+from akkm.approx import solve as approximate
+from akkm.approx.solve import Landmarks
+from akkm.approx.stream import Reservoir, Stream, renamed
+from akkm.core.threads import Threads
 from akkm.estimators._base import CenterClusterer
-from akkm.remote import is_dask
-from akkm.stored import Stored
-from akkm.stream import Reservoir, Stream, renamed
+from akkm.rows.contract import Stored
+from akkm.rows.dask_rows import is_dask
 
 Array = NDArray[Any]
 

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 
-from akkm.engines import Threads
+from akkm.core.model import means_model
+from akkm.core.threads import Threads
 from akkm.estimators import _checks
 from akkm.estimators._exact import ExactClusterer
 from akkm.estimators._progress import Progress
-from akkm.exact import working_dtype
 from akkm.kernels import Precomputed
-from akkm.model import means_model
+from akkm.methods.exact import working_dtype
 
 
 class TwoStepKernelKMeans(ExactClusterer):

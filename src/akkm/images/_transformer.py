@@ -13,12 +13,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from akkm.engines import Threads
+from akkm.core.threads import Threads
 from akkm.images._descriptors import Descriptors, dense_sift, detected_sift
 from akkm.images._files import ImageError, called, read_image, silence
 from akkm.images._pyramid import cells, pyramid
 from akkm.images._vocabulary import learn_words, words_of
-from akkm.inputs import generator, require_count
+from akkm.validation import generator, require_count
 
 Array = NDArray[Any]
 

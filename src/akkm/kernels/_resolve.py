@@ -14,7 +14,7 @@ from akkm.kernels._base import Array, Kernel, Rows, dense, squared_norms
 from akkm.kernels._dot import Cosine, Linear, Polynomial, Sigmoid
 from akkm.kernels._given import Function, Precomputed
 from akkm.kernels._rbf import RBF
-from akkm.stored import over, sampled
+from akkm.rows.contract import over, sampled
 
 # Rows looked at by gamma="median" and "neighbors", the rows among which the latter have
 # neighbours, and which of these counts.

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from akkm.inputs import symmetric
+from akkm.core.nearest import require_finite
+from akkm.core.products import KernelProduct
+from akkm.core.strip import chunks
 from akkm.landmarks._pool import Pool
-from akkm.nearest import require_finite
-from akkm.products import KernelProduct
-from akkm.sources import chunks
+from akkm.validation import symmetric
 
 Array = NDArray[Any]
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_sample_weight
 
-from akkm.engines import Threads
-from akkm.inputs import generator, prepare, require_count
+from akkm.core.threads import Threads
 from akkm.landmarks._cholesky import rpcholesky
 from akkm.landmarks._pool import Pool, count
 from akkm.landmarks._representatives import k_means
 from akkm.landmarks._scores import column_norm, diagonal, leverage, uniform
+from akkm.validation import generator, prepare, require_count
 
 Array = NDArray[Any]
 Strategy = Callable[[Pool, int, np.random.Generator], Array]

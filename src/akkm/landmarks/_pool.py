@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.engines import Threads
+from akkm.core.strip import Rows, Strip
+from akkm.core.threads import Threads
 from akkm.kernels import Kernel
-from akkm.sources import Rows, Strip
 
 Array = NDArray[Any]
 

@@ -10,11 +10,11 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from akkm import gram
-from akkm.engines import quiet
-from akkm.inputs import kernel_matrix
+from akkm.core import gram
+from akkm.core.strip import chunks
 from akkm.landmarks._pool import Pool
-from akkm.sources import chunks
+from akkm.silence import quiet
+from akkm.validation import kernel_matrix
 
 Array = NDArray[Any]
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from akkm.images import thumbnail
+from akkm.inspect._facts import Facts
+from akkm.inspect._nearness import typical
 from akkm.report._data import shown_clusters
-from akkm.report._facts import Facts
 from akkm.report._html import Markup, join, percent, short, tag, void
-from akkm.report._nearness import typical
 from akkm.report._sections import Section, left_out
 
 Array = NDArray[Any]

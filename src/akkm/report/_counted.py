@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from akkm.counting import SURE
+from akkm.diffusion.counting import SURE
+from akkm.inspect._facts import Facts
 from akkm.report._data import shown_numbers
-from akkm.report._facts import Facts
 from akkm.report._html import details, join, table, tag
 from akkm.report._sections import Section, picture
 

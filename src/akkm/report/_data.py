@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.counting import SURE
-from akkm.report._facts import Facts
+from akkm.diffusion.counting import SURE
+from akkm.inspect._facts import Facts
+from akkm.inspect._quality import Convergence
 from akkm.report._html import rounded, short
-from akkm.report._quality import Convergence
 
 Array = NDArray[Any]
 

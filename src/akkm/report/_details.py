@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from akkm.report._certainty import AGREEMENT, BORDER
+from akkm.inspect._certainty import AGREEMENT, BORDER
+from akkm.inspect._facts import Facts
+from akkm.inspect._nearness import typical
+from akkm.inspect._values import said
 from akkm.report._data import MOST_CLUSTERS, shown_clusters
-from akkm.report._facts import Facts
 from akkm.report._html import (
     Markup,
     details,
@@ -22,9 +24,7 @@ from akkm.report._html import (
     table,
     tag,
 )
-from akkm.report._nearness import typical
 from akkm.report._sections import Section, left_out, picture
-from akkm.report._values import said
 
 # Where the heat map's colours change, in standard deviations.
 _STEPS = (0.2, 0.5, 1.0, 1.5, 2.5)

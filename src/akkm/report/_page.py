@@ -11,11 +11,11 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
+from akkm.inspect._facts import Facts
 from akkm.report import _details, _sections
 from akkm.report._contact import contact_sheet
 from akkm.report._counted import counted
 from akkm.report._data import data
-from akkm.report._facts import Facts
 from akkm.report._html import Markup, join, short, tag, to_json
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from akkm.report._facts import gather
+from akkm.atomic_file import whole_file
+from akkm.inspect._facts import gather
+from akkm.inspect._pipeline import unwrap
 from akkm.report._page import About, page
-from akkm.report._pipeline import unwrap
-from akkm.whole_file import whole_file
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from akkm.report._checks import DOUBT, LOOK, Check, checks, tally
+from akkm.inspect._checks import DOUBT, LOOK, Check, checks, tally
+from akkm.inspect._facts import Facts
 from akkm.report._data import MOST_CLUSTERS, beyond, is_brief, shown_clusters
-from akkm.report._facts import Facts
 from akkm.report._html import (
     Markup,
     details,

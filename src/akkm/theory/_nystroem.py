@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.utils import check_array
 
-from akkm.engines import Threads
-from akkm.gram import Gram, factor
-from akkm.inputs import generator, kernel_matrix, require_count
+from akkm.core.gram import Gram, factor
+from akkm.core.nearest import require_finite
+from akkm.core.strip import Rows, Strip, chunks
+from akkm.core.threads import Threads
 from akkm.kernels import Precomputed, PrecomputedStrip
-from akkm.nearest import require_finite
-from akkm.sources import Rows, Strip, chunks
+from akkm.validation import generator, kernel_matrix, require_count
 
 Array = NDArray[Any]
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from akkm import landmarks
-from akkm.engines import Threads
-from akkm.gram import Gram, factor
-from akkm.inputs import generator, kernel_matrix, prepare, require_count
+from akkm.core.gram import Gram, factor
+from akkm.core.strip import Rows, Strip, chunks
+from akkm.core.threads import Threads
 from akkm.kernels import Kernel
-from akkm.sources import Rows, Strip, chunks
+from akkm.validation import generator, kernel_matrix, prepare, require_count
 
 Array = NDArray[Any]
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from akkm import landmarks
-from akkm.inputs import generator, prepare, require_count
 from akkm.theory._bounds import relative_excess, spanning
 from akkm.theory._spectrum import Spectrum, measure
+from akkm.validation import generator, prepare, require_count
 
 # Fewest landmarks per cluster, as n_landmarks="auto" has it.
 _PER_CLUSTER = 4

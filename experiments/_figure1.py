@@ -1,0 +1,116 @@
+"""Figure 1: aKKm and tKKm on points in the plane, step by step, from real runs."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from akkm import ApproxKernelKMeans, TwoStepKernelKMeans
+from akkm.silence import quiet
+from experiments._document import Picture
+
+Array = NDArray[Any]
+
+_N, _M, _C, _SEED = 500, 50, 2, 0
+_KERNEL = {"kernel": "rbf", "gamma": 2.0}
+_COLOURS = ("#0072b2", "#e69f00")
+_GRID = 120
+
+
+def two_arcs(rng: np.random.Generator) -> Array:
+    """Two clusters of points in the plane, (500, 2), that no line separates well."""
+    half = _N // 2
+    angle = rng.uniform(0, np.pi, size=_N)
+    points = np.c_[np.cos(angle), np.sin(angle)]
+    points[half:] = [0.8, 0.1] - 0.9 * points[half:]
+    return points + rng.normal(scale=0.13, size=points.shape)
+
+
+def figure1() -> Picture:
+    """Points and landmarks; then the steps of each method, centers' regions shaded."""
+    from matplotlib.figure import Figure
+
+    rng = np.random.default_rng(_SEED)
+    X = two_arcs(rng)
+    landmarks = np.sort(rng.choice(_N, _M, replace=False))
+    start = rng.integers(_C, size=_N)
+    settings: dict[str, Any] = {"landmarks": landmarks, "init": start, **_KERNEL}
+    figure = Figure(figsize=(12, 5), layout="constrained")
+    grid = figure.subplots(2, 4)
+    none = np.full(_N, -1)
+    _points(grid[0, 0], X, none, f"{_N} points")
+    _points(grid[1, 0], X, none, f"{_M} of them: landmarks", landmarks)
+
+    model = ApproxKernelKMeans(_C, **settings)
+    last = model.fit(X).n_iter_
+    for axes, step in zip(grid[0, 1:], (1, 2, last), strict=True):
+        _stopped(model, X, step)
+        end = ": the end" if step == last else ""
+        _regions(axes, model, X)
+        title = f"aKKm, iteration {step}{end}"
+        _points(axes, X, model.labels_, title, landmarks, model)
+
+    model = TwoStepKernelKMeans(_C, **settings)
+    last = model.fit(X).n_iter_
+    for axes, step in zip(grid[1, 1:], (1, last, None), strict=True):
+        _stopped(model, X, step or last)
+        shown = model.labels_ if step is None else _only(model.labels_, landmarks)
+        end = ": the end" if step == last else ""
+        name = "all other points" if step is None else f"iteration {step}{end}"
+        _regions(axes, model, X)
+        _points(axes, X, shown, f"tKKm, {name}", landmarks, model)
+    file = io.BytesIO()
+    figure.savefig(file, dpi=120, format="png")
+    caption = (
+        f"Figure 1. {_N} points in the plane, of which {_M} are landmarks (circled). "
+        "aKKm (above) labels all points in every iteration; tKKm (below) labels "
+        "landmarks only, and all other points (gray until then) at the end. Shaded: "
+        "which center is nearest. Crosses: the points whose images are nearest to the "
+        "centers. Both start from the same random labels."
+    )
+    return Picture("figure1.png", caption, file.getvalue())
+
+
+def _stopped(model: Any, X: Array, step: int) -> None:
+    """The model after so many iterations."""
+    with quiet(ConvergenceWarning):  # it is stopped on purpose
+        model.set_params(max_iter=int(step)).fit(X)
+
+
+def _only(labels: Array, rows: Array) -> Array:
+    """Labels of some rows; -1 for the others."""
+    found = np.full(len(labels), -1)
+    found[rows] = labels[rows]
+    return found
+
+
+def _points(
+    axes: Any,
+    X: Array,
+    labels: Array,
+    title: str,
+    landmarks: Array | None = None,
+    model: Any = None,
+) -> None:
+    colours = np.array(["#9aa3ad", *_COLOURS])[labels + 1]
+    axes.scatter(*X.T, s=8, c=colours, linewidths=0)
+    if landmarks is not None:
+        Z, own = X[landmarks], colours[landmarks]
+        axes.scatter(*Z.T, s=22, c=own, linewidths=0.9, edgecolors="black")
+    if model is not None:
+        nearest = X[model.transform(X).argmin(axis=0)]
+        axes.scatter(*nearest.T, s=170, c="white", marker="X", edgecolors="black")
+    axes.set_title(title, fontsize=10)
+    axes.set(aspect="equal", xticks=[], yticks=[])
+
+
+def _regions(axes: Any, model: Any, X: Array) -> None:
+    low, high = X.min(axis=0) - 0.2, X.max(axis=0) + 0.2
+    x, y = (np.linspace(low[i], high[i], _GRID) for i in range(2))
+    grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    nearest = model.predict(grid).reshape(_GRID, _GRID)
+    axes.contourf(x, y, nearest, levels=[-0.5, 0.5, 1.5], colors=_COLOURS, alpha=0.18)

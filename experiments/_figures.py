@@ -1,0 +1,157 @@
+"""Figures 3 to 6: measures over the number of landmarks, with their spread."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from experiments._document import Picture
+from experiments._results import SMALL, Results
+from experiments._tables import DATA, STRATEGIES, of_strategy, title
+
+# Okabe and Ito's colours, and shapes, so that colour is not all that tells them apart.
+_LOOKS = {
+    "aKKm": ("#0072b2", "o"),
+    "tKKm": ("#e69f00", "s"),
+    "nysSC": ("#009e73", "^"),
+    "KKm": ("#000000", ""),
+    "lKKm": ("#cc79a7", ""),
+    "k-means": ("#d55e00", ""),
+    "uniform": ("#0072b2", "o"),
+    "column-norm": ("#d55e00", "v"),
+    "diagonal": ("#009e73", "^"),
+    "k-means sampling": ("#cc79a7", "D"),
+    "single runs": ("#0072b2", "o"),
+    "ensembles of ten": ("#d55e00", "D"),
+}
+# Lines are this factor apart, so that their bars show.
+_ASIDE = 1.1
+_DASHES = {"KKm": "-", "lKKm": ":", "k-means": "--"}
+_LONG = {"KKm": "kernel k-means"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One method in a panel."""
+
+    name: str
+    method: str
+    settings: dict[str, str]
+    flat: bool = False  # without landmarks: the same at every m
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One data set and one measure."""
+
+    data: str
+    measure: str
+    label: str
+    lines: Sequence[Line]
+
+
+def figures(results: Results) -> dict[str, Picture]:
+    """By number."""
+    both = [Line(name, name, {}) for name in ("aKKm", "tKKm")]
+    spectral = Line("nysSC", "nysSC", {})
+    flat = {
+        name: Line(name, name, {}, flat=True) for name in ("KKm", "k-means", "lKKm")
+    }
+    reduction = [
+        Panel(d, "reduction", "error reduction", [*both, flat["KKm"]]) for d in DATA
+    ]
+    judged = [
+        Panel(d, "nmi", "NMI with the classes", [*both, spectral, *flat.values()])
+        for d in DATA
+    ]
+    strategies = [
+        Line(f"{s} sampling" if s == "k-means" else s, "aKKm", of_strategy(s))
+        for s in STRATEGIES
+    ]
+    measures = {"reduction": "error reduction", "nmi": "NMI with the classes"}
+    sampled = [
+        Panel(d, measure, label, strategies)
+        for d in SMALL
+        for measure, label in measures.items()
+    ]
+    members = [
+        Line("single runs", "aKKm", {}),
+        Line("ensembles of ten", "ensemble", {}),
+    ]
+    ensembles = [Panel(d, "nmi", "NMI with the classes", members) for d in DATA]
+    captions = {
+        "3": "Error reduction (the higher, the more compact), over the number of "
+        "landmarks",
+        "4": "Normalised mutual information of clusters and classes",
+        "5": "aKKm with landmarks sampled in four ways",
+        "6": "Single runs of aKKm, and ensembles of ten",
+    }
+    panels = {"3": reduction, "4": judged, "5": sampled, "6": ensembles}
+    return {
+        number: _picture(
+            results,
+            f"figure{number}.png",
+            panels[number],
+            f"Figure {number}. {caption}. Bars: standard deviation over seeds.",
+        )
+        for number, caption in captions.items()
+    }
+
+
+def _picture(
+    results: Results, name: str, panels: Sequence[Panel], caption: str
+) -> Picture:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(12, 3.9), layout="constrained")
+    handles: dict[str, Any] = {}
+    for axes, panel in zip(figure.subplots(1, len(panels)), panels, strict=True):
+        _draw(results, axes, panel, handles)
+    if handles:
+        figure.legend(
+            handles.values(), handles.keys(), loc="outside upper center",
+            ncols=len(handles), frameon=False,
+        )  # fmt: skip
+    file = io.BytesIO()
+    figure.savefig(file, dpi=130, format="png")
+    return Picture(name, caption, file.getvalue())
+
+
+def _draw(results: Results, axes: Any, panel: Panel, handles: dict[str, Any]) -> None:
+    sizes = results.sizes(panel.data)
+    middle = (sum(not line.flat for line in panel.lines) - 1) / 2
+    for number, line in enumerate(panel.lines):
+        colour, shape = _LOOKS[line.name]
+        if line.flat:
+            spread = results.get(panel.measure, panel.data, line.method)
+            if spread is None:
+                continue
+            low, high = spread.mean - spread.sd, spread.mean + spread.sd
+            axes.axhspan(low, high, color=colour, alpha=0.1, linewidth=0)
+            drawn = axes.axhline(
+                spread.mean, color=colour, linestyle=_DASHES[line.name], linewidth=1.3
+            )
+        else:
+            of = panel.measure, panel.data, line.method
+            found = [(m, results.get(*of, m, **line.settings)) for m in sizes]
+            there = [(m, spread) for m, spread in found if spread is not None]
+            if not there:
+                continue
+            drawn = axes.errorbar(
+                [m * _ASIDE ** (number - middle) for m, _ in there],
+                [spread.mean for _, spread in there],
+                [spread.sd for _, spread in there],
+                color=colour, marker=shape, markersize=4.5, capsize=3, linewidth=1.3,
+            )  # fmt: skip
+        handles.setdefault(_LONG.get(line.name, line.name), drawn)
+    axes.set_xscale("log")
+    axes.set_xticks(sizes, [f"{m:,}" for m in sizes], rotation=40)
+    axes.minorticks_off()
+    axes.set_xlim(sizes[0] / 1.35, sizes[-1] * 1.35)
+    axes.set(xlabel="landmarks m", ylabel=panel.label)
+    axes.set_title(title(results, panel.data), fontsize=10.5)
+    axes.grid(axis="y", alpha=0.3)
+    if not axes.has_data():
+        axes.text(0.5, 0.5, "not run yet", ha="center", transform=axes.transAxes)

@@ -1,0 +1,76 @@
+"""Conjugate gradients and steepest descent: `python -m experiments.benchmarks.solvers`.
+
+Steps (products with the landmarks' kernel matrix) until the residual is small, and the
+time of a fit with either solver. Needs AKKM_DATA.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from akkm import ApproxKernelKMeans
+from akkm.core.gradient import conjugate_gradients
+from experiments.benchmarks.data import prepare
+
+Array = NDArray[Any]
+
+_MOST = 20_000
+
+
+def steepest_descent(K: Array, B: Array, tolerance: float) -> int:
+    """Steps of length 1 / λ₁ until every row's residual is small."""
+    step = 1 / np.linalg.eigvalsh(K)[-1]
+    A = np.zeros_like(B)
+    for steps in range(_MOST):
+        R = B - A @ K
+        if (np.linalg.norm(R, axis=1) <= tolerance * np.linalg.norm(B, axis=1)).all():
+            return steps
+        A += step * R
+    return _MOST
+
+
+def conjugate(K: Array, B: Array, tolerance: float) -> int:
+    """The fewest steps that are enough, by bisection."""
+    low, high = 0, _MOST
+    while low < high:
+        middle = (low + high) // 2
+        zero = np.zeros_like(B)
+        if conjugate_gradients(K, B, zero, steps=middle, tolerance=tolerance)[1]:
+            high = middle
+        else:
+            low = middle + 1
+    return high
+
+
+def main() -> None:
+    folder = os.environ.get("AKKM_DATA")
+    X = np.load(prepare("covtype", 581_012, Path(folder) if folder else None))
+    params: Any = {"gamma": 1 / (2 * 0.35**2), "random_state": 0}
+    for m in (500, 1000):
+        seconds = {}
+        for solver in ("eigh", "gradient"):
+            model = ApproxKernelKMeans(7, n_landmarks=m, solver=solver, **params)
+            start = perf_counter()
+            model.fit(X)
+            seconds[solver] = perf_counter() - start
+        Z = model.landmarks_.astype(np.float64)
+        K = model.kernel_(Z)
+        values = np.linalg.eigvalsh(K)
+        print(f"m = {m}: condition number {values[-1] / values[0]:.2g}; time of a fit,")
+        print(f"  gradient / eigh: {seconds['gradient'] / seconds['eigh']:.1f}")
+        some = [X[model.labels_ == k][:5000].astype(np.float64) for k in range(7)]
+        B = np.array([model.kernel_(rows, Z).mean(axis=0) for rows in some])
+        for tolerance in (1e-3, 1e-6):
+            steps = conjugate(K, B, tolerance), steepest_descent(K, B, tolerance)
+            print(f"  residual {tolerance:g}: conjugate gradients {steps[0]} steps,")
+            print(f"    steepest descent {steps[1]} (of at most {_MOST})", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""A Dask cluster of two processes beside two threads: `python -m experiments.benchmarks.workers`.
+
+Cover Type at m = 1,000 from an array and from a Dask array that is on the workers, in
+turn, the fit alone; with `memory` as argument the client's peak memory for 20 million
+generated rows; with `blocks` what rows cost a thread, and with `estimate` what follows
+from that for 10^9 rows on 100 workers (docs/large.md).
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from akkm import ApproxKernelKMeans
+from experiments.benchmarks.data import prepare
+
+_ROUNDS = 5
+_COVTYPE: dict[str, Any] = {"n_clusters": 7, "gamma": "median", "n_landmarks": 1000}
+
+
+def overhead() -> None:
+    """Seconds of the same fit, here and there."""
+    import dask.array as da
+    from distributed import Client, LocalCluster, wait
+
+    X = np.load(prepare("covtype", 581_012, Path(os.environ["AKKM_DATA"])))
+    found: dict[str, list[float]] = {"array": [], "workers": []}
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as two,
+        Client(two) as client,
+    ):
+        rows = client.persist(da.from_array(X, chunks=(-(-len(X) // 8), X.shape[1])))
+        wait(rows)
+        for seed in range(_ROUNDS):
+            labels = {}
+            for where, data in (("array", X), ("workers", rows)):
+                model = ApproxKernelKMeans(**_COVTYPE, random_state=seed)
+                started = time.perf_counter()
+                model.fit(data)
+                found[where].append(time.perf_counter() - started)
+                labels[where] = np.asarray(model.labels_)
+            same = (labels["array"] == labels["workers"]).all()
+            ratio = found["workers"][-1] / found["array"][-1]
+            print(
+                f"seed {seed}: {found['array'][-1]:.2f} s here, "
+                f"{found['workers'][-1]:.2f} s there, ratio {ratio:.2f}, labels "
+                f"{'equal' if same else 'differ'}",
+                flush=True,
+            )
+    ratios = [b / a for a, b in zip(found["array"], found["workers"], strict=True)]
+    print(f"median ratio {statistics.median(ratios):.2f}")
+
+
+def _block(number: int, rows: int, width: int) -> Any:
+    rng = np.random.default_rng([3, number])
+    means = np.random.default_rng(1).normal(0, 1.2, (10, width))
+    X = rng.standard_normal((rows, width), dtype=np.float32)
+    return X + means[rng.integers(10, size=rows)].astype(np.float32)
+
+
+def memory(n: int = 20_000_000, width: int = 20, rows: int = 500_000) -> None:
+    """The client's peak memory while workers cluster n rows."""
+    import dask.array as da
+    from dask.delayed import delayed
+    from distributed import Client, LocalCluster
+
+    parts = [
+        da.from_delayed(delayed(_block)(i, rows, width), (rows, width), np.float32)
+        for i in range(n // rows)
+    ]
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as two,
+        Client(two),
+    ):
+        seen: list[int] = []
+        over = threading.Event()
+
+        def watch() -> None:
+            while not over.wait(0.5):
+                pages = int(Path("/proc/self/statm").read_text().split()[1])
+                seen.append(pages * resource.getpagesize())
+
+        threading.Thread(target=watch).start()
+        model = ApproxKernelKMeans(10, gamma=0.01, n_landmarks=500, random_state=0)
+        started = time.perf_counter()
+        model.fit(da.concatenate(parts))
+        over.set()
+        print(
+            f"{n:,} x {width}: {time.perf_counter() - started:.1f} s, "
+            f"{model.n_iter_} iterations; the client had {seen[0] / 1e6:.0f} MB at the "
+            f"start and {max(seen) / 1e6:.0f} MB at most"
+        )
+
+
+def blocks() -> tuple[float, float]:
+    """Microseconds per row that is looked at, and that is left alone."""
+    from akkm.approx import solve as approximate
+    from akkm.approx.solve import Landmarks
+    from akkm.core.bounds import Moves
+    from akkm.core.lloyd import means_of
+    from akkm.core.nearest import View
+    from akkm.core.parts import Part
+    from akkm.core.threads import Threads
+    from akkm.kernels import RBF
+
+    X = _block(0, 200_000, 100)
+    chosen = Landmarks(X[:500], X[:500], None)
+    factored = approximate.factor(X, RBF(gamma=0.0025), chosen, dtype=np.float32)
+    with Threads(1) as engine:
+        part = Part.of(factored.strip, factored.gram, engine)
+        part.state.labels[:] = np.arange(len(X)) % 10
+        centers = means_of(part.tally(10), factored.gram, None)
+        part.state.labels[:] = -1
+        view = View.of(centers.alpha, centers.norms, np.float32, factored.probes)
+        times = []
+        for moves in (None, Moves([centers], centers)):
+            started = time.perf_counter()
+            part.sweep(view, moves, 0)
+            times.append((time.perf_counter() - started) / len(X) * 1e6)
+    print(
+        f"one thread, 100 columns, m = 500: {times[0]:.2f} µs per row looked at, "
+        f"{times[1]:.3f} µs per row left alone"
+    )
+    return times[0], times[1]
+
+
+def estimate(n: int = 10**9, workers: int = 100, draws: int = 1000) -> None:
+    """A simulated fit: 100 columns, m = 500, C = 10, workers of one thread each.
+
+    Assumed: 10 Gbit/s and 1 ms per message, 1 ms of the scheduler per task, workers
+    whose speed varies by 10 % from iteration to iteration, and the shares of rows in
+    doubt that are seen here on a million rows. Measured: the cost of rows.
+    """
+    looked, left = blocks()
+    X = np.concatenate([_block(i, 250_000, 100) for i in range(4)])
+    settings: dict[str, Any] = {"gamma": 0.0025, "n_landmarks": 500, "random_state": 0}
+    history = ApproxKernelKMeans(10, **settings).fit(X).history_
+    shares = history[:, 1] / len(X)
+    rng = np.random.default_rng(0)
+    rows, C, m, d = n / workers, 10, 500, 100
+    message = 8 * C * m / 1.25e9 + 1e-3
+    fan = np.ceil(np.log(workers) / np.log(8))
+    # Rows of the sample come to the client, which clusters them.
+    start = 128e6 / 1.25e9 + 30.0 + m * d * 4 * workers / 1.25e9
+    totals = []
+    for _ in range(draws):
+        slowest = rng.lognormal(0, 0.1, (len(shares), workers)).max(axis=1)
+        compute = rows * (shares * looked + (1 - shares) * left) * 1e-6 * slowest
+        talk = 2 * fan * message + workers * message + 2.2 * workers * 1e-3
+        totals.append(start + (compute + talk).sum())
+    print(
+        f"{n:,} rows on {workers} workers: {np.median(totals):.0f} s "
+        f"({np.quantile(totals, 0.05):.0f} to {np.quantile(totals, 0.95):.0f}) in "
+        f"{len(shares)} iterations of {shares.sum():.2f} passes; a worker holds "
+        f"{rows * (4 * d + 26) / 1e9:.1f} GB and talks of "
+        f"{len(shares) * 2 * 8 * C * m / 1e6:.1f} MB after the start"
+    )
+
+
+if __name__ == "__main__":
+    {"memory": memory, "blocks": blocks, "estimate": estimate}.get(
+        sys.argv[-1], overhead
+    )()

@@ -1,0 +1,77 @@
+"""The images as rows: unpacked, described and compared once."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from akkm.atomic_file import whole_file
+from akkm.core.strip import Strip
+from akkm.core.threads import Threads
+from akkm.images import SpatialPyramid, find_files
+from akkm.kernels import Intersection, Kernel
+from experiments.datasets._files import cache_folder, original, readable
+
+Array = NDArray[Any]
+
+ARCHIVE = "imagenet12/imagenet12.tar.gz"
+# Landmarks of a strip while the whole matrix is computed.
+_COLUMNS = 1000
+
+
+def image_files() -> list[str]:
+    """Paths of the images, unpacked into the cache, synset by synset."""
+    cache = cache_folder()
+    if not (cache / "imagenet12").is_dir():
+        unpacked = cache / "imagenet12.unfinished"
+        with tarfile.open(original(ARCHIVE)) as archive:
+            archive.extractall(unpacked, filter="data")
+        (unpacked / "imagenet12").rename(cache / "imagenet12")
+        unpacked.rmdir()
+    return find_files(cache / "imagenet12")
+
+
+def image_classes() -> Array:
+    """The synset of each image: (n,)."""
+    names = [Path(path).parent.name for path in image_files()]
+    return np.unique(names, return_inverse=True)[1].astype(np.uint8)
+
+
+def pyramids() -> Any:
+    """Spatial pyramids of the images, CSR (n, 17000); a few minutes the first time."""
+    path = cache_folder() / "pyramids.npz"
+    if not path.exists():
+        X = SpatialPyramid(random_state=0).fit_transform(image_files())
+        with whole_file(path) as file:
+            sparse.save_npz(file, X, compressed=False)
+    with readable(path), path.open("rb") as file:
+        return sparse.csr_array(sparse.load_npz(file))
+
+
+def image_kernel() -> Array:
+    """All of the kernel matrix: (n, n) float32."""
+    path = cache_folder() / "kernel.npy"
+    if not path.exists():
+        K = whole_matrix(pyramids(), Intersection())
+        with whole_file(path) as file:
+            np.save(file, K)
+    with readable(path):
+        return np.load(path)
+
+
+def whole_matrix(X: Any, kernel: Kernel) -> Array:
+    """The kernel of all pairs of rows X: (n, n) float32, symmetric."""
+    n = X.shape[0]
+    K = np.empty((n, n), dtype=np.float32)
+    with Threads() as engine:
+        for s in range(0, n, _COLUMNS):
+            strip = Strip(X, kernel, X[s : s + _COLUMNS], np.float32)
+            strip.hold(engine)
+            for part, tile in strip.tiles(slice(0, n)):
+                K[part, s : s + _COLUMNS] = tile
+    return np.maximum(K, K.T)  # not even the last digit tells the halves apart

@@ -1,0 +1,252 @@
+"""Start: where the centers are before the first sweep over all rows."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import ThreadpoolController
+
+from akkm.core.gram import Centers, Gram
+from akkm.core.lloyd import lloyd
+from akkm.core.nearest import Probes, require_finite
+from akkm.core.parts import Part
+from akkm.core.strip import Rows, Strip, chunks
+from akkm.core.threads import Threads
+from akkm.silence import quiet
+
+Array = NDArray[Any]
+
+# Rows of the smallest sample, and by how much each next one is larger.
+_SAMPLE, _PER_CLUSTER, _GROWTH = 10_000, 20, 8
+# Leading coordinates in which the restarts are compared: two per cluster, within these.
+_LEAST_COORDINATES, _MOST_COORDINATES = 64, 256
+# Centers that are added and taken away at a time, at most; how far a new one is from
+# where it begins, relative to the distance of points; and errors that are the same.
+_BREATH, _NUDGE, _SAME = 5, 0.01, 1e-9
+# Kernel rows of the smallest sample are kept if they fit, whatever the cache.
+_HELD_BYTES = 256 * 2**20
+# Larger samples than this would not fit where rows are not in memory.
+_MOST_BYTES = 128 * 2**20
+
+
+def warm_start(
+    strip: Strip,
+    gram: Gram,
+    probes: Probes,
+    engine: Threads,
+    *,
+    n_clusters: int,
+    weights: Array | None,
+    n_init: int,
+    rng: np.random.Generator,
+) -> Centers:
+    """Centers that are good for growing samples of the rows.
+
+    On about 10,000 rows, the best of `n_init` runs of k-means++ and k-means in the
+    leading coordinates of the landmarks' span; from its labels, Lloyd in the whole
+    span; then on samples eight times as large each, as long as these are much smaller
+    than the data. Clusters are numbered, and rows drawn, in an order that does not
+    depend on that of the rows.
+    """
+    drawn, sizes = draw(strip.X, n_clusters, weights, rng)
+    seeds = rng.integers(2**31, size=n_init)
+    centers: Centers | None = None
+    # Rows that are not in memory are fetched once.
+    ordered = np.sort(drawn)
+    sample = strip.subset(ordered)
+    for size in sizes:
+        rows = np.sort(drawn[:size])
+        part = sample.subset(np.searchsorted(ordered, rows))
+        weight = None if weights is None else weights[rows]
+        labels = None
+        if centers is None:
+            if part.bytes <= _HELD_BYTES:
+                part.hold(engine)
+            labels = _best_labels(part, gram, engine, n_clusters, weight, seeds)
+        part.keep(_HELD_BYTES)
+        centers = lloyd(
+            Part.of(part, gram, engine, labels=labels, weights=weight),
+            gram,
+            probes,
+            dtype=part.dtype,
+            centers=centers,
+            n_clusters=n_clusters,
+        ).centers
+    assert centers is not None
+    return centers
+
+
+def draw(
+    X: Rows, n_clusters: int, weights: Array | None, rng: np.random.Generator
+) -> tuple[Array, list[int]]:
+    """Rows (s,) to start from, in the order of their use, and the samples' sizes."""
+    able = None if weights is None else np.flatnonzero(weights > 0)
+    count = X.shape[0] if able is None else len(able)
+    sizes = _sample_sizes(count, n_clusters, X)
+    if sizes[-1] < count:
+        drawn = rng.choice(count, sizes[-1], replace=False)
+    else:
+        drawn = np.arange(count)
+    return drawn if able is None else able[drawn], sizes
+
+
+def _sample_sizes(n: int, n_clusters: int, X: Rows) -> list[int]:
+    size = max(_SAMPLE, _PER_CLUSTER * n_clusters)
+    if n <= 2 * size:
+        return [n]
+    sizes: list[int] = []
+    most = _MOST_BYTES / (X.shape[1] * X.dtype.itemsize)
+    while 2 * size < n and (not sizes or size <= most):
+        sizes.append(size)
+        size *= _GROWTH
+    return sizes
+
+
+def _best_labels(
+    part: Strip,
+    gram: Gram,
+    engine: Threads,
+    n_clusters: int,
+    weights: Array | None,
+    seeds: Array,
+) -> Array:
+    """Labels (n,) of the best of several k-means runs in the leading coordinates."""
+    q = int(np.clip(2 * n_clusters, _LEAST_COORDINATES, _MOST_COORDINATES))
+    leading = gram.whitener[:, :q].astype(part.dtype)
+    # In float64, which scikit-learn's k-means++ is faster with.
+    coordinates = np.empty((part.n, leading.shape[1]))
+
+    def project(chunk: slice) -> None:
+        for rows, phi in part.tiles(chunk):
+            with np.errstate(over="ignore", invalid="ignore"):
+                coordinates[rows] = phi @ leading
+            require_finite(coordinates[rows], part.dtype)
+
+    for _ in engine.map(project, chunks(part.n)):
+        pass
+    if not leading.shape[1]:  # every point has the zero image
+        return np.zeros(part.n, dtype=np.int32)
+
+    # In an order of their own, equal rows side by side: then k-means++ draws the same
+    # points whatever the order of the rows, and a weight of two like a row given twice.
+    mean = np.average(coordinates, axis=0, weights=weights)
+    rank = _rank(coordinates, mean)
+    order = np.argsort(rank, kind="stable")
+    # Where fewer rows differ than there are clusters, the others stay empty: k-means
+    # would warn of it, and this is told at the end of the fit.
+    distinct = len(np.unique(np.round(rank / max(np.abs(rank).max(), 1e-300), 9)))
+    few = distinct < 2 * n_clusters
+    most = _distinct(coordinates) if few else n_clusters
+    run = partial(
+        _restart,
+        coordinates[order],
+        None if weights is None else weights[order],
+        min(n_clusters, most),
+        ThreadpoolController(),  # to look for the libraries once takes long enough
+    )
+    with quiet(ConvergenceWarning) if few else nullcontext():
+        best = min(engine.map(run, seeds), key=lambda fit: fit.inertia_)
+        if not few and n_clusters > 1 and len(seeds) > 1:
+            best = _breathe(best, *run.args, seed=int(seeds[0]))
+    numbered = np.argsort(-_rank(best.cluster_centers_, mean), kind="stable")
+    number = np.empty(len(numbered), dtype=np.int32)
+    number[numbered] = np.arange(len(numbered))
+    labels = np.empty(part.n, dtype=np.int32)
+    labels[order] = number[best.labels_]
+    return labels
+
+
+def _rank(points: Array, mean: Array) -> Array:
+    """Something to sort points (b, q) by that turns with them: (b,)."""
+    return points @ mean + np.einsum("ij,ij->i", points, points)
+
+
+def _distinct(points: Array) -> int:
+    """How many of the points (b, q) differ by more than rounding."""
+    unit = max(np.abs(points).max(), 1e-300)
+    return len(np.unique(np.round(points / unit, 9), axis=0))
+
+
+def _breathe(
+    best: KMeans,
+    X: Array,
+    weights: Array | None,
+    n_clusters: int,
+    libraries: ThreadpoolController,
+    *,
+    seed: int,
+) -> KMeans:
+    """A better run, from one that is there: centers more, then as many fewer.
+
+    New ones are put where the error is largest, and those go that are missed least, no
+    two of them side by side; with fewer at a time when that does not help (Fritzke
+    2020).
+    """
+    rng = np.random.default_rng(seed)
+    w = np.ones(len(X)) if weights is None else weights
+    breath = min(_BREATH, n_clusters)
+    while breath and best.inertia_ > 0:
+        centers, labels = best.cluster_centers_, best.labels_
+        error = w * ((X - centers[labels]) ** 2).sum(axis=1)
+        worst = np.argsort(-np.bincount(labels, error, n_clusters), kind="stable")
+        split = centers[worst[:breath]]
+        away = _NUDGE * np.sqrt(best.inertia_ / w.sum())
+        split = split + away * rng.standard_normal(split.shape)
+        more = _run(X, weights, np.vstack([centers, split]), libraries)
+        kept = _missed(X, w, more.cluster_centers_, breath)
+        fit = _run(X, weights, more.cluster_centers_[kept], libraries)
+        if fit.inertia_ < best.inertia_ * (1 - _SAME):
+            best = fit
+        else:
+            breath -= 1
+    return best
+
+
+def _missed(X: Array, w: Array, centers: Array, count: int) -> Array:
+    """Which centers to keep: all but `count`, those without which little is lost."""
+    lengths = np.einsum("ij,ij->i", centers, centers)
+    scores = lengths - 2 * X @ centers.T
+    near = np.partition(scores, 1, axis=1)
+    loss = np.bincount(
+        scores.argmin(axis=1), w * (near[:, 1] - near[:, 0]), len(centers)
+    )
+    apart = lengths[:, None] + lengths - 2 * centers @ centers.T
+    np.fill_diagonal(apart, np.inf)
+    kept = np.ones(len(centers), dtype=bool)
+    spared = np.zeros(len(centers), dtype=bool)
+    order = np.argsort(loss, kind="stable")
+    for c in np.concatenate([order, order]):  # the spared ones too, if need be
+        if (~kept).sum() < count and kept[c] and not spared[c]:
+            kept[c] = False
+            spared[apart[c].argmin()] = True
+        if c == order[-1]:
+            spared[:] = False
+    return kept
+
+
+def _run(
+    X: Array, weights: Array | None, init: Array, libraries: ThreadpoolController
+) -> KMeans:
+    """k-means from given centers, as in `_restart`."""
+    with libraries.limit(limits=1, user_api="openmp"):
+        fit = KMeans(len(init), init=init, n_init=1, tol=0)
+        return fit.fit(X, sample_weight=weights)
+
+
+def _restart(
+    X: Array,
+    weights: Array | None,
+    n_clusters: int,
+    libraries: ThreadpoolController,
+    seed: int,
+) -> KMeans:
+    """One run of scikit-learn's k-means, on one thread, so that it is reproducible."""
+    with libraries.limit(limits=1, user_api="openmp"):
+        fit = KMeans(n_clusters, n_init=1, tol=0, random_state=int(seed))
+        return fit.fit(X, sample_weight=weights)

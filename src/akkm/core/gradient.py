@@ -1,0 +1,132 @@
+"""Step 2 without factoring: K̂ as it is, and centers by conjugate gradients.
+
+The paper's eq. 13: α minimises tr(α K̂ αᵀ) / 2 - tr(Û K_B αᵀ). Steps of steepest descent
+need about as many products with K̂ as its condition number; conjugate gradients need
+about the square root of that, at the same cost per step. There is no metric in which
+centers can be compared without a product with K̂, so rows are not pruned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from akkm.core.gram import Centers, Gram, factor
+
+Array = NDArray[Any]
+
+# A residual below this share of the right-hand side is small enough.
+_TOLERANCE = 1e-6
+# Steps after which it has not converged.
+_STEPS = 1000
+# Landmarks that give coordinates to start in.
+_COARSE = 256
+
+
+@dataclass(frozen=True)
+class Unfactored(Gram):
+    """The landmarks' kernel matrix K̂ as it is.
+
+    The whitener is that of some of the landmarks: coordinates of a part of the span,
+    good enough to start in and to judge rounding by.
+    """
+
+    K: Array  # (m, m) float64
+    failures: list[float | None]  # of each run: condition number of K̂, None: success
+
+    @property
+    def metric(self) -> bool:
+        """Coordinates are those of a part of the span, so bounds don't hold."""
+        return False
+
+    @property
+    def rank(self) -> int:
+        """All landmarks count: what rounding can resolve is not known."""
+        return len(self.K)
+
+    def solve(self, means: Array, start: Array | None = None) -> Centers:
+        """α with α K̂ ≈ means (C, m), by conjugate gradients from `start` (C, m)."""
+        start = np.zeros_like(means) if start is None else start
+        alpha, converged, condition = conjugate_gradients(
+            self.K, means, start, steps=_STEPS
+        )
+        self.failures.append(None if converged else condition)
+        norms = np.einsum("km,km->k", alpha @ self.K, alpha)
+        return Centers(means @ self.whitener, alpha, norms)
+
+    def failure(self) -> float | None:
+        """The condition number of K̂ if the last centers are not what they should be."""
+        return self.failures[-1]
+
+
+def unfactored(K: Array, *, dtype: Any = np.float64) -> Unfactored:
+    """K̂ (m, m) for the iterative solver; `dtype` is that of the kernel rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.core.gradient import unfactored
+    >>> unfactored(np.diag([2.0, 4.0])).solve(np.array([[1.0, 1.0]])).alpha.round(6)
+    array([[0.5 , 0.25]])
+    """
+    some = np.unique(np.linspace(0, len(K) - 1, _COARSE).astype(int))
+    coarse = factor(K[np.ix_(some, some)], dtype=dtype)
+    whitener = np.zeros((len(K), coarse.rank))
+    whitener[some] = coarse.whitener
+    return Unfactored(whitener, coarse.signs, coarse.negative_mass, K, [None])
+
+
+def conjugate_gradients(
+    K: Array, B: Array, A: Array, *, steps: int = _STEPS, tolerance: float = _TOLERANCE
+) -> tuple[Array, bool, float]:
+    """A (C, m) with A K ≈ B, all rows at once; whether it converged; condition number.
+
+    The condition number is estimated from below, out of the steps that were taken.
+    """
+    small = tolerance**2 * (B * B).sum(axis=1)
+    A = np.where(small[:, None] > 0, A, 0)
+    R = B - A @ K
+    P = R.copy()
+    squared = (R * R).sum(axis=1)
+    flat = np.finfo(np.float64).eps * np.abs(K.diagonal()).max()
+    hardest = int(np.argmax(squared / np.where(small > 0, small, 1)))
+    lengths: list[float] = []
+    ratios: list[float] = []
+    for _ in range(steps):
+        going = squared > small
+        if not going.any():
+            return A, True, _condition(lengths, ratios)
+        Q = P @ K
+        curvature = (P * Q).sum(axis=1)
+        # Along a direction without curvature there is nothing left to gain.
+        going &= curvature > flat * (P * P).sum(axis=1)
+        if not going.any():
+            break
+        length = np.where(going, squared / np.where(going, curvature, 1), 0)
+        A = A + length[:, None] * P
+        R = R - length[:, None] * Q
+        new = (R * R).sum(axis=1)
+        ratio = np.where(going, new / np.where(squared > 0, squared, 1), 0)
+        P = R + ratio[:, None] * P
+        if length[hardest] > 0:
+            lengths.append(float(length[hardest]))
+            ratios.append(float(ratio[hardest]))
+        squared = new
+    return A, False, _condition(lengths, ratios)
+
+
+def _condition(lengths: list[float], ratios: list[float]) -> float:
+    """Of K, from the tridiagonal matrix that conjugate gradients stand for."""
+    if len(lengths) < 2:
+        return 1.0
+    inverse = 1 / np.array(lengths)
+    ratio = np.array(ratios)
+    diagonal = inverse.copy()
+    diagonal[1:] += ratio[:-1] * inverse[:-1]
+    beside = np.sqrt(ratio[:-1]) * inverse[:-1]
+    values = linalg.eigvalsh_tridiagonal(diagonal, beside)
+    return float(values[-1] / max(values[0], np.finfo(np.float64).eps * values[-1]))

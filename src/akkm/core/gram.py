@@ -1,0 +1,101 @@
+"""Step 2, factor: the landmarks' kernel matrix K̂ and the coordinates it gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+Array = NDArray[Any]
+
+# Eigenvalues below this share of the largest are left out: what float32 kernel rows
+# can't resolve, and what float64 ones can't.
+TOLERANCE = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-12}
+
+INDEFINITE = ("clip", "flip", "pinv")
+# Of the largest positive eigenvalue: others up to this are left out where negative ones
+# are as large.
+_DOUBTFUL = 0.01
+
+
+class Centers(NamedTuple):
+    """C cluster centers in the span of the landmarks."""
+
+    beta: Array  # (C, r) whitened coordinates
+    alpha: Array  # (C, m) coefficients of the landmarks, the paper's α
+    norms: Array  # (C,) squared lengths, α_kᵀ K̂ α_k
+
+
+@dataclass(frozen=True)
+class Gram:
+    """The factored kernel matrix of m landmarks.
+
+    A point with kernel row φ has whitened coordinates φ W; distances between points of
+    the landmarks' span are distances between these r numbers, up to the signs.
+    """
+
+    whitener: Array  # W, (m, r) float64, columns by falling |eigenvalue|
+    signs: Array  # (r,) +1, or -1 for negative eigenvalues kept by "pinv"
+    negative_mass: float  # share of the eigenvalues' absolute sum that is negative
+
+    @property
+    def rank(self) -> int:
+        """The number of coordinates r."""
+        return self.whitener.shape[1]
+
+    @property
+    def metric(self) -> bool:
+        """Whether distances are those of a Euclidean space, so that bounds hold."""
+        return bool((self.signs > 0).all())
+
+    def solve(self, means: Array, start: Array | None = None) -> Centers:
+        """Centers whose kernel rows come nearest to `means` (C, m): α = means K̂⁻¹."""
+        beta = means @ self.whitener
+        signed = beta * self.signs
+        norms = (signed * beta).sum(axis=1)
+        return Centers(beta, signed @ self.whitener.T, norms)
+
+    def squared_norms(self, kernel_rows: Array) -> Array:
+        """Squared length of the points' images in the landmarks' span: (b,)."""
+        whitener = self.whitener.astype(kernel_rows.dtype, copy=False)
+        return self.squared_lengths(kernel_rows @ whitener)
+
+    def squared_lengths(self, coordinates: Array) -> Array:
+        """Squared length of points with whitened coordinates (b, r): (b,)."""
+        return np.einsum("ij,ij,j->i", coordinates, coordinates, self.signs)
+
+
+def factor(K: Array, *, dtype: Any = np.float64, indefinite: str = "clip") -> Gram:
+    """Eigenvalues and whitener of K = k(Z, Z) (m, m), in float64.
+
+    `dtype` is that of the kernel rows it will meet. Negative eigenvalues of an
+    indefinite kernel are left out ("clip"), taken positive ("flip"), or inverted as
+    they are ("pinv", the paper's K̂⁻¹, which is no metric any more). "clip" leaves out
+    positive eigenvalues, too, that are small and no larger than a negative one: they
+    mean as little, and dividing by them makes images of other points far too long.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.core.gram import factor
+    >>> gram = factor(np.array([[2.0, 2.0], [2.0, 2.0]]))  # the same landmark twice
+    >>> gram.rank, gram.negative_mass
+    (1, 0.0)
+    """
+    values, vectors = linalg.eigh(K, driver="evd", check_finite=False)
+    negative = float(-values[values < 0].sum() / np.abs(values).sum().clip(1e-300))
+    largest = np.abs(values).max()
+    # Below this an eigenvalue is rounding, of whatever sign.
+    floor = TOLERANCE[np.dtype(dtype)] * largest
+    if indefinite == "clip":
+        kept = values > max(floor, min(-values[0], _DOUBTFUL * values[-1]))
+    else:
+        kept = np.abs(values) > floor
+    order = np.flatnonzero(kept)[np.argsort(-np.abs(values[kept]), kind="stable")]
+    whitener = vectors[:, order] / np.sqrt(np.abs(values[order]))
+    signs = np.sign(values[order]) if indefinite == "pinv" else np.ones(order.size)
+    rounding = len(K) * np.finfo(np.float64).eps
+    return Gram(whitener, signs, negative if negative > rounding else 0.0)

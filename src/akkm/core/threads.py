@@ -1,0 +1,110 @@
+"""Threads of one process over the chunks of one array."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import TypeVar
+
+from threadpoolctl import OpenBLASController, threadpool_info, threadpool_limits
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Threads:
+    """Runs a function over items on `n_jobs` threads and returns results in order.
+
+    While it is open BLAS keeps to one thread per call, so that every step of a block,
+    not only its products, runs on all cores, and results do not depend on the number
+    of threads. `n_jobs=None` takes as many threads as
+    BLAS and OpenMP would (which `OMP_NUM_THREADS` and threadpoolctl limit), a negative
+    number counts down from the number of cores, as in joblib.
+
+    Examples
+    --------
+    >>> from akkm.core.threads import Threads
+    >>> with Threads(2) as engine:
+    ...     list(engine.map(lambda x: x * x, [1, 2, 3]))
+    [1, 4, 9]
+    """
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self.n_threads = _count(n_jobs)
+
+    def __enter__(self) -> Threads:
+        _one_blas_thread.acquire()
+        self._pool = ThreadPoolExecutor(self.n_threads)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._pool.shutdown(cancel_futures=True)
+        _one_blas_thread.release()
+
+    def map(
+        self, function: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Iterator[Result]:
+        """function(item) for each item; results in the order of the items."""
+        if self.n_threads == 1:
+            return map(function, items)
+        return self._pool.map(function, items)
+
+
+class _OneBlasThread:
+    """Keeps BLAS to one thread from the first that asks for it to the last."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+
+    def acquire(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                _take_control()
+                self._limits = threadpool_limits(limits=1, user_api="blas")
+            self._users += 1
+
+    def release(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                _take_control()
+                self._limits.restore_original_limits()
+
+
+# The limit is the process's, whatever thread sets it; so is this.
+_one_blas_thread = _OneBlasThread()
+
+
+def _take_control() -> None:
+    """Let this thread set the limit, whichever did before.
+
+    Since 3.7 threadpoolctl listens to one thread only, the first that set it.
+    """
+    clear = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
+
+
+def _count(n_jobs: int | None) -> int:
+    if n_jobs is None:
+        return max([pool["num_threads"] for pool in threadpool_info()], default=1)
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0 has no meaning; give a number of threads or None.")
+    if n_jobs < 0:
+        return max(1, _cores() + 1 + n_jobs)
+    return n_jobs
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

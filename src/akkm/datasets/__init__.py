@@ -1,5 +1,0 @@
-"""The paper's data sets, prepared as its experiments need them, and tiny twins."""
-
-from akkm.datasets._load import NAMES, Dataset, describe, load, whereabouts
-
-__all__ = ["NAMES", "Dataset", "describe", "load", "whereabouts"]

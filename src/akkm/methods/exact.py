@@ -1,0 +1,205 @@
+"""Exact kernel k-means (the paper's section 2.3) in O(n C) memory.
+
+What Lloyd needs of the n x n kernel matrix K is F = K Uᵀ (n, C): each row's similarity
+to each cluster. When rows change cluster, their columns of K are computed and added to
+one column of F and taken from another. From a good start few rows change, so that all
+of it costs little more than one pass over K, and as K is symmetric, over half of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from akkm.core.nearest import View, decide, require_finite
+from akkm.core.products import KernelProduct
+from akkm.core.strip import Rows, Strip, float32_will_do
+from akkm.core.threads import Threads
+from akkm.kernels import Kernel
+
+Array = NDArray[Any]
+
+# Rows on which float32 kernel values are compared with float64 ones.
+_PROBES = 256
+# Columns of K whose points are bound at a time.
+_COLUMNS = 4096
+
+
+@dataclass(frozen=True)
+class ExactStep:
+    """One iteration, for whoever watches."""
+
+    iteration: int
+    changed: int  # rows whose label changed
+    evaluated: int  # columns of K that were computed for this iteration
+    alpha: Array  # (C, n) coefficients of the centers
+    norms: Array  # (C,) their squared lengths
+    labels: Array  # (n,) int32, the nearest of these centers
+
+
+@dataclass(frozen=True)
+class ExactSolution:
+    """The end of a run."""
+
+    labels: Array  # (n,) int32
+    alpha: Array  # (C, n) the centers' coefficients: Û
+    norms: Array  # (C,) the centers' squared lengths
+    error: float  # sum of squared distances to the centers
+    history: Array  # (t, 2) of each iteration: labels changed, columns computed
+    converged: bool
+    stopped: bool  # by whoever watched
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations."""
+        return len(self.history)
+
+
+def kernel_k_means(
+    X: Rows,
+    kernel: Kernel,
+    engine: Threads,
+    *,
+    labels: Array,
+    n_clusters: int,
+    dtype: Any,
+    weights: Array | None = None,
+    max_iter: int = 300,
+    watch: Callable[[ExactStep], bool] | None = None,
+) -> ExactSolution:
+    """Iterate from labels (n,) until none changes. Assumes clean arrays."""
+    n = X.shape[0]
+    w = np.ones(n) if weights is None else weights
+    diag = kernel.diag(X)
+    labels = labels.astype(np.int32)
+    columns = np.arange(n)
+    moved = _members(labels, w, n_clusters)
+    F = np.zeros((n, n_clusters))
+    norms = np.zeros(n_clusters)
+    alpha = moved.T
+    history: list[tuple[int, int]] = []
+    for iteration in range(1, max_iter + 1):
+        _add_columns(F, X, kernel, engine, columns, moved, dtype)
+        counts = np.bincount(labels, weights=w, minlength=n_clusters)
+        filled = counts > 0
+        G = F / np.where(filled, counts, 1)
+        inside = np.bincount(labels, w * G[np.arange(n), labels], n_clusters)
+        norms = inside / np.where(filled, counts, 1)
+        U = _members(labels, w, n_clusters) / np.where(filled, counts, 1)
+        # An empty cluster shares the first center there is; the lower number wins ties.
+        first = filled.argmax()
+        for array in (G, U, norms[None]):
+            array[:, ~filled] = array[:, [first]]
+        scores = norms[:, None] - 2 * G.T
+        require_finite(scores, dtype)
+        alpha = np.ascontiguousarray(U.T)
+
+        view = View.of(alpha, norms, dtype)
+        reach = np.sqrt(np.maximum(np.abs(diag), np.abs(norms).max()))
+        again = None if dtype == np.float64 else _Again(X, kernel, U, norms)
+        found = decide(scores, view.slack * reach, view.tie * reach, again)
+        new = found.labels
+        changed = int((new != labels).sum())
+        history.append((changed, len(columns)))
+        stop = watch is not None and watch(
+            ExactStep(iteration, changed, len(columns), alpha, norms, new)
+        )
+        error = float(w @ (diag + found.score))
+        if stop or iteration == max_iter:
+            labels = new
+            break
+        squared = diag + found.score
+        seeded = _reseed(new, w, squared, n_clusters, view.noise(reach))
+        if changed == 0 and not seeded:
+            break
+        columns = np.flatnonzero(new != labels)
+        moved = _members(new[columns], w[columns], n_clusters)
+        moved -= _members(labels[columns], w[columns], n_clusters)
+        labels = new
+    return ExactSolution(
+        labels, alpha, norms, error, np.array(history), changed == 0, stop
+    )
+
+
+def _members(labels: Array, weights: Array, n_clusters: int) -> Array:
+    """Uᵀ (n, C): the weight of each row in the column of its cluster."""
+    members = np.zeros((len(labels), n_clusters))
+    members[np.arange(len(labels)), labels] = weights
+    return members
+
+
+def _add_columns(
+    F: Array,
+    X: Rows,
+    kernel: Kernel,
+    engine: Threads,
+    columns: Array,
+    moved: Array,
+    dtype: Any,
+) -> None:
+    """F += K[:, columns] @ moved. Of K[columns, columns], half is computed."""
+    others = np.delete(np.arange(X.shape[0]), columns)
+    products = _products(X, kernel, columns, moved, dtype)
+    for start, product in zip(range(0, len(columns), _COLUMNS), products, strict=True):
+        stop = start + _COLUMNS
+        here, later = columns[start:stop], columns[stop:]
+        product.add_to(F, X, np.concatenate([others, here]), engine)
+        F[here] += product.add_to(F, X, later, engine, moved[stop:])
+
+
+def _products(
+    X: Rows, kernel: Kernel, columns: Array, S: Array, dtype: Any
+) -> Iterator[KernelProduct]:
+    """The parts of K[:, columns] @ S, one at a time, as they bind copies of rows."""
+    for start in range(0, len(columns), _COLUMNS):
+        part = slice(start, start + _COLUMNS)
+        yield KernelProduct(kernel, kernel.select(X, columns[part]), S[part], dtype)
+
+
+@dataclass(frozen=True)
+class _Again:
+    """Scores of a few rows in float64."""
+
+    X: Rows
+    kernel: Kernel
+    U: Array  # (n, C)
+    norms: Array  # (C,)
+
+    def __call__(self, rows: Array) -> Array:
+        columns = np.arange(self.X.shape[0])
+        products = _products(self.X, self.kernel, columns, self.U, np.float64)
+        G = sum(product(self.X[rows]) for product in products)
+        return self.norms[:, None] - 2 * np.transpose(G)
+
+
+def _reseed(
+    labels: Array, weights: Array, squared: Array, n_clusters: int, noise: Array
+) -> bool:
+    """Give an empty cluster, if there is one, the row that fits its own worst."""
+    counts = np.bincount(labels, weights, n_clusters)
+    empty = np.flatnonzero(counts <= 0)
+    if not empty.size:
+        return False
+    alone = counts[labels] - weights <= 0
+    squared = np.where(alone | (weights <= 0), -np.inf, squared)
+    worst = squared.argmax()
+    if not squared[worst] > noise[worst]:
+        return False
+    labels[worst] = empty[0]
+    return True
+
+
+def working_dtype(X: Rows, kernel: Kernel, dtype: Any) -> np.dtype[Any]:
+    """float64 if float32 kernel values would lose too many digits, else `dtype`."""
+    if np.dtype(dtype) != np.float32:
+        return np.dtype(dtype)
+    some = np.unique(np.linspace(0, X.shape[0] - 1, _PROBES).astype(int))
+    strip = Strip(X[some], kernel, kernel.select(X, some), dtype)
+    rounded, exact = strip.kernel_rows(X[some], dtype), strip.precise(X[some])
+    require_finite(exact, np.float64)
+    require_finite(rounded, dtype)
+    return np.dtype(dtype if float32_will_do(rounded, exact) else np.float64)

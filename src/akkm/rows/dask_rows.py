@@ -1,0 +1,119 @@
+"""Dask arrays and data frames: checked, and as rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from akkm.rows.batches import Batches, DiskRows
+from akkm.rows.contract import Stored
+from akkm.rows.remote import RemoteRows
+
+Array = NDArray[Any]
+
+
+def is_dask(X: Any) -> bool:
+    """Whether it is a Dask collection; does not import Dask."""
+    return type(X).__module__.split(".")[0] == "dask"
+
+
+def rows_of(X: Any) -> Stored:
+    """The rows of a Dask array or data frame.
+
+    On the active `dask.distributed` client they stay on its workers. Without one,
+    partitions are computed when they are needed, by whatever scheduler is set.
+    """
+    array, names = _as_array(X)
+    if any(math.isnan(size) for size in array.chunks[0]):
+        raise ValueError(
+            "The Dask array has chunks of unknown size; call its "
+            "compute_chunk_sizes() first."
+        )
+    client = _active_client()
+    if client is not None:
+        return RemoteRows.of(array, client, names)
+    return DiskRows(_Partitions(array, names))
+
+
+def lazily(
+    method: Callable[[Any], Any], X: Any, *, width: int | None, dtype: Any
+) -> Any:
+    """A method of an estimator on each partition, when its result is asked for.
+
+    `width` is the number of columns of the result, None if it has one dimension.
+    """
+    array, _ = _as_array(X, lengths=False)
+    chunks = (array.chunks[0],) if width is None else (array.chunks[0], (width,))
+    return array.map_blocks(
+        method,
+        dtype=dtype,
+        chunks=chunks,
+        drop_axis=1 if width is None else None,
+        meta=np.empty((0,) * (1 if width is None else 2), dtype=dtype),
+    )
+
+
+def labels_like(labels: Any, X: Any) -> Any:
+    """Labels (n,) as a Dask array, in the chunks of the rows of X."""
+    import dask.array
+
+    if is_dask(labels):
+        return labels
+    array, _ = _as_array(X)
+    return dask.array.from_array(labels, chunks=(array.chunks[0],))
+
+
+def _as_array(X: Any, lengths: bool = True) -> tuple[Any, tuple[str, ...] | None]:
+    """A Dask array of floats (n, d) with whole rows, and the names of its columns."""
+    names = None
+    if hasattr(X, "to_dask_array"):
+        names = tuple(str(name) for name in X.columns)
+        kinds = dict(zip(names, X.dtypes, strict=True))
+        if odd := [n for n, kind in kinds.items() if getattr(kind, "kind", "O") == "O"]:
+            raise ValueError(
+                f"Columns {odd} of the Dask data frame are not numbers; encode them, "
+                "or leave them out."
+            )
+        X = X.to_dask_array(lengths=lengths or None)
+    if not hasattr(X, "map_blocks") or X.ndim != 2:
+        raise ValueError(
+            f"Expected a 2-D Dask array or a Dask data frame, got {type(X).__name__} "
+            f"of {getattr(X, 'ndim', 0)} dimensions."
+        )
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    if X.numblocks[1] > 1:
+        X = X.rechunk({1: -1})
+    return X, names
+
+
+def _active_client() -> Any:
+    try:
+        from distributed import Client
+    except ImportError:
+        return None
+    try:
+        return Client.current()
+    except ValueError:  # there is none
+        return None
+
+
+class _Partitions(Batches):
+    """Partitions of a Dask array, computed one at a time."""
+
+    def __init__(self, array: Any, names: tuple[str, ...] | None) -> None:
+        self._array = array
+        self.names = names
+        self.dtype, self.width = array.dtype, array.shape[1]
+        self.starts = np.append(0, np.cumsum(array.chunks[0], dtype=np.int64))
+
+    def read(self, batch: int) -> Array:
+        """The rows of a partition."""
+        return np.array(self._array.blocks[batch].compute(), order="C")
+
+    def where(self, batch: int) -> str:
+        return f"partition {batch}"

@@ -1,0 +1,132 @@
+"""partial_fit: rows in batches, of which only a sample is kept."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from akkm import ApproxKernelKMeans
+from akkm.approx.stream import Reservoir, renamed
+from akkm.estimators import _streaming
+
+
+def blobs(n=6_000, centers=4, seed=0, std=1.5):
+    X, y = make_blobs(n, 3, centers=centers, cluster_std=std, random_state=seed)
+    return X.astype(np.float32), y
+
+
+class TestReservoir:
+    def test_every_row_is_as_likely_as_any_other(self):
+        hits = np.zeros(60)
+        for seed in range(2_000):
+            sample = Reservoir(12, np.random.default_rng(seed))
+            for batch in np.split(np.arange(60.0)[:, None], [5, 10, 13, 40]):
+                sample.add(batch, None)
+            assert sample.rows.shape == (12, 1)
+            assert sample.seen == 60
+            assert len(np.unique(sample.rows)) == 12
+            hits[sample.rows.astype(int).ravel()] += 1
+        # 2,000 draws of chance 1 / 5: within five standard deviations of 400.
+        assert np.abs(hits - 400).max() < 5 * np.sqrt(2_000 * 0.2 * 0.8)
+
+    def test_all_rows_while_there_is_room(self):
+        sample = Reservoir(10, np.random.default_rng(0))
+        sample.add(np.arange(4.0)[:, None], np.arange(4.0))
+        sample.add(np.arange(4.0, 7)[:, None], None)
+        assert sample.rows.ravel().tolist() == [0, 1, 2, 3, 4, 5, 6]
+        assert sample.weights.tolist() == [0, 1, 2, 3, 1, 1, 1]
+
+    def test_sparse_is_as_dense(self, rng):
+        X = rng.random((50, 3)) * (rng.random((50, 3)) < 0.5)
+        a = Reservoir(8, np.random.default_rng(1))
+        b = Reservoir(8, np.random.default_rng(1))
+        for part in np.split(X, 5):
+            a.add(part, None)
+            b.add(sparse.csr_array(part), None)
+        np.testing.assert_array_equal(a.rows, b.rows.toarray())
+
+
+def test_renamed_keeps_numbers():
+    before = np.array([0, 0, 1, 1, 2, 2])
+    assert renamed(np.array([2, 2, 0, 0, 1, 1]), before, 3).tolist() == before.tolist()
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """A sample much smaller than the rows."""
+    monkeypatch.setattr(_streaming, "_RESERVOIR", 500)
+
+
+@pytest.mark.parametrize("order", ["shuffled", "sorted"])
+def test_near_the_fit_to_all_rows(order, small):
+    X, y = blobs()
+    if order == "sorted":  # a batch holds one cluster, mostly
+        X = X[np.argsort(y, kind="stable")]
+    settings = {"n_clusters": 4, "gamma": 0.05, "n_landmarks": 60, "random_state": 0}
+    full = ApproxKernelKMeans(**settings).fit(X)
+    model = ApproxKernelKMeans(**settings)
+    for batch in np.array_split(X, 30):
+        model.partial_fit(batch)
+    assert -model.score(X) < 1.02 * full.inertia_
+    assert adjusted_rand_score(model.predict(X), full.labels_) > 0.9
+
+
+def test_predicts_from_the_first_batch_on_and_keeps_numbers(small):
+    X, y = blobs(std=0.5)
+    model = ApproxKernelKMeans(4, gamma=0.1, n_landmarks=40, random_state=0)
+    before = None
+    for start in range(0, 6_000, 400):
+        batch = X[start : start + 400]
+        model.partial_fit(batch)
+        assert model.labels_.shape == (400,)
+        now = model.predict(X)
+        np.testing.assert_array_equal(now[start : start + 400], model.labels_)
+        if before is not None:
+            assert (now == before).mean() > 0.99
+        before = now
+    assert adjusted_rand_score(before, y) > 0.99
+    assert model._reservoir.rows.shape[0] == 500
+    assert model.transform(X[:5]).shape == (5, 4)
+
+
+def test_centers_follow_a_batch_by_hand():
+    """One landmark-free line: means of what came, the older half faded."""
+    model = ApproxKernelKMeans(2, kernel="linear", n_landmarks=2, random_state=0)
+    first = np.array([[0.0], [0.2], [10.0], [10.2]])
+    model.partial_fit(first)
+    assert model._due == 5
+    model._due = 6
+    model.partial_fit(np.array([[11.1]]))
+    own = int(model.predict([[10.0]])[0])
+    # 4 rows count for 2; of that 1 - 1 / (5 / 2) is kept; then comes a row of 11.1.
+    kept = 1.0 * (1 - 1 / 2.5)
+    center = (kept * 10.1 + 11.1) / (kept + 1)
+    distance = model.transform(np.array([[center]]))[0, own]
+    assert distance == pytest.approx(0, abs=1e-6)
+
+
+def test_weights_and_sparse_rows(small, rng):
+    X, _ = blobs(2_000)
+    w = rng.integers(0, 3, 2_000).astype(float)
+    dense, csr = (
+        ApproxKernelKMeans(4, gamma=0.05, n_landmarks=40, random_state=0)
+        for _ in range(2)
+    )
+    for part in np.array_split(np.arange(2_000), 8):
+        dense.partial_fit(X[part], sample_weight=w[part])
+        csr.partial_fit(sparse.csr_array(X[part]), sample_weight=w[part])
+    np.testing.assert_array_equal(dense.predict(X), csr.predict(X))
+
+
+def test_bad_batches(small):
+    X, _ = blobs(400)
+    model = ApproxKernelKMeans(4, n_landmarks=20, random_state=0)
+    with pytest.raises(ValueError, match="should be >= n_clusters=4"):
+        ApproxKernelKMeans(4).partial_fit(X[:3])
+    model.partial_fit(X)
+    with pytest.raises(ValueError, match="expecting 3 features"):
+        model.partial_fit(X[:, :2])
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(np.full((5, 3), np.nan))
+    assert model._reservoir.seen == 400

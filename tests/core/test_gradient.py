@@ -1,0 +1,108 @@
+"""Centers without factoring the landmarks' kernel matrix."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
+
+from akkm import ApproxKernelKMeans
+from akkm.core.gradient import conjugate_gradients
+from akkm.kernels import RBF
+from oracles import algorithm2
+
+
+def test_solves_the_equation_and_knows_the_condition_number(rng):
+    Q, _ = np.linalg.qr(rng.normal(size=(60, 60)))
+    K = (Q * np.geomspace(1, 1e-4, 60)) @ Q.T
+    B = rng.normal(size=(5, 60))
+    A, converged, condition = conjugate_gradients(K, B, np.zeros_like(B))
+    assert converged
+    np.testing.assert_allclose(A @ K, B, atol=1e-5)
+    assert 0.5e4 < condition < 1.1e4
+    again, converged, _ = conjugate_gradients(K, B, A, steps=1)
+    assert converged  # nothing is left to do
+    np.testing.assert_array_equal(again, A)
+    _, converged, condition = conjugate_gradients(K, B, np.zeros_like(B), steps=5)
+    assert not converged
+    assert condition < 1.1e4
+
+
+def test_rows_of_zeros_and_singular_matrices(rng):
+    K = np.zeros((4, 4))
+    A, converged, condition = conjugate_gradients(K, np.zeros((2, 4)), np.zeros((2, 4)))
+    assert converged
+    assert (A == 0).all()
+    assert condition == 1
+    F = rng.normal(size=(30, 5))
+    B = rng.normal(size=(3, 5)) @ F.T  # in the range of K
+    A, converged, _ = conjugate_gradients(F @ F.T, B, np.zeros_like(B))
+    assert converged
+    np.testing.assert_allclose(A @ F @ F.T, B, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equals_algorithm_2(dtype, digits, rng):
+    X, rows = digits[0], rng.choice(1797, 60, replace=False)
+    start = rng.integers(10, size=1797)
+    kernel = RBF(gamma=0.3)
+    model = ApproxKernelKMeans(
+        10, kernel=kernel, landmarks=rows, init=start, solver="gradient"
+    ).fit(X.astype(dtype))
+    expected, alpha, n_iter = algorithm2(kernel(X, X[rows]), kernel(X[rows]), start, 10)
+    assert adjusted_rand_score(model.labels_, expected) > 0.999
+    if dtype == np.float64:
+        np.testing.assert_array_equal(model.labels_, expected)
+        assert model.n_iter_ == n_iter
+        np.testing.assert_allclose(model.dual_coef_, alpha, atol=1e-4)
+    np.testing.assert_array_equal(model.predict(X.astype(dtype)), model.labels_)
+    assert model.score(X.astype(dtype)) == pytest.approx(-model.inertia_, rel=1e-5)
+
+
+def test_defaults_end_where_factoring_does(digits):
+    X = digits[0]
+    params = {"gamma": 0.1, "n_landmarks": 100, "random_state": 0}
+    factored = ApproxKernelKMeans(10, **params).fit(X)
+    gradient = ApproxKernelKMeans(10, solver="gradient", **params).fit(X)
+    assert gradient.inertia_ == pytest.approx(factored.inertia_, rel=0.02)
+    two = ApproxKernelKMeans(10, solver="gradient", n_jobs=2, **params).fit(X)
+    np.testing.assert_array_equal(gradient.labels_, two.labels_)
+
+
+def test_failure_is_said_with_the_condition_number(digits, monkeypatch):
+    monkeypatch.setattr("akkm.core.gradient._STEPS", 5)
+    model = ApproxKernelKMeans(3, n_landmarks=500, solver="gradient", random_state=0)
+    with pytest.warns(ConvergenceWarning, match="condition number .* at least") as w:
+        model.fit(digits[0])
+    assert len(w) == 1
+    assert w[0].filename == __file__
+    assert np.isfinite(model.dual_coef_).all()
+
+
+def test_needs_a_positive_definite_kernel(digits):
+    for kernel in ("sigmoid", lambda A, B: A @ B.T):
+        with pytest.raises(ValueError, match="known to be positive definite"):
+            ApproxKernelKMeans(3, kernel=kernel, solver="gradient").fit(digits[0])
+    with pytest.raises(ValueError, match="solver='newton' is not valid"):
+        ApproxKernelKMeans(3, solver="newton").fit(digits[0])
+
+
+def test_empty_clusters_are_no_failure(digits):
+    """All rows in one cluster: the other four have no mean to solve for."""
+    X, start = digits[0], np.zeros(1797, dtype=int)
+    model = ApproxKernelKMeans(
+        5, gamma=0.3, n_landmarks=60, init=start, solver="gradient", random_state=0
+    ).fit(X)
+    assert len(np.unique(model.labels_)) == 5
+    A = np.ones((2, 3))
+    solved, converged, _ = conjugate_gradients(np.eye(3), np.zeros((2, 3)), A)
+    assert converged
+    assert (solved == 0).all()
+    assert (A == 1).all()
+
+
+def test_the_scale_of_the_kernel_does_not_matter(digits):
+    X = digits[0]
+    params = {"n_landmarks": 60, "solver": "gradient", "random_state": 0}
+    one = ApproxKernelKMeans(5, kernel=RBF(gamma=0.3), **params).fit(X)
+    tiny = ApproxKernelKMeans(5, kernel=1e-20 * RBF(gamma=0.3), **params).fit(X)
+    np.testing.assert_array_equal(one.labels_, tiny.labels_)

@@ -1,0 +1,301 @@
+"""Rows on a Dask cluster of processes: the same labels, and nothing lost."""
+
+import os
+import pickle
+import signal
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from akkm import ApproxKernelKMeans, EnsembleKernelKMeans
+from akkm.core.strip import chunks
+from akkm.rows.dask_rows import rows_of
+
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+
+N = 30_000
+SETTINGS = {"n_landmarks": 100, "random_state": 0, "gamma": 0.02}
+
+
+@pytest.fixture(scope="module")
+def X():
+    X, _ = make_blobs(N, 6, centers=5, cluster_std=3.5, random_state=3)
+    return X.astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def expected(X):
+    return ApproxKernelKMeans(5, **SETTINGS).fit(X)
+
+
+@contextmanager
+def started(n_workers):
+    with (
+        distributed.LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def workers():
+    with started(2) as client:
+        yield client
+
+
+@pytest.fixture
+def client(workers):
+    with workers.as_current():
+        yield workers
+
+
+@pytest.mark.parametrize("init", ["k-means++", "labels"])
+def test_partitions_without_rows(init, client, X):
+    rows = X[:9000]
+    start = np.arange(9000) % 5 if init == "labels" else init
+    expected = ApproxKernelKMeans(5, init=start, **SETTINGS).fit(rows)
+    array = da.from_array(rows, chunks=((4096, 0, 4096, 0, 808), 6))
+    model = ApproxKernelKMeans(5, init=start, **SETTINGS).fit(array)
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+
+
+def blocks(X):
+    return tuple(chunk.stop - chunk.start for chunk in chunks(len(X)))
+
+
+@pytest.mark.parametrize("settings", [{}, {"kernel": "sigmoid", "gamma": 0.0005}])
+def test_labels_are_those_of_the_array(client, X, settings):
+    settings = {**SETTINGS, **settings}
+    expected = ApproxKernelKMeans(5, **settings).fit(X)
+    rows = da.from_array(X, chunks=(blocks(X), 6))
+    model = ApproxKernelKMeans(5, **settings).fit(rows)
+    assert isinstance(model.labels_, da.Array)
+    assert model.labels_.chunks[0] == rows.chunks[0]
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+    np.testing.assert_array_equal(model.landmarks_, expected.landmarks_)
+    assert model.n_iter_ == expected.n_iter_
+    assert model.inertia_ == pytest.approx(expected.inertia_, rel=1e-6)
+    lazy = model.predict(rows)
+    assert isinstance(lazy, da.Array)
+    np.testing.assert_array_equal(lazy.compute(), expected.labels_)
+    distances = model.transform(rows)
+    assert distances.shape == (N, 5)
+    np.testing.assert_allclose(
+        distances[:50].compute(), expected.transform(X[:50]), rtol=1e-4
+    )
+
+
+@pytest.mark.parametrize("where", ["workers", "here"])
+@pytest.mark.parametrize(
+    "settings", [{"gamma": "scale"}, {"init": "random", "n_init": 2}], ids=str
+)
+def test_weights_and_random_starts(where, settings, X, rng, request):
+    settings = {**SETTINGS, **settings}
+    w = rng.integers(0, 3, N).astype(float)
+    expected = ApproxKernelKMeans(5, **settings).fit(X, sample_weight=w)
+    if where == "workers":
+        request.getfixturevalue("client")
+    rows = da.from_array(X, chunks=(blocks(X), 6))
+    weights = w if "init" in settings else da.from_array(w, chunks=7_777)
+    model = ApproxKernelKMeans(5, **settings).fit(rows, sample_weight=weights)
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+    assert model.n_iter_ == expected.n_iter_
+    assert model.inertia_ == pytest.approx(expected.inertia_, rel=1e-6)
+
+
+def test_given_and_random_labels(client, X, rng):
+    rows = da.from_array(X, chunks=(8_000, 6))
+    for init in ("random", rng.integers(5, size=N)):
+        expected = ApproxKernelKMeans(5, **SETTINGS, init=init).fit(X)
+        model = ApproxKernelKMeans(5, **SETTINGS, init=init).fit(rows)
+        np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+
+
+def test_labels_are_drawn_where_the_rows_are(client, X):
+    """The stream of random numbers is cut, and nothing is sent but where it is."""
+    rows = rows_of(da.from_array(X, chunks=((1, 9_998, 20_001), 6)))
+    here, there = np.random.default_rng(7), np.random.default_rng(7)
+    for n_clusters in (2, 5, 7_000):
+        drawn = rows.draw(n_clusters, there)
+        assert max(len(pickle.dumps(part)) for part in drawn) < 2_000
+        sizes = [1, 9_998, 20_001]
+        found = [part.labels(n) for part, n in zip(drawn, sizes, strict=True)]
+        expected = here.integers(n_clusters, size=N)
+        np.testing.assert_array_equal(np.concatenate(found), expected)
+        np.testing.assert_array_equal(drawn[1].labels(9_998), found[1])  # once more
+
+
+def test_an_ensemble_with_weights(client, X, rng):
+    settings = {"n_members": 3, **SETTINGS}
+    w = rng.integers(0, 3, N).astype(float)
+    expected = EnsembleKernelKMeans(5, **settings).fit(X, sample_weight=w)
+    rows = da.from_array(X, chunks=(8_000, 6))
+    model = EnsembleKernelKMeans(5, **settings).fit(rows, sample_weight=w)
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+    assert model.anmi_ == pytest.approx(expected.anmi_)
+
+
+@pytest.mark.parametrize("where", ["workers", "here"])
+def test_labels_in_a_file(where, X, expected, request, tmp_path):
+    if where == "workers":
+        request.getfixturevalue("client")
+    rows = da.from_array(X, chunks=(8_000, 6))
+    path = tmp_path / "labels.npy"
+    model = ApproxKernelKMeans(5, **SETTINGS, labels_file=path).fit(rows)
+    assert isinstance(model.labels_, np.memmap)
+    np.testing.assert_array_equal(np.load(path), expected.labels_)
+
+
+def test_other_partitions_frames_and_default_width(client, X):
+    expected = ApproxKernelKMeans(5, random_state=0).fit(X)
+    odd = da.from_array(X, chunks=((1, 9_999, 20_000), (2, 4)))
+    model = ApproxKernelKMeans(5, random_state=0).fit(odd)
+    assert model.kernel_.gamma == pytest.approx(expected.kernel_.gamma, rel=1e-12)
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+    frame = dd.from_dask_array(odd, columns=list("abcdef"))
+    named = ApproxKernelKMeans(5, random_state=0).fit(frame)
+    np.testing.assert_array_equal(named.labels_.compute(), expected.labels_)
+    assert list(named.feature_names_in_) == list("abcdef")
+
+
+def test_an_empty_cluster_takes_a_row(client):
+    """A cluster that loses all its rows is given the one that fits worst."""
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.normal(0, 0.1, (500, 2)), rng.normal(9, 0.1, (500, 2)), [[40, 40]]]
+    settings = {"kernel": "linear", "n_landmarks": 20, "random_state": 5}
+    expected = ApproxKernelKMeans(6, **settings).fit(X)
+    model = ApproxKernelKMeans(6, **settings).fit(da.from_array(X, chunks=(250, 2)))
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+
+
+def test_without_a_cluster_partitions_are_computed_here(X, expected):
+    rows = da.from_array(X, chunks=(7_000, 6))
+    model = ApproxKernelKMeans(5, **SETTINGS).fit(rows)
+    assert isinstance(model.labels_, da.Array)
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+    np.testing.assert_array_equal(model.predict(rows).compute(), expected.labels_)
+
+
+@pytest.mark.parametrize("where", ["workers", "here"])
+def test_ensemble(where, X, request):
+    settings = {"n_members": 3, **SETTINGS}
+    expected = EnsembleKernelKMeans(5, **settings).fit(X)
+    if where == "workers":
+        request.getfixturevalue("client")
+    rows = da.from_array(X, chunks=(8_000, 6))
+    model = EnsembleKernelKMeans(5, **settings).fit(rows)
+    assert isinstance(model.labels_, da.Array)
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+    np.testing.assert_allclose(np.asarray(model.agreement_), expected.agreement_)
+    assert model.anmi_ == pytest.approx(expected.anmi_)
+    np.testing.assert_array_equal(model.predict(rows).compute(), expected.labels_)
+
+
+class _Interrupting:
+    """A callback that does something after some iterations."""
+
+    def __init__(self, at, action):
+        self.at, self.action = at, action
+
+    def setup(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_step(self, step):
+        if step.iteration == self.at:
+            self.action()
+
+    def on_fit_task_end(self, estimator, context):
+        return False
+
+    def teardown(self, estimator, context):
+        pass
+
+
+def slow_settings():
+    """A start that takes many iterations."""
+    return {**SETTINGS, "n_clusters": 12}
+
+
+def test_a_killed_worker_costs_nothing_but_time(client, X):
+    expected = ApproxKernelKMeans(**slow_settings()).fit(X)
+    assert expected.n_iter_ > 4
+    rows = da.from_array(X, chunks=(5_000, 6))
+
+    def kill_one():
+        worker = next(iter(client.cluster.workers.values()))
+        os.kill(worker.pid, signal.SIGKILL)
+
+    model = ApproxKernelKMeans(**slow_settings())
+    model.set_callbacks(_Interrupting(2, kill_one))
+    model.fit(rows)
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+    assert model.n_iter_ == expected.n_iter_
+
+
+def test_all_workers_killed(X, monkeypatch):
+    monkeypatch.setattr("akkm.rows.cluster._PATIENCE", 3.0)
+    with started(1) as client, client.as_current():
+        rows = da.from_array(X, chunks=(5_000, 6))
+        model = ApproxKernelKMeans(**slow_settings())
+        model.set_callbacks(_Interrupting(2, lambda: client.cluster.scale(0)))
+        with pytest.raises(RuntimeError, match="workers were lost"):
+            model.fit(rows)
+        assert not hasattr(model, "labels_")
+        assert client.status == "running"
+
+
+class TestBadInput:
+    def test_unknown_chunks(self, X):
+        rows = da.from_array(X, chunks=(10_000, 6))
+        with pytest.raises(ValueError, match="compute_chunk_sizes"):
+            ApproxKernelKMeans(3).fit(rows[rows[:, 0] > 0])
+
+    @pytest.mark.parametrize("bad", [np.nan, np.inf])
+    def test_a_bad_value_names_its_partition(self, client, X, bad):
+        X = X.copy()
+        X[12_345, 2] = bad
+        rows = da.from_array(X, chunks=(5_000, 6))
+        with pytest.raises(ValueError, match=r"partition 2: row 2,345, column 2 is"):
+            ApproxKernelKMeans(3, random_state=0).fit(rows)
+
+    def test_the_same_without_a_cluster(self, X):
+        X = X.copy()
+        X[12_345, 2] = np.nan
+        rows = da.from_array(X, chunks=(5_000, 6))
+        with pytest.raises(ValueError, match=r"partition 2: row 12,345, column 2 is"):
+            ApproxKernelKMeans(3, random_state=0).fit(rows)
+
+    def test_a_kernel_that_refuses(self, client, X):
+        rows = da.from_array(X, chunks=(5_000, 6))
+        with pytest.raises(ValueError, match=r"partition \d: Negative values"):
+            ApproxKernelKMeans(3, kernel="intersection", random_state=0).fit(rows)
+
+    def test_dimensions(self, X):
+        with pytest.raises(ValueError, match="2-D Dask array"):
+            ApproxKernelKMeans(3).fit(da.ones(10))
+
+    def test_weights(self, client, X):
+        rows = da.from_array(X, chunks=(5_000, 6))
+        for bad, message in [
+            (da.ones(9), r"shape == \(9,\)"),
+            (-np.ones(N), "egative"),
+        ]:
+            with pytest.raises(ValueError, match=message):
+                ApproxKernelKMeans(3).fit(rows, sample_weight=bad)
+
+    def test_text(self):
+        pandas = pytest.importorskip("pandas")
+        frame = dd.from_pandas(
+            pandas.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), npartitions=1
+        )
+        with pytest.raises(ValueError, match=r"Columns \['b'\]"):
+            ApproxKernelKMeans(2).fit(frame)

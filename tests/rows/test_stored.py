@@ -1,0 +1,420 @@
+"""Rows in files: the same labels as in memory, and no more of them read than needed."""
+
+import os
+import pickle
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+from sklearn.datasets import make_blobs
+
+import akkm
+from akkm import ApproxKernelKMeans
+from akkm.approx import solve as approximate
+from akkm.rows import mapped
+from akkm.rows.batches import DiskRows
+
+N = 30_000
+
+
+@pytest.fixture(scope="module")
+def X():
+    X, _ = make_blobs(N, 6, centers=5, cluster_std=2.5, random_state=3)
+    return X.astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def table(X):
+    return pa.table({f"x{j}": X[:, j] for j in range(X.shape[1])})
+
+
+def as_array(X, table, folder):
+    return X
+
+
+def as_memory_map(X, table, folder):
+    np.save(folder / "x.npy", X)
+    return np.load(folder / "x.npy", mmap_mode="r")
+
+
+def as_npy(X, table, folder):
+    np.save(folder / "x.npy", X)
+    return akkm.open_rows(folder / "x.npy")
+
+
+def as_parquet(X, table, folder):
+    parquet.write_table(table, folder / "x.parquet", row_group_size=7_000)
+    return akkm.open_rows(folder / "x.parquet")
+
+
+def as_folder(X, table, folder):
+    for i, start in enumerate(range(0, N, 11_000)):
+        part = table.slice(start, 11_000)
+        parquet.write_table(part, folder / f"{i}.parquet", row_group_size=5_000)
+    return akkm.open_rows(str(folder))
+
+
+def as_arrow(X, table, folder):
+    feather.write_feather(table, folder / "x.arrow", "lz4", chunksize=6_000)
+    return akkm.open_rows(folder / "x.arrow")
+
+
+FORMS = [as_array, as_memory_map, as_npy, as_parquet, as_folder, as_arrow]
+STORED = FORMS[2:]
+
+
+@pytest.fixture(params=FORMS, ids=lambda f: f.__name__)
+def rows(request, X, table, tmp_path):
+    return request.param(X, table, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"kernel": "rbf"},
+        {"kernel": "sigmoid", "gamma": 0.0005},
+        {"kernel": "rbf", "gamma": "median", "init": "random", "cache_size": 0},
+        {"kernel": "polynomial", "landmarks": np.arange(0, N, 100)},
+    ],
+    ids=lambda s: "-".join(str(v)[:8] for v in s.values()),
+)
+def test_labels_are_those_of_the_array(settings, rows, X):
+    settings = {"n_landmarks": 100, "random_state": 0, **settings}
+    expected = ApproxKernelKMeans(5, **settings).fit(X)
+    found = ApproxKernelKMeans(5, **settings).fit(rows)
+    np.testing.assert_array_equal(found.labels_, expected.labels_)
+    np.testing.assert_array_equal(found.landmarks_, expected.landmarks_)
+    assert found.inertia_ == pytest.approx(expected.inertia_, rel=1e-6)
+    assert found.n_iter_ == expected.n_iter_
+    np.testing.assert_array_equal(found.predict(rows), found.labels_)
+    np.testing.assert_allclose(
+        found.transform(rows)[::100], expected.transform(X[::100]), rtol=1e-3, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("form", STORED, ids=lambda f: f.__name__)
+def test_rows_are_the_arrays(form, X, table, tmp_path, rng):
+    rows = form(X, table, tmp_path)
+    assert isinstance(rows, DiskRows)
+    assert rows.shape == X.shape
+    assert rows.dtype == np.float32
+    picked = rng.integers(N, size=500)
+    for index in (slice(None), slice(6_990, 7_010), slice(9, 9), picked, picked[:0]):
+        np.testing.assert_array_equal(rows[index], X[index])
+    np.testing.assert_array_equal(rows[X[:, 0] > 3], X[X[:, 0] > 3])
+    np.testing.assert_array_equal(rows[::777], X[::777])
+    assert not rows[:10].flags.writeable  # it may be a view of what others use
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(rows))[5:9], X[5:9])
+
+
+@pytest.mark.parametrize("strategy", ["k-means", "diagonal", "leverage"])
+def test_landmarks_among_few_rows_of_positive_weight(strategy, X, tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    w = np.zeros(len(X))
+    w[::100] = 1
+    rows = akkm.open_rows(tmp_path / "x.npy")
+    model = ApproxKernelKMeans(3, n_landmarks=50, landmarks=strategy, random_state=0)
+    model.fit(rows, sample_weight=w)
+    np.testing.assert_array_equal(model.landmark_indices_ % 100, 0)
+
+
+def test_weights(X, table, tmp_path, rng):
+    w = rng.integers(0, 3, N).astype(float)
+    rows = as_parquet(X, table, tmp_path)
+    a = ApproxKernelKMeans(5, n_landmarks=60, random_state=1).fit(X, sample_weight=w)
+    b = ApproxKernelKMeans(5, n_landmarks=60, random_state=1).fit(rows, sample_weight=w)
+    np.testing.assert_array_equal(a.labels_, b.labels_)
+    assert b.score(rows, sample_weight=w) == pytest.approx(-b.inertia_, rel=1e-5)
+
+
+@pytest.mark.parametrize("strategy", ["k-means", "rpcholesky", "diagonal"])
+def test_landmark_strategies(strategy, X, table, tmp_path):
+    rows = as_parquet(X, table, tmp_path)
+    model = ApproxKernelKMeans(5, landmarks=strategy, n_landmarks=40, random_state=0)
+    model.fit(rows)
+    np.testing.assert_array_equal(model.landmarks_, X[model.landmark_indices_])
+    assert len(set(model.landmark_indices_)) == 40
+
+
+def test_only_batches_with_rows_in_doubt_are_read(X, table, tmp_path):
+    # The first 15,000 rows lie far from any border; the others do not.
+    far = np.sort(np.r_[np.zeros(7_500), np.ones(7_500)]).astype(np.float32) * 1000
+    near = np.random.default_rng(0).normal(500, 300, 15_000).astype(np.float32)
+    table = pa.table({"x": np.concatenate([far, near])})
+    parquet.write_table(table, tmp_path / "x.parquet", row_group_size=1_000)
+    rows = akkm.open_rows(tmp_path / "x.parquet")
+    read = []
+    batches, once = rows._batches, type(rows._batches).read
+    batches.read = lambda b: (read.append(b), once(batches, b))[1]
+    model = ApproxKernelKMeans(
+        2,
+        kernel="linear",
+        landmarks=np.array([[1.0], [2.0]], dtype=np.float32),
+        init=(np.arange(30_000) % 7 == 0).astype(int),
+        cache_size=0,
+        n_jobs=1,
+    )
+    model.fit(rows)
+    full = np.count_nonzero(model.history_[:, 1] > 1_000) + 1  # and one for the start
+    assert model.n_iter_ > full
+    assert sorted(read[: 30 * full]) == sorted([*range(30)] * full)
+    later = read[30 * full :]
+    assert later
+    assert min(later) >= 15
+    assert len(later) < model.history_[:, 1][full - 1 :].sum() + 1
+
+
+def test_samples_are_read_in_one_pass(X, table, tmp_path):
+    """Landmarks and the rows to start from, then each batch for the first iteration."""
+    rows = as_parquet(X, table, tmp_path)
+    read = []
+    batches = rows._batches
+    for name in ("some", "read"):
+        once = getattr(batches, name)
+        setattr(
+            batches,
+            name,
+            lambda b, *which, once=once, name=name: (
+                read.append((name, b)),
+                once(b, *which),
+            )[1],
+        )
+    model = ApproxKernelKMeans(5, gamma=0.02, n_landmarks=50, random_state=0, n_jobs=1)
+    model.fit(rows)
+    assert sorted(read[:5]) == [("some", b) for b in range(5)]
+    assert sorted(read[5:10]) == [("read", b) for b in range(5)]
+    assert ("some", 0) not in read[5:]
+
+
+def test_rows_that_come_soon_are_read_along(X, table, tmp_path):
+    rows = as_parquet(X, table, tmp_path)
+    later, now = np.array([29_999, 3, 8_000]), np.array([5, 3, 20_000])
+    rows.soon(later)
+    np.testing.assert_array_equal(rows.gather(now), X[now])
+    rows._batches.some = None  # what was read is not read again
+    np.testing.assert_array_equal(rows.gather(later[:2]), X[later[:2]])
+    del rows._batches.some
+    np.testing.assert_array_equal(rows.gather(later), X[later])
+    rows.soon(later)
+    np.testing.assert_array_equal(rows.gather(later), X[later])
+    np.testing.assert_array_equal(rows.gather(now), X[now])
+
+
+@pytest.mark.parametrize("form", STORED, ids=lambda f: f.__name__)
+def test_state_and_labels_in_files(form, X, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(approximate, "_MANY", 0)
+    made = []
+    full = mapped.full
+    monkeypatch.setattr(
+        mapped,
+        "full",
+        lambda *args, **more: (made.append(more), full(*args, **more))[1],
+    )
+    (tmp_path / "rows").mkdir()
+    rows = form(X, table, tmp_path / "rows")
+    settings = {"n_landmarks": 100, "init": "random", "random_state": 0}
+    expected = ApproxKernelKMeans(5, **settings).fit(X).labels_
+    assert not made  # rows in memory have their state there
+    settings |= {"checkpoint": tmp_path / "c", "labels_file": tmp_path / "labels.npy"}
+    model = ApproxKernelKMeans(5, **settings).fit(rows)
+    assert made == [{"folder": tmp_path / "c"}] * 4
+    assert isinstance(model.labels_, np.memmap)
+    np.testing.assert_array_equal(model.labels_, expected)
+    np.testing.assert_array_equal(np.load(tmp_path / "labels.npy"), expected)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).labels_, expected)
+    names = {path.name for path in tmp_path.rglob("*") if path.parent.name != "rows"}
+    assert names == {"rows", "c", "akkm-checkpoint.npz", "labels.npy"}
+
+
+FULL = """
+import resource, sys
+import numpy as np
+import akkm
+from akkm.approx import solve as approximate
+folder, size, where = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+rows = akkm.open_rows(folder + "/x.npy")
+approximate._MANY = 0 if where == "state" else np.inf
+more = {"checkpoint": folder} if where == "checkpoint" else {}
+if where == "labels":
+    more = {"labels_file": folder + "/labels.npy"}
+resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+settings = {"n_landmarks": 100, "random_state": 0, "verbose": 1}
+akkm.ApproxKernelKMeans(5, **settings, **more).fit(rows)
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "size", "said"),
+    [
+        ("labels", 60_000, r"labels\.npy: labels can't be written: File too large\."),
+        ("checkpoint", 4_000, r"The checkpoint in .* can't be written: File too large"),
+        ("state", 60_000, r"remembered of 30,000 rows can't be written there: File "),
+    ],
+)
+def test_no_space_left(where, size, said, X, tmp_path):
+    """The disk is full: one error that says which file, and nothing half written."""
+    pytest.importorskip("resource")
+    np.save(tmp_path / "x.npy", X)
+    old = tmp_path / "labels.npy"
+    old.write_bytes(b"old")
+    command = [sys.executable, "-c", FULL, tmp_path, str(size), where]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert re.search(said, last), done.stderr
+    assert "During handling" not in done.stderr
+    assert "landmarks" in done.stdout or where == "labels"
+    assert "iteration" not in done.stdout  # room is taken before the long part
+    assert {path.name for path in tmp_path.iterdir()} == {"x.npy", "labels.npy"}
+    assert old.read_bytes() == b"old"
+
+
+def test_a_fit_that_fails_leaves_no_labels(X, tmp_path):
+    X = X.copy()
+    X[29_999, 0] = np.nan  # found in the first iteration
+    np.save(tmp_path / "x.npy", X)
+    model = ApproxKernelKMeans(
+        5, gamma=0.02, n_landmarks=50, random_state=0, labels_file=tmp_path / "l.npy"
+    )
+    with pytest.raises(ValueError, match="row 29,999, column 0 is nan"):
+        model.fit(akkm.open_rows(tmp_path / "x.npy"))
+    assert [path.name for path in tmp_path.iterdir()] == ["x.npy"]
+
+
+def test_bad_labels_files(X, tmp_path):
+    for bad, message in [("labels.csv", "ends in .npy"), ("no/x.npy", "No such file")]:
+        model = ApproxKernelKMeans(5, n_landmarks=50, labels_file=tmp_path / bad)
+        with pytest.raises((ValueError, OSError), match=message):
+            model.fit(X)
+    with pytest.raises(ValueError, match="leave them out for partial_fit"):
+        ApproxKernelKMeans(5, labels_file=tmp_path / "l.npy").partial_fit(X)
+
+
+def test_ensemble(X, table, tmp_path):
+    settings = {"n_members": 3, "n_landmarks": 50, "random_state": 0}
+    expected = akkm.EnsembleKernelKMeans(5, **settings).fit(X)
+    rows = as_parquet(X, table, tmp_path)
+    model = akkm.EnsembleKernelKMeans(5, **settings).fit(rows)
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    np.testing.assert_array_equal(model.predict(rows), expected.labels_)
+
+
+def test_names_of_columns(X, table, tmp_path):
+    rows = as_parquet(X, table, tmp_path)
+    model = ApproxKernelKMeans(5, n_landmarks=50, random_state=0).fit(rows)
+    assert list(model.feature_names_in_) == [f"x{j}" for j in range(6)]
+    some = akkm.open_rows(tmp_path / "x.parquet", columns=["x3", "x1"])
+    np.testing.assert_array_equal(some[:5], X[:5, [3, 1]])
+    with pytest.raises(ValueError, match="X has 2 features, but Approx"):
+        model.predict(some)
+    turned = akkm.open_rows(
+        tmp_path / "x.parquet", columns=[f"x{5 - j}" for j in range(6)]
+    )
+    with pytest.raises(ValueError, match="in this order"):
+        model.predict(turned)
+
+
+def test_precision_is_the_files_or_the_one_asked_for(tmp_path):
+    table = pa.table({"a": pa.array([1, 2], pa.int16()), "b": pa.array([0.5, 1.5])})
+    parquet.write_table(table, tmp_path / "x.parquet")
+    assert akkm.open_rows(tmp_path / "x.parquet").dtype == np.float64
+    assert akkm.open_rows(tmp_path / "x.parquet", columns=["a"]).dtype == np.float32
+    rows = akkm.open_rows(tmp_path / "x.parquet", dtype="float32")
+    assert rows[:].dtype == np.float32
+
+
+def test_a_kernel_that_refuses_rows_names_the_file(X, table, tmp_path):
+    rows = as_folder(X, table, tmp_path)
+    with pytest.raises(ValueError, match=r"\.parquet: Negative values"):
+        ApproxKernelKMeans(5, kernel="intersection", n_landmarks=40).fit(rows)
+
+
+def test_other_estimators_say_that_they_need_memory(X, table, tmp_path):
+    rows = as_parquet(X, table, tmp_path)
+    with pytest.raises(TypeError, match="KernelKMeans needs its rows in memory"):
+        akkm.KernelKMeans(3).fit(rows)
+
+
+class TestBadFiles:
+    def good(self, path, **columns):
+        table = pa.table(columns or {"a": [1.0, 2.0], "b": [3.0, 4.0]})
+        parquet.write_table(table, path)
+
+    def fails(self, path, message, error=ValueError, **more):
+        with pytest.raises(error, match=message) as caught:
+            akkm.open_rows(path, **more)[:]
+        assert "\n" not in str(caught.value)
+
+    def test_nothing_there(self, tmp_path):
+        self.fails(tmp_path / "no.parquet", "there is no such", FileNotFoundError)
+        (tmp_path / "empty").mkdir()
+        self.fails(tmp_path / "empty", "expected a .parquet")
+
+    def test_folder_of_different_schemas(self, tmp_path):
+        self.good(tmp_path / "1.parquet")
+        self.good(tmp_path / "2.parquet", a=[1.0])
+        self.fails(tmp_path, r"2\.parquet: columns \['b'\] are missing")
+        self.good(tmp_path / "2.parquet", a=[1.0], b=[1])
+        self.fails(tmp_path, r"2\.parquet: column 'b' is of type int64")
+
+    def test_several_formats(self, tmp_path):
+        self.good(tmp_path / "1.parquet")
+        (tmp_path / "2.arrow").write_bytes(b"")
+        self.fails(tmp_path, "several formats")
+
+    @pytest.mark.parametrize("left", [0, 20, 500, -9])
+    def test_truncated_parquet(self, left, tmp_path):
+        self.good(tmp_path / "whole.parquet", a=np.arange(500.0))
+        cut = (tmp_path / "whole.parquet").read_bytes()[:left]
+        (tmp_path / "x.parquet").write_bytes(cut)
+        self.fails(tmp_path / "x.parquet", r"x\.parquet: can't be read as Parquet")
+
+    def test_damaged_in_the_middle(self, tmp_path):
+        table = pa.table({"a": np.random.default_rng(0).random(50_000)})
+        path = tmp_path / "x.parquet"
+        parquet.write_table(table, path, compression="zstd", row_group_size=10_000)
+        data = bytearray(path.read_bytes())
+        data[100_000:200_000] = bytes(100_000)
+        path.write_bytes(data)
+        self.fails(path, r"x\.parquet: can't be read as Parquet")
+        model = ApproxKernelKMeans(2, n_landmarks=30, gamma=1.0, random_state=0)
+        with pytest.raises(ValueError, match=r"x\.parquet: can't be read as Parquet"):
+            model.fit(akkm.open_rows(path))
+        assert not hasattr(model, "labels_")
+
+    def test_text(self, tmp_path):
+        self.good(tmp_path / "x.parquet", a=["x"], b=[1.0])
+        self.fails(tmp_path / "x.parquet", "column 'a' is of type string")
+        assert akkm.open_rows(tmp_path / "x.parquet", columns=["b"]).shape == (1, 1)
+
+    def test_unknown_columns(self, tmp_path):
+        self.good(tmp_path / "x.parquet")
+        self.fails(tmp_path / "x.parquet", r"no columns \['c'\]", columns=["c"])
+
+    def test_missing_values_are_named(self, tmp_path):
+        self.good(tmp_path / "x.parquet", a=[1.0, 2.0, 3.0], b=[1.0, None, 2.0])
+        self.fails(tmp_path / "x.parquet", r"x\.parquet: row 1, column 'b' is nan")
+        self.good(tmp_path / "x.parquet", a=[1, None, 3])
+        self.fails(tmp_path / "x.parquet", r"x\.parquet: row 1, column 'a' is nan")
+
+    def test_no_rows(self, tmp_path):
+        self.good(tmp_path / "x.parquet", a=pa.array([], pa.float64()))
+        self.fails(tmp_path / "x.parquet", "there are no rows")
+
+    def test_npy(self, tmp_path):
+        np.save(tmp_path / "x.npy", np.arange(3))
+        self.fails(tmp_path / "x.npy", "expected a 2-D array")
+        (tmp_path / "x.npy").write_bytes(b"no")
+        self.fails(tmp_path / "x.npy", "can't be read as .npy")
+        np.save(tmp_path / "x.npy", np.array([[np.inf]]))
+        self.fails(tmp_path / "x.npy", "row 0, column 0 is inf")
+
+    def test_numbers_whose_sum_is_none_are_numbers(self, tmp_path):
+        X = np.full((4, 3), 3e38, dtype=np.float32)
+        np.save(tmp_path / "x.npy", X)
+        np.testing.assert_array_equal(akkm.open_rows(tmp_path / "x.npy")[:], X)
