@@ -14,9 +14,12 @@ from sklearn.preprocessing import normalize, scale
 
 from akkm.core.strip import Strip, chunks
 from akkm.core.threads import Threads
-from akkm.landmarks import STRATEGIES, Pool
-from akkm.landmarks._pool import draw
-from akkm.landmarks._scores import column_norms
+from akkm.landmarks import (
+    STRATEGIES,
+    Pool,
+    squared_column_norms,
+    weighted_sample,
+)
 from akkm.methods.leaders import Crowd
 from experiments.datasets import Dataset, load
 from experiments.datasets._images import image_kernel, whole_matrix
@@ -73,7 +76,7 @@ class Subject:
         norms, before = self._column_norms if strategy == "column-norm" else (None, 0.0)
         start = perf_counter()
         if norms is not None:
-            rows = draw(norms, m, rng)
+            rows = weighted_sample(norms, m, rng)
         else:
             with Threads() as engine:
                 pool = Pool(self.data.X, self.data.kernel, None, engine)
@@ -85,7 +88,7 @@ class Subject:
         start = perf_counter()
         with Threads() as engine:
             pool = Pool(self.data.X, self.data.kernel, None, engine)
-            norms = column_norms(pool, np.random.default_rng(0))
+            norms = squared_column_norms(pool, np.random.default_rng(0))
         return norms, perf_counter() - start
 
     def pass_over(self, points: Array) -> None:

@@ -103,13 +103,13 @@ def memory(n: int = 20_000_000, width: int = 20, rows: int = 500_000) -> None:
 def blocks() -> tuple[float, float]:
     """Microseconds per row that is looked at, and that is left alone."""
     from akkm.approx import solve as approximate
-    from akkm.approx.solve import Landmarks
     from akkm.core.bounds import Moves
     from akkm.core.lloyd import means_of
     from akkm.core.nearest import View
     from akkm.core.parts import Part
     from akkm.core.threads import Threads
     from akkm.kernels import RBF
+    from akkm.landmarks import Landmarks
 
     X = _block(0, 200_000, 100)
     chosen = Landmarks(X[:500], X[:500], None)

@@ -19,6 +19,7 @@ from akkm.core.parts import Part, _descending
 from akkm.core.strip import Strip, chunks
 from akkm.core.threads import Threads
 from akkm.kernels import RBF, Linear, Polynomial, Sigmoid
+from akkm.landmarks import Landmarks
 from oracles import algorithm2, clipped_inverse, exact_kernel_k_means, lloyd_on_features
 
 KERNELS = [
@@ -29,7 +30,7 @@ KERNELS = [
 
 
 def prepare(X, kernel, indices, indefinite="clip", dtype=None):
-    chosen = approximate.Landmarks(X[indices], X[indices], indices)
+    chosen = Landmarks(X[indices], X[indices], indices)
     return approximate.factor(
         X, kernel, chosen, dtype=dtype or X.dtype, indefinite=indefinite
     )
@@ -367,7 +368,7 @@ class TestLaws:
         indices = np.flatnonzero(w)[:60]
         weighted = run(X, KERNELS[0], indices, labels, 6, weights=w.astype(float))
         twice = X.repeat(w, axis=0)
-        chosen = approximate.Landmarks(X[indices], X[indices], None)
+        chosen = Landmarks(X[indices], X[indices], None)
         f = approximate.factor(
             twice, KERNELS[0], chosen, dtype=float, indefinite="clip"
         )

@@ -7,9 +7,8 @@ from scipy import sparse
 from akkm import ApproxKernelKMeans, TwoStepKernelKMeans
 from akkm.core.threads import Threads
 from akkm.kernels import RBF, Linear, Polynomial, Sigmoid
-from akkm.landmarks import STRATEGIES, Pool, choose
+from akkm.landmarks import STRATEGIES, Pool, choose, weighted_sample
 from akkm.landmarks._cholesky import _eliminate, _take
-from akkm.landmarks._pool import draw
 from akkm.landmarks._scores import leverage
 from oracles import greedy_pivots, nystroem_kernel
 
@@ -110,11 +109,11 @@ def test_draw_has_the_law_of_drawing_without_replacement(rng):
     ours = np.zeros(5)
     theirs = np.zeros(5)
     for _ in range(4000):
-        ours[draw(chance, 2, rng)] += 1
+        ours[weighted_sample(chance, 2, rng)] += 1
         theirs[rng.choice(5, 2, replace=False, p=chance / chance.sum())] += 1
     np.testing.assert_allclose(ours / 4000, theirs / 4000, atol=0.04)
     assert ours[4] == 0
-    np.testing.assert_array_equal(draw(chance, 5, rng), np.arange(5))
+    np.testing.assert_array_equal(weighted_sample(chance, 5, rng), np.arange(5))
 
 
 def test_diagonal_and_column_norm_follow_their_scores(rng, monkeypatch):
@@ -148,7 +147,7 @@ def test_leverage_scores_are_the_ridge_leverage_scores(digits, monkeypatch):
     K = kernel(X)
     seen = {}
     monkeypatch.setattr(
-        "akkm.landmarks._scores.draw",
+        "akkm.landmarks._scores.weighted_sample",
         lambda chance, m, rng: seen.update(chance=chance) or np.arange(m),
     )
     with Threads(1) as engine:

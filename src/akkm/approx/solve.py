@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm import landmarks
 from akkm.approx.checkpoint import Checkpoint
 from akkm.approx.seeding import warm_start
 from akkm.core import gradient, gram
@@ -23,8 +22,9 @@ from akkm.core.parts import Part, Parts
 from akkm.core.strip import Rows, Strip, float32_will_do
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel, Linear
+from akkm.landmarks import Landmarks
 from akkm.rows import mapped
-from akkm.rows.contract import Stored, sampled
+from akkm.rows.contract import Stored
 from akkm.rows.remote import RemoteRows
 from akkm.validation import symmetric
 
@@ -34,55 +34,6 @@ Array = NDArray[Any]
 _WIDE = 256
 # The state of more stored rows than this, some 1 GB, is in a file.
 _MANY = 2**26
-# Rows per landmark to choose from, where they are not in memory.
-_SOME = 50
-
-
-@dataclass(frozen=True)
-class Landmarks:
-    """The points that span the centers."""
-
-    points: Rows  # (m, d), or column numbers of a precomputed kernel
-    rows: Rows  # (m, d), as rows of data
-    indices: Array | None  # (m,) which rows they are, if they are
-
-    @property
-    def named(self) -> Rows:
-        """As users know them: points, or the row indices of a precomputed kernel."""
-        return self.indices if self.points.ndim == 1 else self.points
-
-
-def take_landmarks(
-    X: Rows,
-    kernel: Kernel,
-    engine: Threads,
-    *,
-    given: str | Rows,
-    n_landmarks: int | str,
-    n_clusters: int,
-    weights: Array | None,
-    rng: np.random.Generator,
-) -> Landmarks:
-    """Landmarks by a strategy's name, as row indices, or as points."""
-    if isinstance(given, str):
-        pick = landmarks.named(given)
-        able = X.shape[0] if weights is None else int((weights > 0).sum())
-        m = landmarks.count(n_landmarks, able, n_clusters)
-        # A stream of its own: what follows does not depend on how much it drew.
-        mine = rng.spawn(1)[0]
-        if isinstance(X, Stored) and given != "uniform":
-            among: Any = X.shape[0] if weights is None else np.flatnonzero(weights > 0)
-            some = np.sort(mine.choice(among, min(_SOME * m, able), replace=False))
-            weight = None if weights is None else weights[some]
-            rows = X.gather(some)
-            taken = pick(landmarks.Pool(rows, kernel, weight, engine), m, mine)
-            return Landmarks(rows[taken], rows[taken], some[taken])
-        given = pick(landmarks.Pool(X, kernel, weights, engine), m, mine)
-    if given.ndim == 1:
-        rows = sampled(X, given)
-        points = rows if isinstance(X, Stored) else kernel.select(X, given)
-        return Landmarks(points, rows, given)
-    return Landmarks(given, given, None)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from typing import Any
 import click
 import numpy as np
 
-from akkm import landmarks
 from akkm.cli import _work
 from akkm.cli._console import Voice, brief, seconds
 from akkm.cli._costs import extrapolate, memory, try_out
@@ -27,6 +26,7 @@ from akkm.cli._options import (
 from akkm.cli._progress import Phases
 from akkm.diffusion import spread
 from akkm.diffusion.walks import affordable
+from akkm.landmarks import number_of_landmarks
 
 # Rows that are looked at more closely, and fewer of them where time grows faster than
 # their number does, and for what theory says.
@@ -167,12 +167,15 @@ def _landmarks(method: Method, n: int) -> tuple[int, str]:
             text = "a sixth of the rows, at most 1,000"
         m = spread.count(asked, n, wanted)
         return m, text if asked == "auto" else "as you said"
-    m = landmarks.count(asked, n, _least(method))
+    m = number_of_landmarks(asked, n, _least(method))
     if asked != "auto":
         return m, "as you said"
     if m == n:
         return m, "all rows, as they are few"
-    least, most = landmarks.count("auto", 2**10, 1), landmarks.count("auto", 2**30, 1)
+    least, most = (
+        number_of_landmarks("auto", 2**10, 1),
+        number_of_landmarks("auto", 2**30, 1),
+    )
     text = f"the square root of the number of rows, but {least:,} to {most:,}"
     return m, f"{text}, and at least 4 per cluster"
 

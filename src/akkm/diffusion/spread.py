@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from akkm import landmarks
 from akkm.core.strip import Rows
 from akkm.core.threads import Threads
 from akkm.diffusion.ties import tie
+from akkm.landmarks import number_of_landmarks
 
 Array = NDArray[Any]
 
@@ -40,7 +40,7 @@ def count(n_landmarks: int | str, n: int, n_clusters: int | None) -> int:
         if n_clusters is None:
             return max(1, min(1000, n // 6))
         return min(n, max(8 * n_clusters, min(1000, n // 4)))
-    return landmarks.count(n_landmarks, n, n_clusters or 1)
+    return number_of_landmarks(n_landmarks, n, n_clusters or 1)
 
 
 def spread(

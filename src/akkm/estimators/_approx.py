@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from akkm.approx import solve as approximate
 from akkm.approx.checkpoint import Checkpoint, fingerprint
 from akkm.approx.seeding import draw
-from akkm.approx.solve import Factored, Landmarks
+from akkm.approx.solve import Factored
 from akkm.core import gram
 from akkm.core.gradient import Unfactored
 from akkm.core.lloyd import Step
@@ -24,6 +24,7 @@ from akkm.estimators._base import CenterClusterer
 from akkm.estimators._progress import Progress
 from akkm.estimators._streaming import Streaming
 from akkm.kernels._base import dense
+from akkm.landmarks import Landmarks
 from akkm.rows.contract import Stored
 from akkm.rows.dask_rows import is_dask, labels_like
 from akkm.rows.mapped import labels_file
@@ -265,7 +266,7 @@ class ApproxKernelKMeans(Streaming, CenterClusterer):
         self.inertia_ = solution.error(trace)
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
-        self.landmarks_ = chosen.named
+        self.landmarks_ = chosen.attribute
         self.landmark_indices_ = chosen.indices
         self.dual_coef_ = centers.alpha
         self.rank_ = span.rank

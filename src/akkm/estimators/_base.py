@@ -22,7 +22,6 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from akkm.approx.solve import Landmarks, take_landmarks
 from akkm.core.gram import Gram
 from akkm.core.model import Model
 from akkm.core.strip import Rows
@@ -30,6 +29,7 @@ from akkm.core.threads import Threads
 from akkm.diffusion.counting import Evidence
 from akkm.estimators import _checks
 from akkm.kernels import Kernel, Precomputed, resolve
+from akkm.landmarks import Landmarks, select_landmarks
 from akkm.rows.contract import Stored
 from akkm.rows.dask_rows import is_dask, lazily, rows_of
 from akkm.validation import require_count
@@ -174,7 +174,7 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         landmarks = self.landmarks
         if not isinstance(landmarks, str):
             landmarks = _checks.landmark_array(landmarks, X, kernel, self.n_clusters)
-        return take_landmarks(
+        return select_landmarks(
             X,
             kernel,
             engine,

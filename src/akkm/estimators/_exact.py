@@ -16,6 +16,7 @@ from akkm.core.threads import Threads
 from akkm.estimators._base import CenterClusterer
 from akkm.estimators._progress import Progress
 from akkm.kernels import Kernel, Precomputed
+from akkm.landmarks import select_landmarks
 from akkm.methods.exact import ExactSolution, ExactStep, kernel_k_means, working_dtype
 
 Array = NDArray[Any]
@@ -88,7 +89,7 @@ class ExactClusterer(CenterClusterer):
         rng: np.random.Generator,
     ) -> Array:
         """Labels by approximate kernel k-means with its defaults."""
-        chosen = approximate.take_landmarks(
+        chosen = select_landmarks(
             X,
             kernel,
             engine,

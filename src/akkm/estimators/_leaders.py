@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import _check_sample_weight
 
-from akkm import landmarks
 from akkm.core.model import Model, means_model
 from akkm.core.strip import Rows
 from akkm.core.threads import Threads
@@ -18,6 +17,7 @@ from akkm.estimators._base import require_lengths
 from akkm.estimators._exact import ExactClusterer
 from akkm.estimators._progress import Progress
 from akkm.kernels import Precomputed
+from akkm.landmarks import number_of_landmarks
 from akkm.methods.exact import working_dtype
 from akkm.methods.leaders import Crowd, Heads, Leaders
 from akkm.validation import require_count
@@ -253,7 +253,7 @@ class LeadersKernelKMeans(ExactClusterer):
             able = int(crowd.able.sum())
             wanted: Any = self.n_leaders
             if wanted == "auto":
-                wanted = landmarks.count(wanted, able, self.n_clusters)
+                wanted = number_of_landmarks(wanted, able, self.n_clusters)
             found: Leaders | None = crowd.lead_about(int(wanted), self.n_clusters, rng)
         else:
             found = crowd.lead(float(self.threshold))

@@ -149,7 +149,7 @@ class NystroemSpectralClustering(EmbeddingClusterer):
         self._embedding: Embedding = embedding
         self.kernel_ = kernel
         self.eigenvalues_ = embedding.eigenvalues
-        self.landmarks_ = chosen.named
+        self.landmarks_ = chosen.attribute
         self.landmark_indices_ = chosen.indices
         self._warn_of_negative(factored.gram, "negative ones are left out")
         if embedding.nowhere > _MANY * X.shape[0]:

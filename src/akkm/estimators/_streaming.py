@@ -10,10 +10,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from akkm.approx import solve as approximate
-from akkm.approx.solve import Landmarks
 from akkm.approx.stream import Reservoir, Stream, renamed
 from akkm.core.threads import Threads
 from akkm.estimators._base import CenterClusterer
+from akkm.landmarks import Landmarks
 from akkm.rows.contract import Stored
 from akkm.rows.dask_rows import is_dask
 

@@ -151,7 +151,7 @@ class TwoStepKernelKMeans(ExactClusterer):
             compared = model.compare(X, engine, kernel.diag(X))
             parts = [(part.labels, part.squared_own) for part in compared]
         self._keep(solution, model, kernel)
-        self.landmarks_ = chosen.named
+        self.landmarks_ = chosen.attribute
         self.landmark_indices_ = chosen.indices
         self.labels_ = np.concatenate([labels for labels, _ in parts])
         errors = np.concatenate([squared for _, squared in parts])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,33 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_sample_weight
 
 from akkm.core.threads import Threads
-from akkm.landmarks._cholesky import rpcholesky
-from akkm.landmarks._pool import Pool, count
-from akkm.landmarks._representatives import k_means
-from akkm.landmarks._scores import column_norm, diagonal, leverage, uniform
+from akkm.landmarks._select import select_landmarks
 from akkm.validation import generator, prepare, require_count
 
 Array = NDArray[Any]
-Strategy = Callable[[Pool, int, np.random.Generator], Array]
-
-STRATEGIES: dict[str, Strategy] = {
-    "uniform": uniform,
-    "diagonal": diagonal,
-    "column-norm": column_norm,
-    "k-means": k_means,
-    "rpcholesky": rpcholesky,
-    "leverage": leverage,
-}
-
-
-def named(name: str) -> Strategy:
-    """The strategy of that name."""
-    if name not in STRATEGIES:
-        raise ValueError(
-            f"Unknown landmark strategy {name!r}; expected one of "
-            f"{', '.join(STRATEGIES)}, an array of row indices, or an array of points."
-        )
-    return STRATEGIES[name]
 
 
 def choose(
@@ -110,8 +86,16 @@ def choose(
         sample_weight=weights,
         rng=rng.spawn(1)[0],
     )
-    pick = named(strategy)
-    able = X.shape[0] if weights is None else int((weights > 0).sum())
     with Threads(n_jobs) as engine:
-        pool = Pool(X, kernel, weights, engine)
-        return pick(pool, count(n_landmarks, able, 1), rng.spawn(1)[0])
+        landmarks = select_landmarks(
+            X,
+            kernel,
+            engine,
+            given=strategy,
+            n_landmarks=n_landmarks,
+            n_clusters=1,
+            weights=weights,
+            rng=rng,
+        )
+    assert landmarks.indices is not None  # strategies select rows of X
+    return landmarks.indices

@@ -20,7 +20,7 @@ FEWEST, MOST = 256, 2048
 _SLIM = 1e-30
 
 
-def count(n_landmarks: int | str, n: int, n_clusters: int) -> int:
+def number_of_landmarks(n_landmarks: int | str, n: int, n_clusters: int) -> int:
     """The number of landmarks m for n rows (of positive weight).
 
     `"auto"` is the square root of n, at least 256 and at most 2,048, but never fewer
@@ -29,10 +29,10 @@ def count(n_landmarks: int | str, n: int, n_clusters: int) -> int:
 
     Examples
     --------
-    >>> from akkm.landmarks import count
-    >>> count("auto", n=1_000_000, n_clusters=8)
+    >>> from akkm.landmarks import number_of_landmarks
+    >>> number_of_landmarks("auto", n=1_000_000, n_clusters=8)
     1000
-    >>> count("auto", n=100, n_clusters=8)
+    >>> number_of_landmarks("auto", n=100, n_clusters=8)
     100
     """
     if n_landmarks == "auto":
@@ -91,7 +91,7 @@ class Pool:
         return np.sort(rng.choice(able, size, replace=False))
 
 
-def draw(chance: Array, m: int, rng: np.random.Generator) -> Array:
+def weighted_sample(chance: Array, m: int, rng: np.random.Generator) -> Array:
     """M distinct positions in `chance` (n,), likely ones first, in order.
 
     Equal to drawing one after the other without replacement: each position waits for

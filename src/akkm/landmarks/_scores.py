@@ -10,7 +10,7 @@ from scipy import linalg
 
 from akkm.core.nearest import require_finite
 from akkm.core.strip import chunks
-from akkm.landmarks._pool import Pool, draw
+from akkm.landmarks._pool import Pool, weighted_sample
 from akkm.validation import kernel_matrix
 
 Array = NDArray[Any]
@@ -34,16 +34,16 @@ def diagonal(pool: Pool, m: int, rng: np.random.Generator) -> Array:
     """
     diag = pool.diag()
     require_finite(diag, np.float64)
-    return _weighted_draw(pool, np.arange(pool.n), diag, m, rng)
+    return _sample_by_score(pool, np.arange(pool.n), diag, m, rng)
 
 
 def column_norm(pool: Pool, m: int, rng: np.random.Generator) -> Array:
     """In proportion to the squared norm of the row's column of the kernel matrix."""
-    norms = column_norms(pool, rng)
-    return _weighted_draw(pool, np.arange(pool.n), norms, m, rng)
+    norms = squared_column_norms(pool, rng)
+    return _sample_by_score(pool, np.arange(pool.n), norms, m, rng)
 
 
-def column_norms(pool: Pool, rng: np.random.Generator) -> Array:
+def squared_column_norms(pool: Pool, rng: np.random.Generator) -> Array:
     """Squared norms of the kernel matrix's columns: (n,).
 
     In tiles, so that the matrix is never there. Above 10,000 rows the norms are those
@@ -97,14 +97,14 @@ def leverage(pool: Pool, m: int, rng: np.random.Generator) -> Array:
 
     for _ in pool.engine.map(score, chunks(len(rows))):
         pass
-    return _weighted_draw(pool, rows, scores.clip(0, 1), m, rng)
+    return _sample_by_score(pool, rows, scores.clip(0, 1), m, rng)
 
 
-def _weighted_draw(
+def _sample_by_score(
     pool: Pool, rows: Array, scores: Array, m: int, rng: np.random.Generator
 ) -> Array:
     """M of the rows, with chances in proportion to score times weight."""
     able = rows if pool.weights is None else rows[pool.weights[rows] > 0]
     if len(able) < len(rows):
         scores = scores[pool.weights_of(rows) > 0]
-    return able[draw(scores * pool.weights_of(able), m, rng)]
+    return able[weighted_sample(scores * pool.weights_of(able), m, rng)]

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm import landmarks
 from akkm.core.gram import Gram, factor
 from akkm.core.strip import Rows, Strip, chunks
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
+from akkm.landmarks import number_of_landmarks
 from akkm.validation import generator, kernel_matrix, prepare, require_count
 
 Array = NDArray[Any]
@@ -174,7 +174,7 @@ def measure(
     """The spectrum of checked rows under a kernel object."""
     n = X.shape[0]
     if n_landmarks is None:
-        m = n if n <= _EXACT_ROWS else landmarks.count("auto", n, n_clusters)
+        m = n if n <= _EXACT_ROWS else number_of_landmarks("auto", n, n_clusters)
     else:
         m = require_count("n_landmarks", n_landmarks, 1, n, ", the number of rows")
     drawn = np.sort(rng.choice(n, m, replace=False))

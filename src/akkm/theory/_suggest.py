@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from akkm import landmarks
+from akkm.landmarks import number_of_landmarks
 from akkm.theory._bounds import relative_excess, spanning
 from akkm.theory._spectrum import Spectrum, measure
 from akkm.validation import generator, prepare, require_count
@@ -100,7 +100,7 @@ def suggest_n_landmarks(
     require_count("n_clusters", n_clusters, 1, X.shape[0], ", the number of rows")
     found = measure(X, kernel, None, rng, n_jobs, n_clusters)
     m, reasons = _choose(found, n_clusters, tolerance)
-    auto = landmarks.count("auto", found.n, n_clusters)
+    auto = number_of_landmarks("auto", found.n, n_clusters)
     reasons += [_about(found), f'n_landmarks="auto" would take {auto:,}.']
     bound = float(relative_excess(found, n_clusters, m))
     return Suggestion(m, tuple(reasons), bound, auto, found)
