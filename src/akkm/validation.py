@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
 
-from akkm.core.nearest import require_finite
-from akkm.core.strip import Rows, Strip
+from akkm.core.strip import Rows
 from akkm.kernels import Kernel, Precomputed, resolve
 
 Array = NDArray[Any]
@@ -64,15 +63,3 @@ def require_count(
         upto = f"≥ {least}" if most is None else f"from {least} to {most}{why}"
         raise ValueError(f"{name}={value!r} is not valid; expected an integer {upto}.")
     return int(value)
-
-
-def kernel_matrix(X: Rows, kernel: Kernel, indices: Array) -> Array:
-    """k(Z, Z) for the rows Z = X[indices], symmetric, finite, in float64: (m, m)."""
-    strip = Strip(X, kernel, kernel.select(X, indices), np.float64)
-    return symmetric(strip.precise(X[indices]))
-
-
-def symmetric(K: Array) -> Array:
-    """A kernel matrix (m, m) in float64, finite, without the asymmetry of rounding."""
-    require_finite(K, np.float64)
-    return (K + K.T) / 2

@@ -15,6 +15,7 @@ from akkm.approx.checkpoint import Checkpoint
 from akkm.approx.seeding import warm_start
 from akkm.core import gradient, gram
 from akkm.core.gram import Centers, Gram
+from akkm.core.kernel_matrix import symmetric
 from akkm.core.lloyd import Solution, Step, lloyd
 from akkm.core.model import Model, shared_diagonal
 from akkm.core.nearest import Probes, View, require_finite
@@ -26,7 +27,6 @@ from akkm.landmarks import Landmarks
 from akkm.rows import mapped
 from akkm.rows.contract import Stored
 from akkm.rows.remote import RemoteRows
-from akkm.validation import symmetric
 
 Array = NDArray[Any]
 

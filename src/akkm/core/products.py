@@ -10,8 +10,7 @@ from scipy import sparse
 
 from akkm.core.strip import Rows, cast, chunks
 from akkm.core.threads import Threads
-from akkm.kernels import Kernel
-from akkm.kernels._base import Fill
+from akkm.kernels import Fill, Kernel
 
 Array = NDArray[Any]
 

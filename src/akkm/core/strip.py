@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from akkm.core.threads import Threads
-from akkm.kernels import Kernel
-from akkm.kernels._base import Fill
+from akkm.kernels import Fill, Kernel
 from akkm.rows.contract import Stored
 
 Array = NDArray[Any]

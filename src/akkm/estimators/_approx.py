@@ -23,7 +23,7 @@ from akkm.estimators import _checks
 from akkm.estimators._base import CenterClusterer
 from akkm.estimators._progress import Progress
 from akkm.estimators._streaming import Streaming
-from akkm.kernels._base import dense
+from akkm.kernels import to_dense
 from akkm.landmarks import Landmarks
 from akkm.rows.contract import Stored
 from akkm.rows.dask_rows import is_dask, labels_like
@@ -319,7 +319,7 @@ class ApproxKernelKMeans(Streaming, CenterClusterer):
             type(self).__name__,
             settings | {"kernel": str(strip.kernel), "init": str(init)},
             (strip.n, strip.dtype.str),
-            dense(chosen.rows),
+            to_dense(chosen.rows),
             np.zeros(0) if weights is None else weights,
             np.zeros(0) if isinstance(init, str) else init,
         )

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from akkm.core.gram import Gram, factor
+from akkm.core.kernel_matrix import symmetric
 from akkm.core.strip import Rows, Strip
 from akkm.core.threads import Threads
 from akkm.inspect._sample import Sample
 from akkm.kernels import Kernel, Linear, Precomputed, PrecomputedStrip
-from akkm.validation import symmetric
 
 Array = NDArray[Any]
 

@@ -4,7 +4,7 @@ They compose: `RBF(gamma=2) + 0.5 * Linear()`, `RBF(sigma=1) * Cosine()`.
 """
 
 from akkm.kernels._additive import AdditiveChi2, Chi2, Intersection, Laplacian
-from akkm.kernels._base import Constant, Kernel, Product, Sum
+from akkm.kernels._base import Constant, Fill, Kernel, Product, Sum, to_dense
 from akkm.kernels._dot import Cosine, Linear, Polynomial, Sigmoid
 from akkm.kernels._given import Function, Precomputed, PrecomputedStrip
 from akkm.kernels._rbf import RBF
@@ -17,6 +17,7 @@ __all__ = [
     "Chi2",
     "Constant",
     "Cosine",
+    "Fill",
     "Function",
     "Intersection",
     "Kernel",
@@ -29,4 +30,5 @@ __all__ = [
     "Sigmoid",
     "Sum",
     "resolve",
+    "to_dense",
 ]

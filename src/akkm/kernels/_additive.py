@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from akkm.kernels._base import Array, Fill, Kernel, Rows, dense
+from akkm.kernels._base import Array, Fill, Kernel, Rows, to_dense
 from akkm.kernels._minimum import sums_of_minima
 
 
@@ -24,11 +24,11 @@ class _ColumnSum(Kernel):
         return t
 
     def bind(self, Z: Rows) -> Fill:
-        points = dense(Z)
+        points = to_dense(Z)
         loop = self._loop()
 
         def fill(X: Rows, out: Array) -> None:
-            loop(dense(X), points, out)
+            loop(to_dense(X), points, out)
             self._of_sum(out)
 
         return fill

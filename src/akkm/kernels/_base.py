@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +13,16 @@ from scipy import sparse
 Array = NDArray[Any]
 # Dense (n, d) array or CSR matrix; no type that mypy knows covers both.
 Rows = Any
-# fill(X, out) writes the kernel rows of X (b, d) against bound points into out (b, m).
-Fill = Callable[[Rows, Array], None]
 
 # Right factors of a product with sparse rows are made dense up to this many bytes.
 _DENSE_BYTES = 256 * 2**20
+
+
+class Fill(Protocol):
+    """A function that computes a block of kernel values against bound points."""
+
+    def __call__(self, X: Rows, out: Array, /) -> None:
+        """Write k(X, Z) of the rows X (b, d) into out (b, m)."""
 
 
 class Kernel(ABC):
@@ -192,6 +196,6 @@ def product(X: Rows, right: Rows, out: Array) -> None:
         np.matmul(X, right, out=out)
 
 
-def dense(X: Rows) -> Array:
+def to_dense(X: Rows) -> Array:
     """X as a C-ordered array."""
     return np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X)

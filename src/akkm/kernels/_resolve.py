@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.metrics import pairwise
 
 from akkm.kernels._additive import AdditiveChi2, Chi2, Intersection, Laplacian
-from akkm.kernels._base import Array, Kernel, Rows, dense, squared_norms
+from akkm.kernels._base import Array, Kernel, Rows, squared_norms, to_dense
 from akkm.kernels._dot import Cosine, Linear, Polynomial, Sigmoid
 from akkm.kernels._given import Function, Precomputed
 from akkm.kernels._rbf import RBF
@@ -202,7 +202,7 @@ def _distances(name: str, X: Rows, Y: Rows) -> Array:
 def _comparable(name: str, X: Rows, Y: Rows) -> tuple[Rows, Rows]:
     """Rows as `_distances` takes them."""
     if name == "chi2":
-        return dense(X), dense(Y)
+        return to_dense(X), to_dense(Y)
     if sparse.issparse(X):
         return X, Y
     # Far from the origin distances would be lost in rounding.

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from akkm.core.kernel_matrix import kernel_matrix
 from akkm.core.nearest import require_finite
 from akkm.core.products import KernelProduct
 from akkm.core.strip import chunks
 from akkm.landmarks._pool import Pool
-from akkm.validation import symmetric
 
 Array = NDArray[Any]
 
@@ -67,8 +67,7 @@ def _pivots(pool: Pool, rows: Array, m: int, rng: np.random.Generator) -> Array:
         proposed = rng.choice(
             len(rows), min(_PROPOSED, able), replace=False, p=chance / chance.sum()
         )
-        strip = pool.against(rows[proposed], rows[proposed])
-        H = symmetric(strip.precise(pool.X[rows[proposed]]))
+        H = kernel_matrix(pool.X, pool.kernel, rows[proposed])
         H -= F[proposed, :k] @ F[proposed, :k].T
         taken, lower = _take(H, sketch[proposed], floor[proposed], min(_TAKEN, m - k))
         if not len(taken):

@@ -11,10 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from akkm.core import gram
+from akkm.core.kernel_matrix import kernel_matrix
 from akkm.core.strip import chunks
 from akkm.landmarks._pool import Pool
 from akkm.silence import quiet
-from akkm.validation import kernel_matrix
 
 Array = NDArray[Any]
 

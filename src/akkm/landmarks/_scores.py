@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from akkm.core.kernel_matrix import kernel_matrix
 from akkm.core.nearest import require_finite
 from akkm.core.strip import chunks
 from akkm.landmarks._pool import Pool, weighted_sample
-from akkm.validation import kernel_matrix
 
 Array = NDArray[Any]
 

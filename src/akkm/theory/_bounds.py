@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 from sklearn.utils import check_consistent_length
 
+from akkm.core.kernel_matrix import kernel_matrix
 from akkm.kernels import Kernel
 from akkm.metrics import clustering_error
 from akkm.theory._input import landmark_counts, like
 from akkm.theory._spectrum import Spectrum
-from akkm.validation import kernel_matrix, prepare
+from akkm.validation import prepare
 
 Array = NDArray[Any]
 Counts = int | Sequence[int] | Array

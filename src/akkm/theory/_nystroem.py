@@ -11,11 +11,12 @@ from scipy import linalg
 from sklearn.utils import check_array
 
 from akkm.core.gram import Gram, factor
+from akkm.core.kernel_matrix import kernel_matrix
 from akkm.core.nearest import require_finite
 from akkm.core.strip import Rows, Strip, chunks
 from akkm.core.threads import Threads
 from akkm.kernels import Precomputed, PrecomputedStrip
-from akkm.validation import generator, kernel_matrix, require_count
+from akkm.validation import generator, require_count
 
 Array = NDArray[Any]
 

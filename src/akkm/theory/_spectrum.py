@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from akkm.core.gram import Gram, factor
+from akkm.core.kernel_matrix import kernel_matrix
 from akkm.core.strip import Rows, Strip, chunks
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
 from akkm.landmarks import number_of_landmarks
-from akkm.validation import generator, kernel_matrix, prepare, require_count
+from akkm.validation import generator, prepare, require_count
 
 Array = NDArray[Any]
 

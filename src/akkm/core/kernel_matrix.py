@@ -1,0 +1,26 @@
+"""Square kernel matrices of a few rows, in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from akkm.core.nearest import require_finite
+from akkm.core.strip import Rows, Strip
+from akkm.kernels import Kernel
+
+Array = NDArray[Any]
+
+
+def kernel_matrix(X: Rows, kernel: Kernel, indices: Array) -> Array:
+    """k(Z, Z) of the rows Z = X[indices], symmetric and finite: (m, m) float64."""
+    strip = Strip(X, kernel, kernel.select(X, indices), np.float64)
+    return symmetric(strip.precise(X[indices]))
+
+
+def symmetric(K: Array) -> Array:
+    """(K + Kᵀ) / 2 of a kernel matrix (m, m), after checking that it is finite."""
+    require_finite(K, np.float64)
+    return (K + K.T) / 2
