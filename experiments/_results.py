@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from akkm.consensus._contingency import nmi
-from akkm.metrics import error_reduction
+from akkm.metrics import error_reduction, nmi_from_counts
 from experiments._plan import SMALLER, Cell, Experiment
 from experiments._store import Record, Store
 
@@ -76,7 +75,7 @@ MEASURES: dict[str, Callable[[Record], float | None]] = {
     "peak": lambda r: r["peak_bytes"],
     "matrix": lambda r: 8.0 * r["rows"] ** 2,
     "iterations": lambda r: r["n_iter"],
-    "nmi": lambda r: nmi(np.array(r["classes"], dtype=float)),
+    "nmi": lambda r: nmi_from_counts(np.array(r["classes"], dtype=float)),
     "ari": lambda r: None if r.get("exact") is None else ari(r["exact"]),
     "reduction": _reduction,
 }

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.diffusion.counting import SURE
+from akkm.diffusion.estimate_k import CONFIDENT_GAP
 from akkm.inspect._certainty import certainty
 from akkm.inspect._features import features as telling_features
 from akkm.inspect._features import names_for
@@ -223,7 +223,7 @@ def evidence(model: Any, X: Any = None, ax: Any = None) -> Any:
     bars = ax.bar(found.numbers, found.gaps, color=colours)
     names = [f"{k}" if shades[k] != "0.7" else "" for k in found.numbers.tolist()]
     ax.bar_label(bars, names, padding=2)
-    ax.axhline(SURE, color="0.4", linestyle=":")
+    ax.axhline(CONFIDENT_GAP, color="0.4", linestyle=":")
     ax.xaxis.get_major_locator().set_params(integer=True)
     sure = "sure" if found.sure else "unsure"
     ax.set(

@@ -17,7 +17,12 @@ from akkm import (
     plot,
 )
 from akkm.cli._app import app
-from akkm.diffusion.counting import Cut, count_clusters, cut_apart, weigh
+from akkm.diffusion.estimate_k import (
+    Cut,
+    check_balance,
+    cut_along_eigenvectors,
+    estimate_n_clusters,
+)
 from akkm.model_file import load_model
 from akkm.report import report
 
@@ -36,13 +41,13 @@ def gap(ratio):
 
 class TestRule:
     def test_gaps_against_the_definition(self):
-        found = count_clusters(spectrum(1.0, 3.0, 30.0))
+        found = estimate_n_clusters(spectrum(1.0, 3.0, 30.0))
         np.testing.assert_array_equal(found.numbers, [2, 3])
         np.testing.assert_allclose(found.gaps, [gap(3), gap(10)], atol=1e-8)
 
     def test_clusters_of_clusters_are_counted_one_by_one(self):
         # Two far groups of two each: 2 has a wider gap than 4, and 4 a wide one.
-        found = count_clusters(spectrum(0.0, 1.0, 1.1, 20.0, 25.0))
+        found = estimate_n_clusters(spectrum(0.0, 1.0, 1.1, 20.0, 25.0))
         assert found.gaps[0] > found.gaps[2] > 0.55
         assert (found.n_clusters, found.second, found.sure) == (4, 2, True)
 
@@ -50,12 +55,12 @@ class TestRule:
         ("ratio", "number", "sure"), [(4.2, 2, False), (4.9, 3, False), (6.0, 3, True)]
     )
     def test_gaps_that_are_taken_and_relied_on(self, ratio, number, sure):
-        found = count_clusters(spectrum(1.0, 100.0, 100.0 * ratio, 101.0 * ratio))
+        found = estimate_n_clusters(spectrum(1.0, 100.0, 100.0 * ratio, 101.0 * ratio))
         assert found.n_clusters == number
         assert found.sure == (sure or number == 2)
 
     def test_the_largest_gap_if_none_is_wide(self):
-        found = count_clusters(spectrum(1.0, 2.0, 6.0, 7.0))
+        found = estimate_n_clusters(spectrum(1.0, 2.0, 6.0, 7.0))
         assert (found.n_clusters, found.sure) == (3, False)
         assert "rows without clusters" in found.why
         assert str(found) == f"3, unsure: {found.why}; next best 2 (0.25)"
@@ -69,12 +74,15 @@ class TestRule:
         ],
     )
     def test_unequal_clusters(self, sizes, why):
-        found = count_clusters(spectrum(*np.zeros(len(sizes) - 1), 1.0, 1.1))
+        found = estimate_n_clusters(spectrum(*np.zeros(len(sizes) - 1), 1.0, 1.1))
         labels = np.repeat(np.arange(len(sizes)), sizes)
-        judged = weigh(found, labels)
+        judged = check_balance(found, labels)
         assert judged.why.startswith(why)
         assert judged.sure == (why == "the gap")
-        assert weigh(found, np.arange(len(sizes)), np.array(sizes)).why == judged.why
+        assert (
+            check_balance(found, np.arange(len(sizes)), np.array(sizes)).why
+            == judged.why
+        )
 
 
 def chains(*lengths, link):
@@ -116,18 +124,22 @@ class TestCut:
     )
     def test_chains(self, lengths, link, number, tight):
         W = chains(*lengths, link=link)
-        assert cut_apart(W, *leading(W), ones(W), number).tight == tight
+        assert cut_along_eigenvectors(W, *leading(W), ones(W), number).tight == tight
 
     def test_shares(self):
         W = chains(80, 20, link=0)
         rows = np.repeat([1.0, 3.0], [80, 20])
-        assert cut_apart(W, *leading(W), ones(W), 2).smallest == pytest.approx(0.2)
-        assert cut_apart(W, *leading(W), rows, 2).smallest == pytest.approx(60 / 140)
+        assert cut_along_eigenvectors(
+            W, *leading(W), ones(W), 2
+        ).smallest == pytest.approx(0.2)
+        assert cut_along_eigenvectors(
+            W, *leading(W), rows, 2
+        ).smallest == pytest.approx(60 / 140)
 
     def test_rows_that_all_are_tied(self):
         # The bound says little where all is tied to all.
         W = sparse.csr_array(np.ones((50, 50)))
-        assert not cut_apart(W, *leading(W), ones(W), 2).tight
+        assert not cut_along_eigenvectors(W, *leading(W), ones(W), 2).tight
 
     def test_tight_clusters_need_no_wide_gap(self):
         asked = []
@@ -137,30 +149,32 @@ class TestCut:
             return Cut(0.1, number == 3)
 
         values = spectrum(1.0, 100.0, 250.0, 600.0)
-        found = count_clusters(values, cut)
+        found = estimate_n_clusters(values, cut)
         assert 0.2 < found.gaps[1] < 0.5
         assert (found.n_clusters, found.sure) == (3, False)
         assert "next to nothing is cut between them, but there may be" in found.why
         assert asked == [4, 3]  # the largest number first
         # Without it the wide gap counts; and a narrow one is asked about, no more.
-        assert count_clusters(values).n_clusters == 2
+        assert estimate_n_clusters(values).n_clusters == 2
         steps = spectrum(1.0, 1.2, 1.4, 1.6)
-        assert "without clusters" in count_clusters(steps, lambda _: Cut(1, True)).why
+        assert (
+            "without clusters" in estimate_n_clusters(steps, lambda _: Cut(1, True)).why
+        )
 
     def test_wide_gaps_of_a_few_outliers_do_not_count(self):
         values = spectrum(0.0, 0.0, 1.0, 20.0, 21.0)
-        assert count_clusters(values).n_clusters == 4
+        assert estimate_n_clusters(values).n_clusters == 4
         for least, number in ((0.05, 3), (0.01, 4)):
-            found = count_clusters(
+            found = estimate_n_clusters(
                 values, lambda k: Cut(0.02 if k == 4 else 0.3, False), least
             )
             assert (found.n_clusters, found.sure) == (number, True)
         # Without any other they do, unsurely.
-        found = count_clusters(values, lambda k: Cut(0.001, False))
+        found = estimate_n_clusters(values, lambda k: Cut(0.001, False))
         assert (found.n_clusters, found.sure) == (4, False)
         assert found.why.endswith("but one of them is a few rows")
         values = spectrum(1.0, 2.5, 50.0, 51.0)
-        found = count_clusters(
+        found = estimate_n_clusters(
             values, lambda k: Cut(0.3 if k == 2 else 0.01, False), 0.1
         )
         assert (found.n_clusters, found.sure) == (2, False)

@@ -14,11 +14,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from akkm import DiffusionKernelKMeans
 from akkm.core.threads import Threads
-from akkm.diffusion import graph
-from akkm.diffusion.anchors import SparseEmbedding
-from akkm.diffusion.counting import count_clusters
-from akkm.diffusion.spectrum import diffuse, diffusion_time, embed, leading_pairs
-from akkm.diffusion.walks import Walks
+from akkm.diffusion import neighbour_graph as graph
+from akkm.diffusion.estimate_k import estimate_n_clusters
+from akkm.diffusion.graph_embedding import GraphEmbedding
+from akkm.diffusion.landmark_embedding import LandmarkEmbedding
+from akkm.diffusion.spectrum import diffuse, diffusion_time, embed, leading_eigenpairs
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -52,7 +52,7 @@ class TestGraph:
     @pytest.mark.parametrize("d", [3, 40])  # a tree, and products in blocks
     def test_similarities_by_their_definition(self, d, rng):
         X = rng.normal(size=(120, d))
-        W = graph.similarities(find(X, 7)).toarray()
+        W = graph.shared_neighbour_similarity(find(X, 7)).toarray()
         np.testing.assert_allclose(W, naive_similarities(X, 7), rtol=1e-6)
 
     def test_a_training_row_as_a_new_one_has_its_own_edges(self, rng):
@@ -60,7 +60,7 @@ class TestGraph:
         near = find(X[:-1], 8)
         D = np.linalg.norm(X[-1] - X[:-1], axis=1)
         first = np.argsort(D)[:8]
-        W = graph.new_similarities(near, first[None], D[first][None]).toarray()[0]
+        W = graph.new_row_similarity(near, first[None], D[first][None]).toarray()[0]
         assert set(np.flatnonzero(W)) == set(first)
         for j in first:
             shared = len(set(first) & set(near.indices[j]))
@@ -69,7 +69,7 @@ class TestGraph:
 
     def test_components_are_numbered_from_the_largest(self):
         W = sparse.block_diag([np.ones((2, 2)), np.ones((4, 4)), [[0.0]]])
-        label, sizes = graph.components(sparse.csr_array(W))
+        label, sizes = graph.label_components(sparse.csr_array(W))
         assert sizes.tolist() == [4, 2, 1]
         assert label.tolist() == [1, 1, 0, 0, 0, 0, 2]
 
@@ -78,16 +78,16 @@ class TestGraph:
         inside = np.array([True, True, True, False, False])
         label = np.array([0, 0, 1, 2, 2])
         with Threads(1) as engine:
-            to = graph.attach(X, inside, label, "euclidean", engine)
+            to = graph.attach_small_components(X, inside, label, "euclidean", engine)
         assert to.tolist() == [0, 1, 2, 2, 2]  # 7.9 is nearest to 10
 
     def test_links_join_all_components(self, rng):
         X = rng.normal(size=(300, 2)) + np.repeat(100 * np.eye(3)[:, :2], 100, axis=0)
-        W = graph.similarities(find(X, 10))
-        label, _ = graph.components(W)
+        W = graph.shared_neighbour_similarity(find(X, 10))
+        label, _ = graph.label_components(W)
         assert label.max() >= 2
-        linked = graph.link(X, W, label, 10, "euclidean", rng)
-        assert graph.components(linked)[0].max() == 0
+        linked = graph.link_components(X, W, label, 10, "euclidean", rng)
+        assert graph.label_components(linked)[0].max() == 0
         assert abs(linked - linked.T).max() == 0
 
 
@@ -98,10 +98,10 @@ class TestSpectrum:
             monkeypatch.setattr("akkm.diffusion.spectrum._DENSE", 10)
             monkeypatch.setattr("akkm.diffusion.spectrum._TOLERANCE", 1e-10)
         X = rng.normal(size=(300, 2)) + np.repeat(50 * np.eye(2), 150, axis=0)
-        W = graph.similarities(find(X, 12))
-        label, _ = graph.components(W)
+        W = graph.shared_neighbour_similarity(find(X, 12))
+        label, _ = graph.label_components(W)
         assert label.max() >= 1  # an eigenvalue of 1 that is there twice
-        pairs = leading_pairs(W, label, 20, rng)
+        pairs = leading_eigenpairs(W, label, 20, rng)
         dense_W = W.toarray().astype(float)
         root = np.sqrt(np.maximum(dense_W.sum(axis=1), 1e-300))
         S = dense_W / root / root[:, None]
@@ -142,7 +142,7 @@ class TestSpectrum:
 class TestCounting:
     def test_gap_is_the_widest_over_all_times(self):
         values = np.array([1.0, 0.99, 0.9, 0.7, 0.4])
-        found = count_clusters(values)
+        found = estimate_n_clusters(values)
         times = np.exp(np.linspace(-5, 8, 20_001))
         for number, gap, t in zip(found.numbers, found.gaps, found.times, strict=True):
             along = values[number - 1] ** times - values[number] ** times
@@ -172,7 +172,7 @@ class TestCounting:
         assert not model.evidence_.sure
 
     def test_too_short_a_spectrum(self):
-        assert not count_clusters(np.array([1.0])).sure
+        assert not estimate_n_clusters(np.array([1.0])).sure
 
 
 def _grid(C):
@@ -203,7 +203,7 @@ class TestEstimator:
         X, y = make_moons(21_000, noise=0.07, random_state=0)
         X = X.astype(np.float32)
         model = DiffusionKernelKMeans(2, random_state=0).fit(X)
-        assert isinstance(model._walks, SparseEmbedding)
+        assert isinstance(model._walks, LandmarkEmbedding)
         assert adjusted_rand_score(y, model.labels_) > 0.99
         np.testing.assert_array_equal(model.predict(X), model.labels_)
         assert model.embedding_.shape[0] == 21_000
@@ -212,7 +212,7 @@ class TestEstimator:
         np.testing.assert_array_equal(again.predict(X[:50]), model.labels_[:50])
         # Many rows that are few distinct ones have their graph.
         few = DiffusionKernelKMeans(2, random_state=0).fit(X[:3000].repeat(8, axis=0))
-        assert isinstance(few._walks, Walks)
+        assert isinstance(few._walks, GraphEmbedding)
 
     @pytest.mark.parametrize(
         "other", [{"metric": "manhattan"}, {"outliers": "mark"}, {"max_rows": 2000}]
@@ -220,7 +220,7 @@ class TestEstimator:
     def test_a_sample_has_the_graph_where_landmarks_will_not_do(self, other):
         X, y = make_moons(21_000, noise=0.05, random_state=0)
         model = DiffusionKernelKMeans(2, random_state=0, **other).fit(X)
-        assert isinstance(model._walks, Walks)
+        assert isinstance(model._walks, GraphEmbedding)
         assert len(model._walks.points) == other.get("max_rows", 20_000)
         assert adjusted_rand_score(y, model.labels_) > 0.99
 
@@ -300,14 +300,14 @@ class TestEstimator:
                     )
 
         exact = DiffusionKernelKMeans(10, random_state=0).fit(digits[0])
-        monkeypatch.setattr("akkm.diffusion.graph._FEW_ROWS", 100)
+        monkeypatch.setattr("akkm.diffusion.neighbour_graph._FEW_ROWS", 100)
         stand_in = types.SimpleNamespace(NNDescent=NNDescent)
         monkeypatch.setitem(sys.modules, "pynndescent", stand_in)
         near = DiffusionKernelKMeans(10, random_state=0).fit(digits[0])
         np.testing.assert_array_equal(exact.labels_, near.labels_)
 
     def test_what_is_missing_is_named(self, digits, monkeypatch):
-        monkeypatch.setattr("akkm.diffusion.graph._FEW_ROWS", 100)
+        monkeypatch.setattr("akkm.diffusion.neighbour_graph._FEW_ROWS", 100)
         monkeypatch.setitem(sys.modules, "pynndescent", None)
         with pytest.raises(ImportError, match=r"pip install 'akkm\[graph\]'"):
             DiffusionKernelKMeans(10).fit(digits[0])

@@ -12,10 +12,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from akkm import SparseKernelKMeans
 from akkm.core.threads import Threads
-from akkm.diffusion.anchors import settle, sparse_embedding
+from akkm.diffusion.landmark_embedding import settle, sparse_embedding
+from akkm.diffusion.landmark_positions import place_landmarks
+from akkm.diffusion.landmark_ties import Ties, tie_rows
 from akkm.diffusion.spectrum import diffuse, diffusion_time
-from akkm.diffusion.spread import spread
-from akkm.diffusion.ties import Ties, tie
 
 CHECKED = [SparseKernelKMeans(**p) for p in ({}, {"n_clusters": 3})]
 
@@ -48,7 +48,7 @@ class TestTies:
         X = (rng.normal(size=(5000, 6)) + shift).astype(dtype)
         points = X[rng.choice(5000, 300, replace=False)]
         with Threads(2) as engine:
-            ties = tie(X, points, 4, engine)
+            ties = tie_rows(X, points, 4, engine)
         indices, squared = nearest(X.astype(float), points.astype(float), 4)
         np.testing.assert_array_equal(ties.indices, indices)
         np.testing.assert_allclose(ties.squared, squared, atol=1e-9)
@@ -57,8 +57,8 @@ class TestTies:
         X = rng.normal(size=(600, 20)) * (rng.random((600, 20)) < 0.3)
         points = X[:80]
         with Threads(1) as engine:
-            dense = tie(X, points, 3, engine)
-            csr = tie(sparse.csr_array(X), sparse.csr_array(points), 3, engine)
+            dense = tie_rows(X, points, 3, engine)
+            csr = tie_rows(sparse.csr_array(X), sparse.csr_array(points), 3, engine)
         np.testing.assert_array_equal(csr.indices, dense.indices)
         np.testing.assert_allclose(csr.squared, dense.squared)
 
@@ -66,8 +66,8 @@ class TestTies:
         X = rng.normal(size=(3000, 30)).astype(np.float32)
         points = X[:500]
         with Threads(1) as engine:
-            together = tie(X, points, 3, engine)
-            alone = tie(X[1234:1235], points, 3, engine)
+            together = tie_rows(X, points, 3, engine)
+            alone = tie_rows(X[1234:1235], points, 3, engine)
         np.testing.assert_array_equal(alone.indices[0], together.indices[1234])
         np.testing.assert_array_equal(alone.squared[0], together.squared[1234])
 
@@ -82,7 +82,7 @@ class TestSpread:
     def test_few_distinct_rows_are_all_landmarks(self, rng):
         X = rng.integers(3, size=(500, 2)).astype(float)
         with Threads(1) as engine:
-            points = spread(X, 50, None, engine, rng)
+            points = place_landmarks(X, 50, None, engine, rng)
         np.testing.assert_array_equal(np.unique(points, axis=0), np.unique(X, axis=0))
         assert len(points) == 9
 
@@ -90,7 +90,7 @@ class TestSpread:
         """Nine of ten rows are within a thousandth of the others' spread."""
         X = np.r_[1e-3 * rng.normal(size=(9000, 3)), rng.uniform(1, 2, size=(1000, 3))]
         with Threads(1) as engine:
-            points = spread(X, 100, None, engine, rng)
+            points = place_landmarks(X, 100, None, engine, rng)
         assert (np.abs(points) < 0.1).all(axis=1).sum() <= 10
         assert len(np.unique(points, axis=0)) == len(points) >= 90
 
@@ -98,8 +98,10 @@ class TestSpread:
         X = rng.normal(size=(800, 3))
         w = rng.integers(0, 3, size=800)
         with Threads(1) as engine:
-            weighted = spread(X, 60, w.astype(float), engine, np.random.default_rng(0))
-            repeated = spread(
+            weighted = place_landmarks(
+                X, 60, w.astype(float), engine, np.random.default_rng(0)
+            )
+            repeated = place_landmarks(
                 X.repeat(w, axis=0), 60, None, engine, np.random.default_rng(0)
             )
         np.testing.assert_allclose(weighted, repeated)

@@ -24,8 +24,8 @@ from akkm.cli._options import (
     source_options,
 )
 from akkm.cli._progress import Phases
-from akkm.diffusion import spread
-from akkm.diffusion.walks import affordable
+from akkm.diffusion.graph_embedding import max_graph_rows
+from akkm.diffusion.landmark_positions import resolve_n_landmarks
 from akkm.landmarks import number_of_landmarks
 
 # Rows that are looked at more closely, and fewer of them where time grows faster than
@@ -71,7 +71,7 @@ def plan(source: Source, method: Method, encoding: Encoding) -> None:
         read = time.perf_counter() - started
         n, d = encoder.n_rows_, len(encoder.feature_names_)
         _work.require_enough(n, method)
-        if method.method == "diffusion" and n > affordable(d):
+        if method.method == "diffusion" and n > max_graph_rows(d):
             method = replace(method, method="sparse")  # as the estimator does
             estimator = build(method, encoding.scale)
         wanted, why = _landmarks(method, n)
@@ -165,7 +165,7 @@ def _landmarks(method: Method, n: int) -> tuple[int, str]:
         wanted = method.k if isinstance(method.k, int) else None
         if wanted is None:
             text = "a sixth of the rows, at most 1,000"
-        m = spread.count(asked, n, wanted)
+        m = resolve_n_landmarks(asked, n, wanted)
         return m, text if asked == "auto" else "as you said"
     m = number_of_landmarks(asked, n, _least(method))
     if asked != "auto":

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from akkm.consensus._labelings import Labeling, smallest
+from akkm.metrics import nmi_from_counts
 
 Array = NDArray[Any]
 
@@ -132,31 +133,5 @@ def average_nmi(
     for group in groups:
         counts = _count([consensus, group], weights) @ group.clusters
         members = np.split(counts, np.cumsum(group.shape)[:-1], axis=1)
-        values += [nmi(member) for member in members]
+        values += [nmi_from_counts(member) for member in members]
     return float(np.mean(values))
-
-
-def nmi(counts: Array) -> float:
-    """Normalised mutual information, geometric, out of counts (C_a, C_b).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from akkm.consensus._contingency import nmi
-    >>> round(nmi(np.array([[2.0, 0.0, 0.0], [0.0, 1.0, 1.0]])), 4)
-    0.8165
-    """
-    joint = counts / counts.sum()
-    entropy_a, entropy_b = _entropy(joint.sum(axis=1)), _entropy(joint.sum(axis=0))
-    if entropy_a == entropy_b == 0:
-        return 1.0  # as in scikit-learn: one cluster each, so they are the same
-    information = entropy_a + entropy_b - _entropy(joint.ravel())
-    if information <= np.finfo(float).eps:
-        return 0.0
-    return min(1.0, float(information / np.sqrt(entropy_a * entropy_b)))
-
-
-def _entropy(share: Array) -> float:
-    share = share[share > 0]
-    # One cluster has none, whatever the rounding of its share.
-    return -float(share @ np.log(share)) if len(share) > 1 else 0.0

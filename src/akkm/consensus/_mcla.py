@@ -14,8 +14,8 @@ from akkm.consensus._labelings import check_labelings, check_weights, encode
 from akkm.consensus._partition import (
     MetaGraph,
     Partitioner,
+    get_partitioner,
     number,
-    partitioner_of,
 )
 from akkm.consensus._votes import MetaClusters
 from akkm.core.threads import Threads
@@ -118,7 +118,7 @@ def mcla(
     return combine(
         labelings,
         n_clusters,
-        partitioner_of(partitioner),
+        get_partitioner(partitioner),
         sample_weight=sample_weight,
         random_state=random_state,
         n_jobs=n_jobs,

@@ -133,8 +133,32 @@ def _pymetis() -> Any:
 PARTITIONERS: dict[str, Partitioner] = {"matching": matching, "metis": metis}
 
 
-def partitioner_of(name: str) -> Partitioner:
-    """The partitioner of that name, if it can run here."""
+def get_partitioner(name: str) -> Partitioner:
+    """Look up the function that cuts the graph of clusters into meta-clusters.
+
+    Parameters
+    ----------
+    name : {"matching", "metis"}
+        The partitioner, as in `mcla`.
+
+    Returns
+    -------
+    callable
+        A function of the graph, the number of meta-clusters and a random generator.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown.
+    ImportError
+        If the name is "metis" and pymetis is not installed.
+
+    Examples
+    --------
+    >>> from akkm.consensus import get_partitioner
+    >>> get_partitioner("matching").__name__
+    'matching'
+    """
     if name not in PARTITIONERS:
         raise ValueError(
             f"Unknown partitioner {name!r}; expected one of {', '.join(PARTITIONERS)}."

@@ -135,7 +135,7 @@ def _shares(eigenvalues: Array) -> Array:
     return (values / max(values[0], np.finfo(np.float64).tiny)).clip(0, 1)
 
 
-def leading_pairs(W: Any, label: Array, q: int, rng: np.random.Generator) -> Pairs:
+def leading_eigenpairs(W: Any, label: Array, q: int, rng: np.random.Generator) -> Pairs:
     """The q largest eigenvalues and vectors of S = D^(-1/2) W D^(-1/2).
 
     `label` (n,) is the component of each row. Each has an eigenvalue of 1 whose vector

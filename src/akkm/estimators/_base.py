@@ -26,7 +26,7 @@ from akkm.core.gram import Gram
 from akkm.core.model import Model
 from akkm.core.strip import Rows
 from akkm.core.threads import Threads
-from akkm.diffusion.counting import Evidence
+from akkm.diffusion.estimate_k import Evidence
 from akkm.estimators import _checks
 from akkm.kernels import Kernel, Precomputed, resolve
 from akkm.landmarks import Landmarks, select_landmarks

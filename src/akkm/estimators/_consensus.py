@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from akkm.consensus import Votes, bipartite_cut
 from akkm.core.threads import Threads
-from akkm.diffusion.spread import candidates
+from akkm.diffusion.landmark_positions import distinct_candidates
 from akkm.estimators._base import CenterClusterer, KernelClusterer
 from akkm.estimators._progress import Progress
 from akkm.estimators._sparse import SparseKernelKMeans
@@ -131,7 +131,7 @@ class ConsensusKernelKMeans(KernelClusterer):
         progress = Progress(self, X, y, self.verbose)
         # Members can't have more clusters than there are distinct rows.
         most = _MOST * self.n_clusters
-        distinct, _ = candidates(X, _SEEN * most, weights, rng.spawn(1)[0])
+        distinct, _ = distinct_candidates(X, _SEEN * most, weights, rng.spawn(1)[0])
         most = min(most, distinct.shape[0])
         least = min(most, _FEWEST * self.n_clusters)
         counts = rng.integers(least, most + 1, size=self.n_members).tolist()

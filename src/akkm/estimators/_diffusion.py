@@ -12,10 +12,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from akkm.core.strip import Rows
 from akkm.core.threads import Threads
-from akkm.diffusion.anchors import SparseEmbedding, through_landmarks
-from akkm.diffusion.counting import weigh
-from akkm.diffusion.spread import count, spread
-from akkm.diffusion.walks import Setting, Walks, affordable, distinct, sample, walk
+from akkm.diffusion.estimate_k import check_balance
+from akkm.diffusion.graph_embedding import (
+    GraphEmbedding,
+    GraphSettings,
+    distinct_rows,
+    fit_graph_embedding,
+    max_graph_rows,
+    sample_rows,
+)
+from akkm.diffusion.landmark_embedding import LandmarkEmbedding, fit_landmark_embedding
+from akkm.diffusion.landmark_positions import place_landmarks, resolve_n_landmarks
 from akkm.estimators import _checks
 from akkm.estimators._embedding import EmbeddingClusterer
 from akkm.estimators._progress import Progress
@@ -65,7 +72,7 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
     labels_ : int32 array of shape (n,)
     n_clusters_ : int
         C, as given or counted.
-    evidence_ : akkm.diffusion.counting.Evidence
+    evidence_ : akkm.diffusion.estimate_k.Evidence
         What speaks for each number of clusters.
     embedding_ : array of shape (n, q)
         The rows as k-means sees them; `transform` has distances to centers there.
@@ -174,13 +181,13 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
                 progress,
                 {"_walks": walks},
             )
-        self._walks: Walks | SparseEmbedding = walks
+        self._walks: GraphEmbedding | LandmarkEmbedding = walks
         self.kernel_ = Linear()
         self.labels_ = self._marked(solution.labels, outlying)
         self.outlying_ = outlying
         self.evidence_ = walks.evidence
         if setting.n_clusters is None:
-            self.evidence_ = weigh(walks.evidence, solution.labels, weights)
+            self.evidence_ = check_balance(walks.evidence, solution.labels, weights)
         self.eigenvalues_ = walks.eigenvalues
         self.diffusion_ = walks.t
         self.n_components_ = walks.n_components
@@ -194,21 +201,21 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
         self,
         X: Rows,
         weights: Array | None,
-        setting: Setting,
+        setting: GraphSettings,
         engine: Threads,
         rng: np.random.Generator,
         say: Callable[[str], None],
-    ) -> tuple[Walks | SparseEmbedding, Array, Array]:
+    ) -> tuple[GraphEmbedding | LandmarkEmbedding, Array, Array]:
         """Walks in the graph or through landmarks; rows (n, q); outlying ones (n,)."""
         most: Any = self.max_rows
         most = None if most == "auto" else require_count("max_rows", most, 2)
-        rows = distinct(X, weights)
-        many = most is None and len(rows) > affordable(X.shape[1])
+        rows = distinct_rows(X, weights)
+        many = most is None and len(rows) > max_graph_rows(X.shape[1])
         if many and self.metric == "euclidean" and self.outliers == "attach":
-            m = count("auto", len(rows), setting.n_clusters or 1)
-            embedding, points = through_landmarks(
+            m = resolve_n_landmarks("auto", len(rows), setting.n_clusters or 1)
+            embedding, points = fit_landmark_embedding(
                 X,
-                spread(X, m, weights, engine, rng),
+                place_landmarks(X, m, weights, engine, rng),
                 engine,
                 n_clusters=setting.n_clusters,
                 weights=weights,
@@ -221,8 +228,8 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
             )
             return embedding, points, np.zeros(X.shape[0], dtype=bool)
         if many or most is not None:
-            rows = sample(rows, most, rng)
-        walks = walk(X, rows, setting, engine, rng, say)
+            rows = sample_rows(rows, most, rng)
+        walks = fit_graph_embedding(X, rows, setting, engine, rng, say)
         return walks, *walks(X, engine)
 
     def predict(self, X: Any) -> Array:
@@ -256,7 +263,7 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
 
     def _placed(self, X: Rows, engine: Threads) -> tuple[Array, Array]:
         """Rows in the embedding (n, q), and whether they are outlying (n,)."""
-        if isinstance(self._walks, Walks):
+        if isinstance(self._walks, GraphEmbedding):
             return self._walks(X, engine)
         return self._walks(X, engine), np.zeros(X.shape[0], dtype=bool)
 
@@ -264,9 +271,9 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
         check_is_fitted(self)
         return validate_data(self, X, reset=False, **self._accepted())
 
-    def _setting(self) -> Setting:
+    def _setting(self) -> GraphSettings:
         _checks.require_one_of("outliers", self.outliers, ("attach", "mark"))
-        return Setting(
+        return GraphSettings(
             None if self.n_clusters == "auto" else self.n_clusters,
             require_count("n_neighbors", self.n_neighbors),
             self.metric,

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
-from akkm.consensus import Votes, mcla
-from akkm.consensus._on_workers import opinions, voted
-from akkm.consensus._partition import partitioner_of
+from akkm.consensus import Votes, get_partitioner, mcla
+from akkm.consensus.on_workers import distinct_label_rows, vote_on_workers
 from akkm.core.threads import Threads
 from akkm.estimators import _checks
 from akkm.estimators._approx import ApproxKernelKMeans
@@ -166,7 +165,7 @@ class EnsembleKernelKMeans(KernelClusterer):
         """
         require_count("n_members", self.n_members)
         _checks.require_one_of("consensus", self.consensus, ("mcla",))
-        partitioner_of(self.partitioner)  # before the long part
+        get_partitioner(self.partitioner)  # before the long part
         if not isinstance(self.landmarks, str):
             raise ValueError(
                 f"landmarks is a {type(self.landmarks).__name__}; expected the name of "
@@ -204,7 +203,7 @@ class EnsembleKernelKMeans(KernelClusterer):
         labelings: Any = [member.labels_ for member in members]
         elsewhere = isinstance(X, RemoteRows)
         if elsewhere:
-            labelings, weights = opinions(labelings, weights)
+            labelings, weights = distinct_label_rows(labelings, weights)
         there = sum(len(np.unique(labels)) for labels in labelings)
         consensus = mcla(
             labelings,
@@ -224,7 +223,9 @@ class EnsembleKernelKMeans(KernelClusterer):
         self.labels_, self.agreement_ = consensus.labels, consensus.agreement
         if elsewhere:
             vote = partial(consensus.meta.vote, n_jobs=1)
-            self.labels_, self.agreement_ = voted([m.labels_ for m in members], vote)
+            self.labels_, self.agreement_ = vote_on_workers(
+                [m.labels_ for m in members], vote
+            )
         elif is_dask(given):
             self.labels_ = labels_like(self.labels_, given)
         self.anmi_ = consensus.anmi

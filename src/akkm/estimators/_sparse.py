@@ -11,9 +11,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from akkm.core.strip import Rows
 from akkm.core.threads import Threads
-from akkm.diffusion.anchors import N_NEIGHBORS, SparseEmbedding, through_landmarks
-from akkm.diffusion.counting import weigh
-from akkm.diffusion.spread import count, spread
+from akkm.diffusion.estimate_k import check_balance
+from akkm.diffusion.landmark_embedding import (
+    N_NEIGHBORS,
+    LandmarkEmbedding,
+    fit_landmark_embedding,
+)
+from akkm.diffusion.landmark_positions import place_landmarks, resolve_n_landmarks
 from akkm.estimators import _checks
 from akkm.estimators._embedding import EmbeddingClusterer
 from akkm.estimators._progress import Progress
@@ -57,7 +61,7 @@ class SparseKernelKMeans(EmbeddingClusterer):
     labels_ : int32 array of shape (n,)
     n_clusters_ : int
         C, as given or counted.
-    evidence_ : akkm.diffusion.counting.Evidence
+    evidence_ : akkm.diffusion.estimate_k.Evidence
         What speaks for each number of clusters.
     embedding_ : array of shape (n, q)
         The rows as k-means sees them; `transform` has distances to centers there.
@@ -145,7 +149,7 @@ class SparseKernelKMeans(EmbeddingClusterer):
         progress = Progress(self, X, y, self.verbose)
         with Threads(self.n_jobs) as engine:
             points = self._points(X, weights, engine, for_points)
-            embedding, rows = through_landmarks(
+            embedding, rows = fit_landmark_embedding(
                 X,
                 points,
                 engine,
@@ -170,11 +174,11 @@ class SparseKernelKMeans(EmbeddingClusterer):
                 progress,
                 {"_embedding": embedding},
             )
-        self._embedding: SparseEmbedding = embedding
+        self._embedding: LandmarkEmbedding = embedding
         self.kernel_ = Linear()
         self.evidence_ = embedding.evidence
         if n_clusters is None:
-            self.evidence_ = weigh(embedding.evidence, solution.labels, weights)
+            self.evidence_ = check_balance(embedding.evidence, solution.labels, weights)
         self.eigenvalues_ = embedding.eigenvalues
         self.diffusion_ = embedding.t
         self.landmarks_ = embedding.points
@@ -197,9 +201,9 @@ class SparseKernelKMeans(EmbeddingClusterer):
             require_count("n_landmarks", self.n_landmarks, least)
         able = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
         wanted = None if self.n_clusters == "auto" else least
-        m = count(self.n_landmarks, len(able), wanted)
+        m = resolve_n_landmarks(self.n_landmarks, len(able), wanted)
         if self.landmarks == "k-means":
-            return spread(X, m, weights, engine, rng)
+            return place_landmarks(X, m, weights, engine, rng)
         return X[np.sort(rng.choice(able, m, replace=False))]
 
     def _new_rows(self, X: Any) -> Rows:

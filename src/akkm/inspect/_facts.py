@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.diffusion.counting import Evidence
+from akkm.diffusion.estimate_k import Evidence
 from akkm.inspect._certainty import Certainty, certainty
 from akkm.inspect._features import Features, features, names_for
 from akkm.inspect._nearness import Nearness, nearness

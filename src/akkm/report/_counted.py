@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from akkm.diffusion.counting import SURE
+from akkm.diffusion.estimate_k import CONFIDENT_GAP
 from akkm.inspect._facts import Facts
 from akkm.report._data import shown_numbers
 from akkm.report._html import details, join, table, tag
@@ -34,7 +34,7 @@ def counted(facts: Facts) -> Section | None:
                 "after a number says that after walks of some length the rows of that "
                 "many clusters have not mixed at all, and within each have mixed "
                 "completely. Rows without clusters have gaps of up to 0.5; from the "
-                f"dotted line ({SURE}) on a gap is relied on.",
+                f"dotted line ({CONFIDENT_GAP}) on a gap is relied on.",
             ),
             picture("counted-picture", f"Bars: the gap after each number. {text}"),
             details(

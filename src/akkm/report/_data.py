@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.diffusion.counting import SURE
+from akkm.diffusion.estimate_k import CONFIDENT_GAP
 from akkm.inspect._facts import Facts
 from akkm.inspect._quality import Convergence
 from akkm.report._html import rounded, short
@@ -42,7 +42,7 @@ def data(facts: Facts) -> dict[str, Any]:
             "gaps": facts.evidence.gaps[shown_gaps].round(4).tolist(),
             "found": facts.evidence.n_clusters,
             "second": facts.evidence.second,
-            "limit": SURE,
+            "limit": CONFIDENT_GAP,
         }
     if facts.convergence is not None and not is_brief(facts.convergence):
         runs = facts.convergence.histories

@@ -20,9 +20,13 @@ from scipy.sparse.csgraph import connected_components
 
 from akkm.core.strip import Rows, chunks
 from akkm.core.threads import Threads
-from akkm.diffusion.counting import Evidence, count_clusters, cut_apart
-from akkm.diffusion.spectrum import diffuse, diffusion_time, leading_pairs
-from akkm.diffusion.ties import Ties, finder, tie
+from akkm.diffusion.estimate_k import (
+    Evidence,
+    cut_along_eigenvectors,
+    estimate_n_clusters,
+)
+from akkm.diffusion.landmark_ties import Ties, tie_finder, tie_rows
+from akkm.diffusion.spectrum import diffuse, diffusion_time, leading_eigenpairs
 
 Array = NDArray[Any]
 
@@ -57,7 +61,7 @@ class Anchors:
 
 
 @dataclass(frozen=True)
-class SparseEmbedding:
+class LandmarkEmbedding:
     """Rows -> their place after walks through landmarks, scaled to length one."""
 
     points: Rows  # the landmarks (m, d)
@@ -73,7 +77,7 @@ class SparseEmbedding:
     def __call__(self, X: Rows, engine: Threads) -> Array:
         """(n, q) for rows X (n, d), in their precision."""
         points = np.empty((X.shape[0], self.vectors.shape[1]), dtype=X.dtype)
-        find = finder(self.points, self.n_neighbors, X.dtype)
+        find = tie_finder(self.points, self.n_neighbors, X.dtype)
 
         def task(chunk: slice) -> None:
             points[chunk] = self._place(find(X[chunk]))
@@ -99,7 +103,7 @@ class SparseEmbedding:
         return means / np.where(length > 0, length, 1)
 
 
-def through_landmarks(
+def fit_landmark_embedding(
     X: Rows,
     points: Rows,
     engine: Threads,
@@ -109,7 +113,7 @@ def through_landmarks(
     rng: np.random.Generator,
     n_neighbors: int = N_NEIGHBORS,
     t: float | None = None,
-) -> tuple[SparseEmbedding, Array]:
+) -> tuple[LandmarkEmbedding, Array]:
     """The embedding for landmarks `points` (m, d), and the rows X in it, (n, q).
 
     `n_clusters=None` counts them; `t=None` makes walks as long as clusters ask for.
@@ -144,7 +148,7 @@ def settle(
     nearest of the rest.
     """
     w = np.ones(X.shape[0]) if weights is None else weights
-    ties = tie(X, points, n_neighbors, engine)
+    ties = tie_rows(X, points, n_neighbors, engine)
     width = float(np.average(ties.squared.mean(axis=1), weights=w))
     member = _components(ties, width, w, points.shape[0])
     weight = np.bincount(member[ties.indices[:, 0]], w, minlength=member.max() + 1)
@@ -152,7 +156,7 @@ def settle(
     if not kept.all() and kept.sum() >= ties.indices.shape[1]:
         away = np.flatnonzero(~kept[ties.indices].all(axis=1))
         points, place = points[np.flatnonzero(kept)], np.cumsum(kept) - 1
-        again = tie(X[away], points, n_neighbors, engine)
+        again = tie_rows(X[away], points, n_neighbors, engine)
         ties = Ties(place[ties.indices].astype(np.int32), ties.squared)
         ties.indices[away], ties.squared[away] = again.indices, again.squared
         member = _components(ties, width, w, points.shape[0])
@@ -188,7 +192,7 @@ def sparse_embedding(
     t: float | None,
     weights: Array | None,
     rng: np.random.Generator,
-) -> SparseEmbedding:
+) -> LandmarkEmbedding:
     """Walks through landmarks, of t steps or as many as clusters ask for.
 
     `n_clusters=None` counts them.
@@ -199,11 +203,11 @@ def sparse_embedding(
     if n_clusters is not None and member.max() >= n_clusters:
         A, member = _join(A, anchors, engine), np.zeros_like(member)
     degree = np.asarray(A.sum(axis=1)).ravel()
-    pairs = leading_pairs(A, member, _PAIRS + _PER_CLUSTER * wanted, rng)
+    pairs = leading_eigenpairs(A, member, _PAIRS + _PER_CLUSTER * wanted, rng)
     rows = np.ones(len(anchors.ties.indices)) if weights is None else weights
     least = _least(rows, None) / rows.sum()
-    cut = partial(cut_apart, A, pairs.values, pairs.vectors, degree)
-    evidence = count_clusters(pairs.values, cut, least)
+    cut = partial(cut_along_eigenvectors, A, pairs.values, pairs.vectors, degree)
+    evidence = estimate_n_clusters(pairs.values, cut, least)
     n_clusters = n_clusters or evidence.n_clusters
     if t is None:
         t = diffusion_time(pairs.values, n_clusters)
@@ -213,7 +217,7 @@ def sparse_embedding(
     weight = weight / np.sqrt(pairs.values[:q])
     vectors = pairs.vectors[:, :q] * weight / np.sqrt(degree)[:, None]
     p = anchors.ties.indices.shape[1]
-    return SparseEmbedding(
+    return LandmarkEmbedding(
         anchors.points,
         p,
         anchors.width,
@@ -254,7 +258,7 @@ def _join(A: Any, anchors: Anchors, engine: Threads) -> Any:
     while member.max() > 0:
         for c in range(member.max() + 1):
             inside, outside = np.flatnonzero(member == c), np.flatnonzero(member != c)
-            found = tie(anchors.points[inside], anchors.points[outside], 1, engine)
+            found = tie_rows(anchors.points[inside], anchors.points[outside], 1, engine)
             i = int(found.squared[:, 0].argmin())
             ends.append((inside[i], outside[found.indices[i, 0]]))
             lengths.append(found.squared[i, 0])

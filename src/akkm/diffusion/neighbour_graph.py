@@ -99,14 +99,14 @@ def _descend(
     return indices, distances
 
 
-def similarities(near: Neighbours) -> Any:
+def shared_neighbour_similarity(near: Neighbours) -> Any:
     """W (n, n), symmetric CSR, from the neighbours of n rows."""
     A = _directed(near.indices, len(near.indices))
     both = A.minimum(A.T) + _EITHER * A.maximum(A.T)
     return sparse.csr_array((A @ A.T).multiply(both))
 
 
-def new_similarities(near: Neighbours, indices: Array, distances: Array) -> Any:
+def new_row_similarity(near: Neighbours, indices: Array, distances: Array) -> Any:
     """W of new rows to the points, (b, n) CSR, from their neighbours (b, k).
 
     A point would have a new row among its own neighbours if that is within its reach.
@@ -128,7 +128,7 @@ def _directed(indices: Array, n: int, values: Array | None = None) -> Any:
     )
 
 
-def components(W: Any) -> tuple[Array, Array]:
+def label_components(W: Any) -> tuple[Array, Array]:
     """The component (n,) of each row, numbered from the largest, and their sizes."""
     count, label = connected_components(W, directed=False)
     sizes = np.bincount(label, minlength=count)
@@ -138,7 +138,9 @@ def components(W: Any) -> tuple[Array, Array]:
     return number[label], sizes[order]
 
 
-def attach(X: Rows, inside: Array, label: Array, metric: str, engine: Threads) -> Array:
+def attach_small_components(
+    X: Rows, inside: Array, label: Array, metric: str, engine: Threads
+) -> Array:
     """For rows outside (n,) the row inside that their component is nearest to.
 
     Rows inside stand for themselves. A component goes as one, by its shortest link.
@@ -156,7 +158,7 @@ def attach(X: Rows, inside: Array, label: Array, metric: str, engine: Threads) -
     return to
 
 
-def link(
+def link_components(
     X: Rows, W: Any, label: Array, k: int, metric: str, rng: np.random.Generator
 ) -> Any:
     """W with edges between components: each sends scouts to the nearest of others.

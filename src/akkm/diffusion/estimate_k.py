@@ -8,7 +8,7 @@ clusters have several wide gaps: the largest number that has one counts.
 
 Long clusters, as rings are, take walks so long that gaps are narrow. There the cut
 itself tells: eigenvalues bound what any C groups have to cut, and clusters cut little
-more than that, while pieces of one cluster cut many times as much (`cut_apart`).
+more than that, while pieces of one cluster cut many times as much.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Array = NDArray[Any]
 # A gap of 1 is clusters without a link; uniform rows in a square have gaps of 0.25, in
 # a long strip, as halves of moons have, of 0.47 and up to 0.5 by chance. Between the
 # two numbers a gap is taken, but not relied on.
-_WIDE, SURE = 0.5, 0.55
+_WIDE, CONFIDENT_GAP = 0.5, 0.55
 # A narrower gap is taken if the cut is tight: not more than so many times the bound,
 # and so little of what clusters have. Rows without clusters that have such a gap have
 # cuts of 8 times the bound and more; thin spots of long clusters of few rows have 0.004
@@ -37,7 +37,7 @@ _NARROW, _TIGHT, _LITTLE = 0.2, 6.0, 0.0005
 _NOTHING = 1e-9
 # A cluster with a larger share of the rows may hide others, as the scale of walks is
 # set by what is farthest from it; with a smaller one it may be a few outliers.
-_BULK, CRUMB = 0.8, 0.005
+_BULK, OUTLIER_SHARE = 0.8, 0.005
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,9 @@ class Cut(NamedTuple):
     tight: bool  # whether next to nothing is cut, and little more than has to be
 
 
-def cut_apart(W: Any, values: Array, vectors: Array, rows: Array, number: int) -> Cut:
+def cut_along_eigenvectors(
+    W: Any, values: Array, vectors: Array, rows: Array, number: int
+) -> Cut:
     """Cut rows into so many groups, along the leading eigenvectors.
 
     These are turned so that each row has one that stands for it (Damle, Minden, Ying
@@ -119,11 +121,11 @@ def cut_apart(W: Any, values: Array, vectors: Array, rows: Array, number: int) -
     --------
     >>> import numpy as np
     >>> from scipy import sparse
-    >>> from akkm.diffusion.counting import cut_apart
+    >>> from akkm.diffusion.estimate_k import cut_along_eigenvectors
     >>> W = np.kron(np.eye(2), np.ones((4, 4))) + 1e-4  # two groups of four
     >>> values, vectors = np.linalg.eigh(W / W[0].sum())
     >>> W = sparse.csr_array(W)
-    >>> cut_apart(W, values[::-1], vectors[:, ::-1], np.ones(8), 2).tight
+    >>> cut_along_eigenvectors(W, values[::-1], vectors[:, ::-1], np.ones(8), 2).tight
     True
     """
     V = vectors[:, :number]
@@ -142,10 +144,10 @@ def cut_apart(W: Any, values: Array, vectors: Array, rows: Array, number: int) -
     return Cut(float(sizes.min() / sizes.sum()), bool(tight))
 
 
-def count_clusters(
+def estimate_n_clusters(
     eigenvalues: Array,
     cut: Callable[[int], Cut] = lambda number: Cut(1.0, False),
-    least: float = CRUMB,
+    least: float = OUTLIER_SHARE,
 ) -> Evidence:
     """The number of clusters that a spectrum speaks for.
 
@@ -166,11 +168,11 @@ def count_clusters(
     Examples
     --------
     >>> import numpy as np
-    >>> from akkm.diffusion.counting import count_clusters
-    >>> found = count_clusters(np.array([1.0, 0.999, 0.998, 0.7, 0.65, 0.6]))
+    >>> from akkm.diffusion.estimate_k import estimate_n_clusters
+    >>> found = estimate_n_clusters(np.array([1.0, 0.999, 0.998, 0.7, 0.65, 0.6]))
     >>> print(found)
     3, sure: the gap after them in the spectrum is 0.97 of 1; next best 2 (0.25)
-    >>> count_clusters(np.array([1.0, 0.9, 0.85, 0.8, 0.75])).sure
+    >>> estimate_n_clusters(np.array([1.0, 0.9, 0.85, 0.8, 0.75])).sure
     False
     """
     values = np.asarray(eigenvalues, dtype=np.float64)
@@ -199,7 +201,7 @@ def count_clusters(
         wide, others = np.flatnonzero(gaps >= _WIDE), np.where(refused, 0.0, gaps)
         no_other = others.max() < _NARROW and len(wide)
         best = int(wide[-1] if no_other else np.argmax(others))
-    sure = bool(gaps[best] >= SURE) and not refused[best]
+    sure = bool(gaps[best] >= CONFIDENT_GAP) and not refused[best]
     why = f"the gap after them in the spectrum is {gaps[best]:.2f} of 1"
     if not sure and tight:
         why += "; next to nothing is cut between them, but there may be more"
@@ -210,7 +212,9 @@ def count_clusters(
     return Evidence(numbers, gaps, times, np.log(ratio), int(numbers[best]), sure, why)
 
 
-def weigh(evidence: Evidence, labels: Array, weights: Array | None = None) -> Evidence:
+def check_balance(
+    evidence: Evidence, labels: Array, weights: Array | None = None
+) -> Evidence:
     """The evidence when the clusters are there: unsure if they are too unequal.
 
     Parameters
@@ -223,9 +227,9 @@ def weigh(evidence: Evidence, labels: Array, weights: Array | None = None) -> Ev
     Examples
     --------
     >>> import numpy as np
-    >>> from akkm.diffusion.counting import count_clusters, weigh
-    >>> found = count_clusters(np.array([1.0, 1.0, 0.7, 0.65]))
-    >>> found.sure, weigh(found, np.repeat([0, 1], [95, 5])).why
+    >>> from akkm.diffusion.estimate_k import estimate_n_clusters, check_balance
+    >>> found = estimate_n_clusters(np.array([1.0, 1.0, 0.7, 0.65]))
+    >>> found.sure, check_balance(found, np.repeat([0, 1], [95, 5])).why
     (True, 'one of them has 95 % of the rows, and may be several that do not show')
     """
     shares = np.bincount(labels, weights, minlength=evidence.n_clusters)
@@ -235,8 +239,10 @@ def weigh(evidence: Evidence, labels: Array, weights: Array | None = None) -> Ev
     if shares.max() > _BULK:
         why = f"one of them has {shares.max():.0%} of the rows".replace("%", " %")
         why += ", and may be several that do not show"
-    elif shares.min() < CRUMB:
-        why = f"one of them has less than {CRUMB:.1%} of the rows".replace("%", " %")
+    elif shares.min() < OUTLIER_SHARE:
+        why = f"one of them has less than {OUTLIER_SHARE:.1%} of the rows".replace(
+            "%", " %"
+        )
         why += ", and may be a few outliers"
     else:
         return evidence

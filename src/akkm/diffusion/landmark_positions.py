@@ -10,7 +10,7 @@ from scipy import sparse
 
 from akkm.core.strip import Rows
 from akkm.core.threads import Threads
-from akkm.diffusion.ties import tie
+from akkm.diffusion.landmark_ties import tie_rows
 from akkm.landmarks import number_of_landmarks
 
 Array = NDArray[Any]
@@ -24,7 +24,7 @@ _ITERATIONS = 3
 _SAME = 1e-9
 
 
-def count(n_landmarks: int | str, n: int, n_clusters: int | None) -> int:
+def resolve_n_landmarks(n_landmarks: int | str, n: int, n_clusters: int | None) -> int:
     """The number of landmarks m for n rows; "auto" is a quarter, at most 1,000.
 
     `n_clusters=None`, where they are to be counted, makes it a sixth: rows enough to
@@ -32,8 +32,8 @@ def count(n_landmarks: int | str, n: int, n_clusters: int | None) -> int:
 
     Examples
     --------
-    >>> from akkm.diffusion.spread import count
-    >>> count("auto", n=10_000, n_clusters=8)
+    >>> from akkm.diffusion.landmark_positions import resolve_n_landmarks
+    >>> resolve_n_landmarks("auto", n=10_000, n_clusters=8)
     1000
     """
     if n_landmarks == "auto":
@@ -43,7 +43,7 @@ def count(n_landmarks: int | str, n: int, n_clusters: int | None) -> int:
     return number_of_landmarks(n_landmarks, n, n_clusters or 1)
 
 
-def spread(
+def place_landmarks(
     X: Rows, m: int, weights: Array | None, engine: Threads, rng: np.random.Generator
 ) -> Rows:
     """At most m distinct points (m, d) that are near to all rows X (n, d).
@@ -52,7 +52,7 @@ def spread(
     drawn before, several at a time (Bahmani et al. 2012), and moved to the means of
     the rows nearest to them a few times. A crowd of almost equal rows gets few.
     """
-    C, w = candidates(X, max(_CANDIDATES, _PER_LANDMARK * m), weights, rng)
+    C, w = distinct_candidates(X, max(_CANDIDATES, _PER_LANDMARK * m), weights, rng)
     if C.shape[0] <= m:
         return C
     points = C[_drawn(C, w, m, engine, rng)]
@@ -61,7 +61,7 @@ def spread(
     return points
 
 
-def candidates(
+def distinct_candidates(
     X: Rows, size: int, weights: Array | None, rng: np.random.Generator
 ) -> tuple[Rows, Array]:
     """Distinct rows in an order of their own, and how much weight each has."""
@@ -91,7 +91,7 @@ def _drawn(
     drawn = rng.choice(len(w), 1, p=w / w.sum())
     new, far = drawn, np.full(len(w), np.inf)
     for share in _ROUNDS:
-        np.minimum(far, tie(C, C[new], 1, engine).squared[:, 0], out=far)
+        np.minimum(far, tie_rows(C, C[new], 1, engine).squared[:, 0], out=far)
         chance = np.where(far > _SAME * far.mean(), w * far, 0)
         size = min(int(np.ceil(share * m)), m - len(drawn), int((chance > 0).sum()))
         if not size:
@@ -103,7 +103,7 @@ def _drawn(
 
 def _means(C: Rows, w: Array, points: Rows, engine: Threads) -> Rows:
     """The means of the candidates nearest to each point, of those that have any."""
-    owner = tie(C, points, 1, engine).indices[:, 0]
+    owner = tie_rows(C, points, 1, engine).indices[:, 0]
     total = np.bincount(owner, w, minlength=points.shape[0])
     there = np.flatnonzero(total > 0)
     share = sparse.csr_array(

@@ -14,10 +14,15 @@ from scipy import sparse
 
 from akkm.core.strip import Rows
 from akkm.core.threads import Threads
-from akkm.diffusion import graph
-from akkm.diffusion.counting import CRUMB, Evidence, count_clusters, cut_apart
-from akkm.diffusion.graph import Neighbours
-from akkm.diffusion.spectrum import Pairs, diffusion_time, embed, leading_pairs
+from akkm.diffusion import neighbour_graph as graph
+from akkm.diffusion.estimate_k import (
+    OUTLIER_SHARE,
+    Evidence,
+    cut_along_eigenvectors,
+    estimate_n_clusters,
+)
+from akkm.diffusion.neighbour_graph import Neighbours
+from akkm.diffusion.spectrum import Pairs, diffusion_time, embed, leading_eigenpairs
 
 Array = NDArray[Any]
 
@@ -35,7 +40,7 @@ _BLOCK = 8192
 
 
 @dataclass(frozen=True)
-class Setting:
+class GraphSettings:
     """What a graph is made with."""
 
     n_clusters: int | None  # None: count them
@@ -45,7 +50,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Walks:
+class GraphEmbedding:
     """The graph's rows, where walks from them end, and the way there for new rows."""
 
     points: Rows  # (u, d) distinct rows
@@ -81,7 +86,7 @@ class Walks:
         k = max(1, self.near.indices.shape[1])
         X = like(X, self.points)
         found = graph.nearest_points(self.points, X, k, self.metric, engine)
-        W = graph.new_similarities(self.near, *found)
+        W = graph.new_row_similarity(self.near, *found)
         mean = W @ self.embedding
         length = np.linalg.norm(mean, axis=1, keepdims=True)
         mean /= np.where(length > 0, length, 1)
@@ -89,24 +94,24 @@ class Walks:
         return mean, mostly
 
 
-def walk(
+def fit_graph_embedding(
     X: Rows,
     rows: Array,
-    setting: Setting,
+    setting: GraphSettings,
     engine: Threads,
     rng: np.random.Generator,
     say: Callable[[str], None],
-) -> Walks:
+) -> GraphEmbedding:
     """Graph, eigenpairs and diffusion of some `rows` (u,) of X (n, d), all distinct."""
     points = X[rows]
     u = len(rows)
     k = min(setting.n_neighbors, u - 1)
     seed = int(rng.integers(2**31))
     near = graph.find_neighbours(points, k, setting.metric, engine, seed)
-    W = graph.similarities(near)
-    label, sizes = graph.components(W)
+    W = graph.shared_neighbour_similarity(near)
+    label, sizes = graph.label_components(W)
     wanted = setting.n_clusters or _MOST_CLUSTERS
-    share = _SMALL / wanted if setting.n_clusters else CRUMB
+    share = _SMALL / wanted if setting.n_clusters else OUTLIER_SHARE
     inside = sizes[label] >= min(max(_SMALLEST, share * u), sizes[0])
     n_components = int(label[inside].max()) + 1
     say(
@@ -115,19 +120,27 @@ def walk(
     )
     core, label_inside = W[inside][:, inside], label[inside]
     if setting.n_clusters is not None and n_components > wanted:
-        core = graph.link(points[inside], core, label_inside, k, setting.metric, rng)
-        label_inside = graph.components(core)[0]
+        core = graph.link_components(
+            points[inside], core, label_inside, k, setting.metric, rng
+        )
+        label_inside = graph.label_components(core)[0]
     q = max(_PAIRS, _PER_CLUSTER * wanted)
-    pairs = leading_pairs(core, label_inside, q, rng)
-    cut = partial(cut_apart, core, pairs.values, pairs.vectors, np.ones(core.shape[0]))
-    evidence = count_clusters(pairs.values, cut)
+    pairs = leading_eigenpairs(core, label_inside, q, rng)
+    cut = partial(
+        cut_along_eigenvectors,
+        core,
+        pairs.values,
+        pairs.vectors,
+        np.ones(core.shape[0]),
+    )
+    evidence = estimate_n_clusters(pairs.values, cut)
     n_clusters = setting.n_clusters or evidence.n_clusters
     t = setting.t or diffusion_time(pairs.values, n_clusters)
     say(f"{len(pairs.values)} eigenvalues down to {pairs.values[-1]:.4f}, t = {t:.4g}")
-    to = graph.attach(points, inside, label, setting.metric, engine)
+    to = graph.attach_small_components(points, inside, label, setting.metric, engine)
     place = np.cumsum(inside) - 1
     embedding = _embedded(pairs, t, X.dtype)[place[to]]
-    return Walks(
+    return GraphEmbedding(
         points,
         near,
         setting.metric,
@@ -145,19 +158,19 @@ def _embedded(pairs: Pairs, t: float, dtype: Any) -> Array:
     return embed(pairs.vectors, pairs.values, t).astype(dtype)
 
 
-def affordable(n_columns: int) -> int:
+def max_graph_rows(n_columns: int) -> int:
     """The number of distinct rows of which a graph is made without being asked."""
     return _ALL_WIDE if n_columns > _WIDE else _SAMPLE
 
 
-def distinct(X: Rows, weights: Array | None) -> Array:
+def distinct_rows(X: Rows, weights: Array | None) -> Array:
     """Rows that are not the same, of positive weight, in order."""
     able = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
     _, first = np.unique(_prints(X[able]), return_index=True)
     return np.sort(able[first])
 
 
-def sample(rows: Array, most: int | None, rng: np.random.Generator) -> Array:
+def sample_rows(rows: Array, most: int | None, rng: np.random.Generator) -> Array:
     """At most so many of the rows, in order; `None` is 20,000."""
     most = _SAMPLE if most is None else most
     if len(rows) <= most:

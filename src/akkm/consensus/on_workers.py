@@ -14,7 +14,9 @@ from akkm.silence import quiet
 Array = NDArray[Any]
 
 
-def opinions(labelings: Sequence[Any], weights: Array | None) -> tuple[Array, Array]:
+def distinct_label_rows(
+    labelings: Sequence[Any], weights: Array | None
+) -> tuple[Array, Array]:
     """The distinct rows of labels (r, u), and what weight the rows of each have: (u,).
 
     `labelings` are r Dask arrays (n,) in the same chunks; without weights (n,) a row's
@@ -38,7 +40,9 @@ def opinions(labelings: Sequence[Any], weights: Array | None) -> tuple[Array, Ar
     return distinct.T, np.bincount(which.ravel(), counts).astype(np.float64)
 
 
-def voted(labelings: Sequence[Any], vote: Callable[[Any], Any]) -> tuple[Any, Any]:
+def vote_on_workers(
+    labelings: Sequence[Any], vote: Callable[[Any], Any]
+) -> tuple[Any, Any]:
     """Labels and agreement (n,) of rows, as Dask arrays in the labelings' chunks."""
     import dask.array as da
 

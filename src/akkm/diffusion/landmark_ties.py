@@ -52,11 +52,11 @@ class Ties:
         return Ties(self.indices[rows], self.squared[rows])
 
 
-def tie(X: Rows, points: Rows, n_neighbors: int, engine: Threads) -> Ties:
+def tie_rows(X: Rows, points: Rows, n_neighbors: int, engine: Threads) -> Ties:
     """The nearest of the points (m, d) for each row X (n, d), exactly."""
     p = min(n_neighbors, points.shape[0])
     ties = Ties(np.empty((X.shape[0], p), dtype=np.int32), np.empty((X.shape[0], p)))
-    find = finder(points, p, X.dtype)
+    find = tie_finder(points, p, X.dtype)
 
     def task(chunk: slice) -> None:
         found = find(X[chunk])
@@ -67,7 +67,7 @@ def tie(X: Rows, points: Rows, n_neighbors: int, engine: Threads) -> Ties:
     return ties
 
 
-def finder(points: Rows, p: int, dtype: Any) -> Callable[[Rows], Ties]:
+def tie_finder(points: Rows, p: int, dtype: Any) -> Callable[[Rows], Ties]:
     """A function from rows (b, d) to their p nearest points.
 
     A matrix product in the rows' precision says which points may be nearest, and
