@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from akkm import ApproxKernelKMeans, TwoStepKernelKMeans
-from akkm.silence import quiet
+from akkm.silence import ignore_warnings
 from experiments._document import Picture
 
 Array = NDArray[Any]
@@ -77,7 +77,7 @@ def figure1() -> Picture:
 
 def _stopped(model: Any, X: Array, step: int) -> None:
     """The model after so many iterations."""
-    with quiet(ConvergenceWarning):  # it is stopped on purpose
+    with ignore_warnings(ConvergenceWarning):  # it is stopped on purpose
         model.set_params(max_iter=int(step)).fit(X)
 
 

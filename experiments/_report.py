@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from akkm.atomic_file import whole_file
+from akkm.atomic_file import AtomicFile
 from experiments import _tables as tables
 from experiments._document import (
     Block,
@@ -85,7 +85,7 @@ def write_report(
     target = Path(folder if out is None else out)
     target.mkdir(parents=True, exist_ok=True)
     for name, content in written.items():
-        with whole_file(target / name) as file:
+        with AtomicFile(target / name) as file:
             file.write(content)
     return [target / name for name in written]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.atomic_file import whole_file
+from akkm.atomic_file import AtomicFile
 from experiments._plan import Cell
 
 Array = NDArray[Any]
@@ -71,7 +71,7 @@ class Store:
         """Labels (n,) of exact kernel k-means, which others are compared with."""
         path = self._labels(cell)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(path) as file:
+        with AtomicFile(path) as file:
             np.savez_compressed(file, labels=labels.astype(np.uint8))
 
     def exact_labels(self, cell: Cell) -> Array | None:

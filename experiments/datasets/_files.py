@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.atomic_file import whole_file
+from akkm.atomic_file import AtomicFile
 
 Array = NDArray[Any]
 
@@ -97,7 +97,7 @@ def kept(name: str, make: Callable[[], dict[str, Array]]) -> dict[str, Array]:
     path = cache_folder() / f"{name}.npz"
     if not path.exists():
         arrays = make()
-        with whole_file(path) as file:
+        with AtomicFile(path) as file:
             np.savez(file, allow_pickle=False, **arrays)
         return arrays
     with readable(path), path.open("rb") as file, np.load(file) as saved:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from akkm.atomic_file import whole_file
+from akkm.atomic_file import AtomicFile
 from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.images import SpatialPyramid, find_files
@@ -47,7 +47,7 @@ def pyramids() -> Any:
     path = cache_folder() / "pyramids.npz"
     if not path.exists():
         X = SpatialPyramid(random_state=0).fit_transform(image_files())
-        with whole_file(path) as file:
+        with AtomicFile(path) as file:
             sparse.save_npz(file, X, compressed=False)
     with readable(path), path.open("rb") as file:
         return sparse.csr_array(sparse.load_npz(file))
@@ -58,7 +58,7 @@ def image_kernel() -> Array:
     path = cache_folder() / "kernel.npy"
     if not path.exists():
         K = whole_matrix(pyramids(), Intersection())
-        with whole_file(path) as file:
+        with AtomicFile(path) as file:
             np.save(file, K)
     with readable(path):
         return np.load(path)

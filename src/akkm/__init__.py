@@ -15,8 +15,7 @@ from akkm.estimators import (
 from akkm.model_file import load_model
 from akkm.report import report
 from akkm.rows.open import open_rows
-
-__version__ = "0.1.0"
+from akkm.version import __version__
 
 __all__ = [
     "ApproxKernelKMeans",

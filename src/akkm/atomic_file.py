@@ -1,113 +1,91 @@
-"""A file that is there completely or not at all.
+"""Files that appear complete under their name, or not at all.
 
-It is written under a hidden name beside its own, brought to the disk, and renamed. What
-a process that was killed leaves behind is removed by the next one that writes there.
+The content goes to a hidden temporary file in the same folder, is flushed to the disk,
+and is renamed. A process that is killed (SIGKILL) may leave its temporary file behind,
+but never a partial file under the final name.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
+from types import TracebackType
 from typing import BinaryIO
 
-try:
-    import fcntl
-except ImportError:  # Windows, where a file that is open can't be removed anyway
-    fcntl = None  # type: ignore[assignment]
-
-__all__ = ["WholeFile", "whole_file"]
+__all__ = ["AtomicFile"]
 
 
-@contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write to, which appears under its name if nothing goes wrong.
+class AtomicFile:
+    """A binary file that replaces its target only when it is complete.
+
+    As a context manager it yields the temporary file, publishes it if the block
+    succeeds, and removes it otherwise. To publish several files together, call `sync`
+    on all of them, then `publish` on each, and `discard` in any case.
 
     Parameters
     ----------
-    path : str or path
-        Symbolic links are followed; a file that exists is replaced.
+    path : str or path-like
+        Name of the final file. Symbolic links are followed; an existing file is
+        replaced.
+
+    Attributes
+    ----------
+    file : BinaryIO
+        The temporary file, open for writing and reading.
+    target : Path
+        The final file, with symbolic links resolved.
 
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from akkm.atomic_file import whole_file
+    >>> from akkm.atomic_file import AtomicFile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "a.txt")
-    ...     with whole_file(path) as file:
-    ...         _ = file.write(b"all of it")
-    ...         before = path.exists()
-    ...     before, path.read_text()
-    (False, 'all of it')
-    """
-    whole = WholeFile(path)
-    try:
-        yield whole.file
-        whole.settle()
-        whole.appear()
-    finally:
-        whole.discard()
-
-
-class WholeFile:
-    """The same in steps, for several files that appear together.
-
-    Attributes
-    ----------
-    file : binary file, for writing and reading
-    target : Path
-        Where it will be, behind symbolic links.
+    ...     with AtomicFile(path) as file:
+    ...         _ = file.write(b"complete")
+    ...         exists_before = path.exists()
+    ...     exists_before, path.read_text()
+    (False, 'complete')
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.target = Path(os.path.realpath(path))
-        _sweep(self.target)
-        self._hidden, self.file = _create(self.target)
+        hidden = f".{self.target.name}.{secrets.token_hex(6)}.akkm"
+        self._temporary = self.target.with_name(hidden)
+        # Not tempfile: the final file gets the permissions that the umask allows.
+        self.file: BinaryIO = open(self._temporary, "x+b")  # noqa: SIM115
 
-    def settle(self) -> None:
-        """All was written: bring it to the disk."""
+    def sync(self) -> None:
+        """Flush the content to the disk."""
         self.file.flush()
         os.fsync(self.file.fileno())
 
-    def appear(self) -> None:
-        """Take the place that it was written for."""
-        if fcntl is None:
-            self.file.close()
-        os.replace(self._hidden, self.target)
+    def publish(self) -> None:
+        """Rename the temporary file to the target."""
+        self.file.close()  # Windows renames closed files only
+        os.replace(self._temporary, self.target)
 
     def discard(self) -> None:
-        """Leave nothing behind, unless it has appeared."""
-        with suppress(OSError):  # what can't be flushed is not wanted any more
+        """Close and remove the temporary file, unless it was published."""
+        with suppress(OSError):  # closing flushes, and the disk may be full
             self.file.close()
-        self._hidden.unlink(missing_ok=True)
+        self._temporary.unlink(missing_ok=True)
 
+    def __enter__(self) -> BinaryIO:
+        return self.file
 
-def _create(target: Path) -> tuple[Path, BinaryIO]:
-    """A hidden file beside the target, locked as long as it is open."""
-    while True:
-        hidden = target.with_name(f".{target.name}.{secrets.token_hex(6)}.akkm")
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        file = os.fdopen(os.open(hidden, flags, 0o666), "w+b")
-        if fcntl is None:
-            return hidden, file
-        with suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(file.fileno()).st_nlink:
-            return hidden, file
-        file.close()  # swept away by another process before it was locked
-
-
-def _sweep(target: Path) -> None:
-    """Remove what processes that were killed left of this file."""
-    start = f".{target.name}."
-    for name in os.listdir(target.parent):
-        token = name.removeprefix(start).removesuffix(".akkm")
-        if name != f"{start}{token}.akkm" or len(token) != 12:
-            continue
-        with suppress(OSError), open(target.with_name(name), "rb") as file:
-            if fcntl is not None:  # refused while its process lives
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.unlink(file.name)
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if kind is None:
+                self.sync()
+                self.publish()
+        finally:
+            self.discard()

@@ -21,10 +21,10 @@ from typing import Any, BinaryIO
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-import akkm
-from akkm.atomic_file import whole_file
-from akkm.estimators._base import KernelClusterer
+from akkm.atomic_file import AtomicFile
+from akkm.estimators import KernelClusterer
 from akkm.kernels import Function, Kernel, Product, Sum
+from akkm.version import __version__
 
 __all__ = [
     "ModelFileError",
@@ -158,9 +158,8 @@ def save_model(model: SavedModel, path: str | os.PathLike[str]) -> None:
     >>> from pathlib import Path
     >>> import numpy as np
     >>> from akkm import ApproxKernelKMeans
-    >>> from akkm.tables._encoder import TableEncoder
     >>> from akkm.model_file import SavedModel, load_model, save_model
-    >>> from akkm.tables import open_table
+    >>> from akkm.tables import TableEncoder, open_table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     data, file = Path(folder, "points.npy"), Path(folder, "m.skops")
     ...     np.save(data, np.random.default_rng(0).random((50, 2)))
@@ -174,7 +173,7 @@ def save_model(model: SavedModel, path: str | os.PathLike[str]) -> None:
     >>> bool((loaded.estimator.predict(X) == model.labels_).all())
     True
     """
-    with whole_file(path) as file:
+    with AtomicFile(path) as file:
         write_model(model, file)
 
 
@@ -185,7 +184,7 @@ def write_model(model: SavedModel, file: BinaryIO) -> None:
     require_savable(model.estimator.kernel)
     check_is_fitted(model.estimator)
     parts = {"encoder": model.encoder, "estimator": _bare(model.estimator)}
-    header = {"format": FORMAT, "akkm": akkm.__version__, "about": model.about}
+    header = {"format": FORMAT, "akkm": __version__, "about": model.about}
     skops.io.dump(parts, file)
     with zipfile.ZipFile(file, "a") as archive:
         header["sha256"] = _digest(archive, header)
@@ -231,8 +230,7 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
 
     Examples
     --------
-    >>> import akkm
-    >>> from akkm.tables import open_table
+    >>>     >>> from akkm.tables import open_table
     >>> model = akkm.load_model("flowers.skops")  # doctest: +SKIP
     >>> X = model.encoder.transform(open_table("new.csv")).X  # doctest: +SKIP
     >>> labels = model.estimator.predict(X)  # doctest: +SKIP
@@ -261,7 +259,7 @@ def _read(name: str, file: BinaryIO) -> SavedModel:
     import skops.io
 
     from akkm.images import SpatialPyramid
-    from akkm.tables._encoder import TableEncoder
+    from akkm.tables import TableEncoder
 
     if not zipfile.is_zipfile(file):
         file.seek(0)
@@ -304,7 +302,7 @@ def _digest(archive: zipfile.ZipFile, header: dict[str, Any]) -> str:
 
 def _about(name: str, header: dict[str, Any]) -> dict[str, Any]:
     """What the file says about itself, if this version can read it."""
-    theirs, ours = str(header["akkm"]), akkm.__version__
+    theirs, ours = str(header["akkm"]), __version__
     there, here = _numbers(theirs), _numbers(ours)
     if header["format"] != FORMAT or there[0] != here[0] or there > here:
         raise ModelFileError(

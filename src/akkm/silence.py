@@ -1,4 +1,4 @@
-"""Warnings that a library gives and that are not for the user."""
+"""Suppress warnings that a library gives and that do not concern the user."""
 
 from __future__ import annotations
 
@@ -7,21 +7,32 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+__all__ = ["ignore_warnings"]
+
+# Warning filters belong to the process: one thread at a time may change them.
 _filters = threading.Lock()
 
 
 @contextmanager
-def quiet(category: type[Warning]) -> Iterator[None]:
-    """Without warnings of a kind, in whatever thread.
+def ignore_warnings(category: type[Warning]) -> Iterator[None]:
+    """Ignore warnings of one category, safely from any thread.
 
-    Filters belong to the process: one thread at a time changes them.
+    Parameters
+    ----------
+    category : type
+        A subclass of `Warning`.
+
+    Yields
+    ------
+    None
+        While the block runs, no other thread changes the filters through this function.
 
     Examples
     --------
     >>> import warnings
-    >>> from akkm.silence import quiet
-    >>> with quiet(UserWarning):
-    ...     warnings.warn("not heard", UserWarning)
+    >>> from akkm.silence import ignore_warnings
+    >>> with ignore_warnings(UserWarning):
+    ...     warnings.warn("ignored", UserWarning)
     """
     with _filters, warnings.catch_warnings():
         warnings.simplefilter("ignore", category)

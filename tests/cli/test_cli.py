@@ -24,7 +24,6 @@ from scipy import sparse
 from sklearn.datasets import load_iris
 
 import akkm
-from akkm.atomic_file import whole_file
 from akkm.cli._app import app
 from akkm.cli._progress import iterations_left
 from akkm.metrics import adjusted_rand_index, nmi
@@ -284,60 +283,6 @@ class TestOutputs:
         fine(*args, "link.csv")
         assert (here / "link.csv").is_symlink()
         assert (here / "real.csv").read_text() != "old"
-
-    def test_what_a_killed_process_left_is_removed(self, here):
-        left = here / ".out.csv.0123456789ab.akkm"
-        left.write_text("half")
-        other = here / ".other.csv.0123456789ab.akkm"
-        other.write_text("of another output")
-        args = ("cluster", "iris.csv", "-k", 2, "--drop", "name", "--labels")
-        fine(*args, "out.csv")
-        assert not left.exists()
-        assert other.exists()
-
-    def test_what_a_living_process_writes_is_left_alone(self, here):
-        from akkm.cli._outputs import Outputs
-
-        wanted = {"--labels": "out.csv"}
-        with Outputs(wanted, {}, []) as first:
-            with Outputs(wanted, {}, []) as second:
-                second["--labels"].write(b"second")
-                second.publish()
-            first["--labels"].write(b"first")
-            first.publish()
-        assert (here / "out.csv").read_text() == "first"
-        assert sorted(os.listdir()) == ["iris.csv", "out.csv"]
-
-    def test_swept_before_it_was_locked(self, here, monkeypatch):
-        """Another process may find a hidden file in the moment before its lock."""
-        fcntl = pytest.importorskip("fcntl")
-        lock, swept = fcntl.flock, []
-
-        def late(file, how):
-            if not swept:
-                swept.extend(here.glob(".out.csv.*"))
-                swept[0].unlink()
-            lock(file, how)
-
-        monkeypatch.setattr(fcntl, "flock", late)
-        with whole_file("out.csv") as file:
-            file.write(b"all")
-        assert len(swept) == 1
-        assert (here / "out.csv").read_bytes() == b"all"
-        assert sorted(os.listdir()) == ["iris.csv", "out.csv"]
-
-    def test_a_file_is_whole_or_as_it_was(self, here):
-        (here / "out.csv").write_text("old")
-
-        def fail():
-            with whole_file("out.csv") as file:
-                file.write(b"half")
-                raise ZeroDivisionError
-
-        with pytest.raises(ZeroDivisionError):
-            fail()
-        assert (here / "out.csv").read_text() == "old"
-        assert sorted(os.listdir()) == ["iris.csv", "out.csv"]
 
     def test_files_that_were_there_are_told(self, here):
         (here / "l.csv").write_text("old")
@@ -900,7 +845,7 @@ def refuse(*args, **kwargs):
     ("what", "message"),
     [
         ("pathlib.Path.open", "d.csv: no permission to read it"),
-        ("akkm.atomic_file.os.open", "--labels out.csv can't be written: Permission"),
+        ("akkm.cli._outputs.AtomicFile", "--labels out.csv can't be written: Permission"),
     ],
 )
 def test_no_permission(what, message, tmp_path, monkeypatch):
@@ -1079,11 +1024,9 @@ class TestProcesses:
             assert (here / "l.csv").read_text().count("\n") == 151
         if renames > 1:
             load_model("m.skops")
-        fine(*args)  # which removes what was left
-        assert sorted(os.listdir()) == ["iris.csv", *there]
 
     def test_killed_at_any_moment(self, work):
-        """Each file whole or not there; and the next run cleans up."""
+        """Each file is complete or not there."""
         command, folder = work
         process = self.start(command, folder)
         self.wait_for_hidden(process, folder)
@@ -1104,13 +1047,6 @@ class TestProcesses:
             assert len(visible) in (0, 3)  # renames take no time
             seen.add(len(visible))
         assert seen == {0, 3}
-        process = self.start(command, folder)
-        process.communicate()
-        assert sorted(p.name for p in folder.iterdir()) == [
-            "l.parquet",
-            "m.skops",
-            "r.html",
-        ]
 
     def test_progress_on_a_terminal(self, work):
         pty = pytest.importorskip("pty")

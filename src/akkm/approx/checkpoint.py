@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.atomic_file import whole_file
+from akkm.atomic_file import AtomicFile
 from akkm.core.gram import Centers
 
 Array = NDArray[Any]
@@ -95,7 +95,7 @@ class Checkpoint:
         """Where the fit is: all of it, or what was written before."""
         history = np.array(self._history, dtype=np.int64).reshape(-1, 2)
         try:
-            with whole_file(self.folder / _NAME) as file:
+            with AtomicFile(self.folder / _NAME) as file:
                 np.savez(
                     file,
                     mark=np.array(self._mark),

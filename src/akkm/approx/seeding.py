@@ -18,7 +18,7 @@ from akkm.core.nearest import Probes, require_finite
 from akkm.core.parts import Part
 from akkm.core.strip import Rows, Strip, chunks
 from akkm.core.threads import Threads
-from akkm.silence import quiet
+from akkm.silence import ignore_warnings
 
 Array = NDArray[Any]
 
@@ -150,7 +150,7 @@ def _best_labels(
         min(n_clusters, most),
         ThreadpoolController(),  # to look for the libraries once takes long enough
     )
-    with quiet(ConvergenceWarning) if few else nullcontext():
+    with ignore_warnings(ConvergenceWarning) if few else nullcontext():
         best = min(engine.map(run, seeds), key=lambda fit: fit.inertia_)
         if not few and n_clusters > 1 and len(seeds) > 1:
             best = _breathe(best, *run.args, seed=int(seeds[0]))

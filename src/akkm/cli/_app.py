@@ -16,7 +16,6 @@ from typing import Any, NoReturn
 
 import click
 
-import akkm
 from akkm.cli._cluster import cluster
 from akkm.cli._compare import compare
 from akkm.cli._demo import demo
@@ -25,6 +24,7 @@ from akkm.cli._info import info
 from akkm.cli._options import Run
 from akkm.cli._plan import plan
 from akkm.cli._predict import predict
+from akkm.version import __version__
 
 # No space, no quota, or a file larger than allowed.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -63,7 +63,7 @@ class App(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
     epilog="\b\nExample:\n  akkm cluster flowers.csv -k 3 --report flowers.html",
 )
-@click.version_option(akkm.__version__, message="akkm %(version)s")
+@click.version_option(__version__, message="akkm %(version)s")
 @click.option("--debug", is_flag=True, help="Show Python's traceback of an error.")
 def app(debug: bool) -> None:
     """Kernel clustering of files too large for kernel methods."""

@@ -11,7 +11,6 @@ from typing import Any
 import click
 import numpy as np
 
-import akkm
 from akkm.cli import _work
 from akkm.cli._console import Voice, brief, seconds
 from akkm.cli._labels import require_name, require_writable
@@ -28,6 +27,7 @@ from akkm.cli._options import (
 )
 from akkm.cli._outputs import Outputs
 from akkm.cli._progress import Iterations, Phases
+from akkm.version import __version__
 
 _EXAMPLES = """\b
 Examples:
@@ -89,7 +89,7 @@ def cluster(
             outputs, labels, estimator, encoded, encoding.id, shown, fitted=True
         )
         about: dict[str, Any] = {
-            "akkm": akkm.__version__,
+            "akkm": __version__,
             "command": run.command,
             "data": _work.describe(source.data),
             "header": source.header,

@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 import numpy as np
 
-from akkm import ApproxKernelKMeans
 from akkm.cli._console import Voice, megabytes
 from akkm.cli._options import Run
 from akkm.cli._outputs import Outputs
+from akkm.estimators import ApproxKernelKMeans
 
 _PICTURE, _PAGE = "akkm-demo.png", "akkm-demo.html"
 _NO_PICTURE = "none, as it needs matplotlib: pip install 'akkm[plot]'"

@@ -10,7 +10,6 @@ from typing import Any
 import click
 import numpy as np
 
-import akkm
 from akkm.cli import _work
 from akkm.cli._cluster import fit, settings, summarise
 from akkm.cli._console import Voice
@@ -19,6 +18,7 @@ from akkm.cli._method import build
 from akkm.cli._options import Method, Run, pyramid_method_options, quiet_option
 from akkm.cli._outputs import Outputs
 from akkm.cli._progress import Phases
+from akkm.version import __version__
 
 _EXAMPLES = """\b
 Examples:
@@ -109,7 +109,7 @@ def images(
             outputs, labels, estimator, found, KEY, shown, fitted=True
         )
         about: dict[str, Any] = {
-            "akkm": akkm.__version__,
+            "akkm": __version__,
             "command": run.command,
             "data": os.path.basename(os.path.abspath(folder)),
             "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import akkm
 from akkm.cli._options import Method
-from akkm.estimators._base import KernelClusterer
+from akkm.estimators import (
+    ApproxKernelKMeans,
+    ConsensusKernelKMeans,
+    DiffusionKernelKMeans,
+    EnsembleKernelKMeans,
+    KernelClusterer,
+    KernelKMeans,
+    LeadersKernelKMeans,
+    NystroemSpectralClustering,
+    SparseKernelKMeans,
+    TwoStepKernelKMeans,
+)
 
 # Kernels of histograms: entries are 0 or more.
 _HISTOGRAMS = ("chi2", "additive_chi2", "intersection")
@@ -46,14 +56,14 @@ def build(method: Method, scale: str) -> KernelClusterer:
     if method.ensemble is not None:
         own["n_members"] = method.ensemble
     kind = {
-        "approx": akkm.ApproxKernelKMeans,
-        "exact": akkm.KernelKMeans,
-        "two-step": akkm.TwoStepKernelKMeans,
-        "spectral": akkm.NystroemSpectralClustering,
-        "leaders": akkm.LeadersKernelKMeans,
+        "approx": ApproxKernelKMeans,
+        "exact": KernelKMeans,
+        "two-step": TwoStepKernelKMeans,
+        "spectral": NystroemSpectralClustering,
+        "leaders": LeadersKernelKMeans,
     }[method.method]
     if method.ensemble is not None:
-        kind = akkm.EnsembleKernelKMeans
+        kind = EnsembleKernelKMeans
     k: Any = method.k  # no word: these can't count
     return kind(
         k,
@@ -68,17 +78,15 @@ def _of_any_shape(method: Method) -> KernelClusterer:
     """A method that has a kernel of its own, or an ensemble of it."""
     common: dict[str, Any] = {"random_state": method.seed, "n_jobs": method.threads}
     own = common | {"n_init": "auto" if method.ensemble is None else 1}
-    kind: KernelClusterer = akkm.DiffusionKernelKMeans(method.k, **own)
+    kind: KernelClusterer = DiffusionKernelKMeans(method.k, **own)
     if method.method == "sparse":
         m = "auto" if method.landmarks is None else method.landmarks
         how = method.sampling or "k-means"
-        kind = akkm.SparseKernelKMeans(method.k, n_landmarks=m, landmarks=how, **own)
+        kind = SparseKernelKMeans(method.k, n_landmarks=m, landmarks=how, **own)
     if method.ensemble is None:
         return kind
     k: Any = method.k  # no word: an ensemble can't count
-    return akkm.ConsensusKernelKMeans(
-        k, estimator=kind, n_members=method.ensemble, **common
-    )
+    return ConsensusKernelKMeans(k, estimator=kind, n_members=method.ensemble, **common)
 
 
 def _require_sense(method: Method, scale: str) -> None:

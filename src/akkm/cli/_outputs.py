@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
-from akkm.atomic_file import WholeFile
+from akkm.atomic_file import AtomicFile
 
 # What the names of files have to end in, by option.
 _ENDINGS = {
@@ -62,7 +62,7 @@ class Outputs:
     ) -> None:
         self._paths = {name: path for name, path in paths.items() if path is not None}
         self._inputs, self._written = inputs, written
-        self._open: dict[str, WholeFile] = {}
+        self._open: dict[str, AtomicFile] = {}
 
     def __enter__(self) -> Outputs:
         for name, path in self._paths.items():
@@ -93,11 +93,11 @@ class Outputs:
     def publish(self) -> None:
         """All files are complete: let them be seen."""
         for output in self._open.values():
-            output.settle()
+            output.sync()
         with _undisturbed():
             for name, output in self._open.items():
                 there = output.target.exists()
-                output.appear()
+                output.publish()
                 self._written.append(
                     self._paths[name] + (" (replaced)" if there else "")
                 )
@@ -128,7 +128,7 @@ def _require_different(paths: Mapping[str, str]) -> None:
         seen[real] = name
 
 
-def _create(name: str, path: str) -> WholeFile:
+def _create(name: str, path: str) -> AtomicFile:
     target = Path(os.path.realpath(path))
     try:
         mode = target.stat().st_mode if target.exists() else stat.S_IFREG
@@ -140,7 +140,7 @@ def _create(name: str, path: str) -> WholeFile:
             raise ValueError(
                 f"{name} {path}: there is no folder {target.parent}; make it first."
             )
-        return WholeFile(path)
+        return AtomicFile(path)
     except OSError as error:
         raise ValueError(
             f"{name} {path} can't be written: {error.strerror}."

@@ -119,7 +119,7 @@ def _adapt(
     encoder: Any, table: Any, drop: tuple[str, ...], missing: str | None
 ) -> None:
     """Let an encoder leave columns out, and deal with missing values otherwise."""
-    from akkm.tables._select import require_known
+    from akkm.tables import require_known
 
     require_known(table, drop, "--drop")
     needed = [e["name"] for e in encoder.columns_ if e["how"] != "left out"]

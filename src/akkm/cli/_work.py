@@ -17,8 +17,7 @@ from akkm.cli._outputs import Outputs
 from akkm.cli._progress import Phases
 
 if TYPE_CHECKING:
-    from akkm.tables import Table
-    from akkm.tables._encoder import TableEncoder
+    from akkm.tables import Table, TableEncoder
 
 Array = NDArray[Any]
 
@@ -33,8 +32,7 @@ def describe(data: str) -> str:
 
 def open_source(source: Source, about: Mapping[str, Any] | None = None) -> Table:
     """The table that was named, read as the model's was where nothing is said."""
-    from akkm.tables import open_table
-    from akkm.tables._csv import MISSING
+    from akkm.tables import MISSING, open_table
 
     about = about or {}
     header = about.get("header") if source.header is None else source.header
@@ -49,7 +47,7 @@ def open_source(source: Source, about: Mapping[str, Any] | None = None) -> Table
 
 def encoder_of(encoding: Encoding) -> TableEncoder:
     """The encoder that was asked for."""
-    from akkm.tables._encoder import TableEncoder
+    from akkm.tables import TableEncoder
 
     return TableEncoder(
         columns=list(encoding.columns) or None,

@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from akkm.consensus._mcla import Consensus, combine
 from akkm.consensus._partition import MetaGraph
 from akkm.diffusion.spectrum import leading_eigenpairs
-from akkm.silence import quiet
+from akkm.silence import ignore_warnings
 
 Array = NDArray[Any]
 
@@ -89,7 +89,7 @@ def bipartite(graph: MetaGraph, n_clusters: int, rng: np.random.Generator) -> Ar
         n_clusters, n_init=_RESTARTS, random_state=int(rng.integers(2**31 - 1))
     )
     few = len(np.unique(points.round(9), axis=0)) < n_clusters
-    silence = quiet(ConvergenceWarning) if few else nullcontext()
+    silence = ignore_warnings(ConvergenceWarning) if few else nullcontext()
     with threadpool_limits(1, "openmp"), silence:
         return fit.fit(points, sample_weight=graph.weight).labels_.astype(np.intp)
 

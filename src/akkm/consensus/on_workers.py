@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.silence import quiet
+from akkm.silence import ignore_warnings
 
 Array = NDArray[Any]
 
@@ -32,7 +32,7 @@ def distinct_label_rows(
         _delayed(_distinct, block, some)
         for block, some in zip(_blocks(labelings), own, strict=True)
     ]
-    with quiet(UserWarning):  # of the size of weights
+    with ignore_warnings(UserWarning):  # of the size of weights
         each = compute(tasks)[0]
     rows = np.concatenate([found for found, _ in each])
     counts = np.concatenate([count for _, count in each])

@@ -1,6 +1,7 @@
 """The scikit-learn face: estimators validate, call, and set attributes."""
 
 from akkm.estimators._approx import ApproxKernelKMeans
+from akkm.estimators._base import KernelClusterer
 from akkm.estimators._consensus import ConsensusKernelKMeans
 from akkm.estimators._diffusion import DiffusionKernelKMeans
 from akkm.estimators._ensemble import EnsembleKernelKMeans
@@ -15,6 +16,7 @@ __all__ = [
     "ConsensusKernelKMeans",
     "DiffusionKernelKMeans",
     "EnsembleKernelKMeans",
+    "KernelClusterer",
     "KernelKMeans",
     "LeadersKernelKMeans",
     "NystroemSpectralClustering",

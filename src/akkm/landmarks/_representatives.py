@@ -14,7 +14,7 @@ from akkm.core import gram
 from akkm.core.kernel_matrix import kernel_matrix
 from akkm.core.strip import chunks
 from akkm.landmarks._pool import Pool
-from akkm.silence import quiet
+from akkm.silence import ignore_warnings
 
 Array = NDArray[Any]
 
@@ -36,7 +36,7 @@ def k_means(pool: Pool, m: int, rng: np.random.Generator) -> Array:
     seed = int(rng.integers(2**31))
     fit = KMeans(m, init="random", n_init=1, max_iter=_ITERATIONS, random_state=seed)
     # On one thread, so that it is reproducible. It warns of fewer distinct rows than m.
-    with threadpool_limits(1, "openmp"), quiet(ConvergenceWarning):
+    with threadpool_limits(1, "openmp"), ignore_warnings(ConvergenceWarning):
         fit.fit(points, sample_weight=weights)
     away = np.square(points - fit.cluster_centers_[fit.labels_]).sum(axis=1)
     # The nearest of each cluster: clusters have no row in common, so all are distinct.

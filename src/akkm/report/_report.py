@@ -10,7 +10,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from akkm.atomic_file import whole_file
+from akkm.atomic_file import AtomicFile
 from akkm.inspect._facts import gather
 from akkm.inspect._pipeline import unwrap
 from akkm.report._page import About, page
@@ -48,7 +48,7 @@ class Report:
                 "first, or choose another."
             )
         try:
-            with whole_file(path) as file:
+            with AtomicFile(path) as file:
                 file.write(self.html.encode())
         except OSError as error:
             if error.filename is not None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from akkm.silence import quiet
+from akkm.silence import ignore_warnings
 
 # Seconds between looks at the workers, and for how long there may be none of them: a
 # nanny starts a new one in a few seconds.
@@ -32,7 +32,7 @@ class Cluster:
 
     def send(self, values: Sequence[Any]) -> list[Any]:
         """Futures of values, which can be had again if they are lost with a worker."""
-        with quiet(UserWarning):  # of their size
+        with ignore_warnings(UserWarning):  # of their size
             return self.each(_same, values)
 
     def task(self, function: Callable[..., Any], *values: Any) -> Any:

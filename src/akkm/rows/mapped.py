@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.atomic_file import WholeFile
+from akkm.atomic_file import AtomicFile
 
 Array = NDArray[Any]
 
@@ -76,7 +76,7 @@ def labels_file(path: Any, n: int) -> Iterator[Callable[[Any], Any]]:
             f"labels_file={str(path)!r}: expected a name that ends in .npy."
         )
     with _naming(path):
-        whole = WholeFile(path)
+        whole = AtomicFile(path)
     try:
         with _naming(path):
             header = {"descr": "<i4", "fortran_order": False, "shape": (n,)}
@@ -89,8 +89,8 @@ def labels_file(path: Any, n: int) -> Iterator[Callable[[Any], Any]]:
                 whole.file.seek(start)
                 for part in _parts(labels):
                     whole.file.write(np.ascontiguousarray(part, dtype="<i4").data)
-                whole.settle()
-                whole.appear()
+                whole.sync()
+                whole.publish()
             return np.load(path, mmap_mode="r")
 
         yield keep

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from akkm.tables import Column, Table, TableError
 from akkm.tables import _matrix as sparse_rows
 from akkm.tables._blocks import Blocks, missing_notes
 from akkm.tables._described import (
@@ -36,6 +35,7 @@ from akkm.tables._select import (
 )
 from akkm.tables._sheet import Sheet, joined
 from akkm.tables._summary import Counts, Moments
+from akkm.tables._table import Column, Table, TableError
 from akkm.validation import require_count
 
 __all__ = ["Encoded", "TableEncoder"]
