@@ -290,7 +290,7 @@ class Foreign:
         (lambda p: rewrite(p, lambda m: m.update({"akkm.json": b"[]"})), "is damaged"),
         (lambda p: rewrite(p, lambda m: m.update({"schema.json": b"}"})), "is damaged"),
         (holding(KMeans()), "holds a sklearn.cluster._kmeans.KMeans"),
-        (holding(Foreign()), r"holds a test_model_file.Foreign, which no model of"),
+        (holding(Foreign()), r"holds a \S*test_model_file.Foreign, which no model of"),
         (holding(print), "holds a builtins.print"),
         (holding(np.add), "holds a numpy.add"),
         (holding(RBF().diag), "holds a akkm.kernels._rbf.RBF"),
