@@ -845,7 +845,10 @@ def refuse(*args, **kwargs):
     ("what", "message"),
     [
         ("pathlib.Path.open", "d.csv: no permission to read it"),
-        ("akkm.cli._outputs.AtomicFile", "--labels out.csv can't be written: Permission"),
+        (
+            "akkm.cli._outputs.AtomicFile",
+            "--labels out.csv can't be written: Permission",
+        ),
     ],
 )
 def test_no_permission(what, message, tmp_path, monkeypatch):
