@@ -1,9 +1,10 @@
-"""A model as a file: how rows are encoded, the fitted estimator, and where it is from.
+"""Save fitted models to files and load them again.
 
-The file is a zip archive in the format of skops: arrays in NumPy's own format and a
-schema that names types, no pickle. Beside them lies `akkm.json`, which says what wrote
-the file; it is read first, and has a checksum of all the rest. Only the types listed
-here are ever made from a file.
+A model file holds the encoder that turns a table or images into rows, the fitted
+estimator, and a description. It is a zip archive in the format of skops: arrays in
+NumPy's format and a schema that names types, no pickle. The member `akkm.json` states
+the version that wrote the file and a checksum of all other members. Only the types that
+`trusted_types` lists are ever created from a file.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ import hashlib
 import json
 import os
 import re
+import sys
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, BinaryIO
 
+import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
@@ -32,84 +36,34 @@ __all__ = [
     "load_model",
     "require_savable",
     "save_model",
+    "trusted_types",
     "write_model",
 ]
 
-# Rises when files of this version can't be read by the last one, or the reverse.
+# Increase when the previous version can't read new files, or this one can't read old
+# files.
 FORMAT = 1
 _HEADER = "akkm.json"
 
-# What a fit says about each of its rows: long, and not needed for new ones.
-_OF_ROWS = ("labels_", "agreement_", "embedding_", "outlying_")
-# Where it writes: places on this machine, which may be of a type of their own.
-_OF_FIT = {"checkpoint", "labels_file"}
-# What belongs to the process in which it was fitted.
+# Fitted attributes with one entry per training row: long, and not needed to predict.
+_PER_ROW = ("labels_", "agreement_", "embedding_", "outlying_")
+# Attributes that only make sense in the process that fitted the model.
 _OF_PROCESS = ("_heard", "_skl_callbacks", "_reservoir", "_stream", "_due")
+# Parameters that name files on this machine.
+_FILES = {"checkpoint", "labels_file"}
 
-# All that fitted models are made of.
-TYPES = (
-    "akkm.tables._encoder.TableEncoder",
-    "akkm.estimators._approx.ApproxKernelKMeans",
-    "akkm.estimators._consensus.ConsensusKernelKMeans",
-    "akkm.estimators._diffusion.DiffusionKernelKMeans",
-    "akkm.estimators._ensemble.EnsembleKernelKMeans",
-    "akkm.estimators._exact.KernelKMeans",
-    "akkm.estimators._leaders.LeadersKernelKMeans",
-    "akkm.estimators._sparse.SparseKernelKMeans",
-    "akkm.estimators._spectral.NystroemSpectralClustering",
-    "akkm.estimators._two_step.TwoStepKernelKMeans",
-    "akkm.core.model.Model",
-    "akkm.core.nearest.View",
-    "akkm.core.gram.Gram",
-    "akkm.images._transformer.SpatialPyramid",
-    "akkm.methods.spectral.Embedding",
-    "akkm.diffusion.landmark_embedding.LandmarkEmbedding",
-    "akkm.diffusion.estimate_k.Evidence",
-    "akkm.methods.leaders.Heads",
-    "akkm.diffusion.graph_embedding.GraphEmbedding",
-    "akkm.diffusion.neighbour_graph.Neighbours",
-    "akkm.consensus._votes.MetaClusters",
-    "akkm.kernels._additive.AdditiveChi2",
-    "akkm.kernels._additive.Chi2",
-    "akkm.kernels._additive.Intersection",
-    "akkm.kernels._additive.Laplacian",
-    "akkm.kernels._base.Constant",
-    "akkm.kernels._base.Product",
-    "akkm.kernels._base.Sum",
-    "akkm.kernels._dot.Cosine",
-    "akkm.kernels._dot.Linear",
-    "akkm.kernels._dot.Polynomial",
-    "akkm.kernels._dot.Sigmoid",
-    "akkm.kernels._given.Precomputed",
-    "akkm.kernels._given.PrecomputedStrip",
-    "akkm.kernels._rbf.RBF",
-    "numpy.ndarray",
-    "numpy.dtype",
-    "numpy.bool",
-    "numpy.float32",
-    "numpy.float64",
-    "numpy.int32",
-    "numpy.int64",
-    "numpy.random.mtrand.RandomState",
-    "scipy.sparse._csr.csr_array",
-    "scipy.sparse._csr.csr_matrix",
-    "builtins.dict",
-    "builtins.list",
-    "builtins.str",
-    "builtins.tuple",
+# Packages whose estimators and frozen dataclasses may be part of a model.
+_PACKAGES = re.compile(r"akkm\.(consensus|core|diffusion|estimators|kernels|methods)\.")
+_LIBRARY_TYPES = (
+    *(dict, list, str, tuple),
+    *(np.ndarray, np.dtype, np.bool, np.float32, np.float64, np.int32, np.int64),
+    *(np.random.RandomState, sparse.csr_array, sparse.csr_matrix),
 )
-# The ways in which skops makes them; none calls a function that a file could name.
+# The nodes of skops that such types need; none of them calls a function that the file
+# names.
 _LOADERS = (
-    "DTypeNode",
-    "DictNode",
-    "JsonNode",
-    "ListNode",
-    "NdArrayNode",
-    "ObjectNode",
-    "RandomStateNode",
-    "SparseMatrixNode",
-    "TupleNode",
-    "TypeNode",
+    *("DTypeNode", "DictNode", "JsonNode", "ListNode", "NdArrayNode", "ObjectNode"),
+    *("RandomStateNode", "SparseMatrixNode", "TupleNode", "TypeNode"),
 )
 
 
@@ -119,15 +73,15 @@ class ModelFileError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class SavedModel:
-    """What a model file holds.
+    """The content of a model file.
 
     Attributes
     ----------
     encoder : TableEncoder or SpatialPyramid
-        From a table or images to rows of numbers, as they were clustered.
-    estimator : a fitted estimator of akkm
-        Without what it says of each training row (`labels_`, `agreement_`,
-        `embedding_`), once it has been in a file.
+        Turns a table or images into the rows that the estimator expects.
+    estimator : KernelClusterer
+        A fitted estimator of akkm. A loaded one has no attributes with an entry per
+        training row (`labels_`, `agreement_`, `embedding_`, `outlying_`).
     about : dict
         Plain values: version, command, data, numbers of rows and clusters, scores.
     """
@@ -138,19 +92,62 @@ class SavedModel:
 
     @property
     def of_table(self) -> bool:
-        """Whether rows come from a table, not from images."""
+        """Whether rows come from a table rather than from images."""
         return hasattr(self.encoder, "columns_")
 
 
+@cache
+def trusted_types() -> tuple[str, ...]:
+    """Full names of all types that a model file may contain.
+
+    Returns
+    -------
+    tuple of str
+        The estimators, the kernels except Python functions, the encoders, the frozen
+        dataclasses of the numerical packages, and a few types of NumPy, SciPy and
+        Python.
+
+    Examples
+    --------
+    >>> from akkm.model_file import trusted_types
+    >>> "akkm.kernels._rbf.RBF" in trusted_types()
+    True
+    >>> "builtins.eval" in trusted_types()
+    False
+    """
+    from akkm.images import SpatialPyramid
+    from akkm.tables import TableEncoder
+
+    types: set[Any] = {SpatialPyramid, TableEncoder, *_LIBRARY_TYPES}
+    for name, module in list(sys.modules.items()):
+        if _PACKAGES.match(name):
+            types |= set(filter(_is_model_part, vars(module).values()))
+    types.discard(Function)
+    return tuple(sorted(f"{c.__module__}.{c.__qualname__}" for c in types))
+
+
+def _is_model_part(value: Any) -> bool:
+    """Whether a value is one of akkm's estimator classes or frozen dataclasses."""
+    if not isinstance(value, type) or not value.__module__.startswith("akkm."):
+        return False
+    settings = getattr(value, "__dataclass_params__", None)
+    return issubclass(value, KernelClusterer) or bool(settings and settings.frozen)
+
+
 def save_model(model: SavedModel, path: str | os.PathLike[str]) -> None:
-    """Write a model to a file that is there completely or not at all.
+    """Write a model file; it appears complete or not at all.
 
     Parameters
     ----------
     model : SavedModel
-        Its estimator is fitted, with any kernel but a function.
-    path : str or path
-        The name usually ends in .skops. An existing file is replaced.
+        Its estimator is fitted. Its kernel is not a Python function.
+    path : str or path-like
+        Name of the file, usually ending in .skops. An existing file is replaced.
+
+    Raises
+    ------
+    ModelFileError
+        If the kernel is a Python function.
 
     Examples
     --------
@@ -178,21 +175,47 @@ def save_model(model: SavedModel, path: str | os.PathLike[str]) -> None:
 
 
 def write_model(model: SavedModel, file: BinaryIO) -> None:
-    """Write a model to an open file, which can be read too (mode "w+b")."""
+    """Write a model to an open file.
+
+    Parameters
+    ----------
+    model : SavedModel
+        As for `save_model`.
+    file : BinaryIO
+        Open for writing and reading (mode "w+b").
+
+    Raises
+    ------
+    ModelFileError
+        If the kernel is a Python function.
+    """
     import skops.io
 
     require_savable(model.estimator.kernel)
     check_is_fitted(model.estimator)
-    parts = {"encoder": model.encoder, "estimator": _bare(model.estimator)}
+    parts = {
+        "encoder": model.encoder,
+        "estimator": _without_training_state(model.estimator),
+    }
     header = {"format": FORMAT, "akkm": __version__, "about": model.about}
     skops.io.dump(parts, file)
     with zipfile.ZipFile(file, "a") as archive:
-        header["sha256"] = _digest(archive, header)
+        header["sha256"] = _checksum(archive, header)
         archive.writestr(_HEADER, json.dumps(header, indent=2))
 
 
 def require_savable(kernel: Any) -> None:
-    """Raise ModelFileError if a kernel can't be saved: a function of the user.
+    """Raise ModelFileError if a kernel contains a Python function.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable
+        A kernel as estimators take it.
+
+    Raises
+    ------
+    ModelFileError
+        If the kernel, or a part of a sum or product, is a Python function.
 
     Examples
     --------
@@ -204,34 +227,43 @@ def require_savable(kernel: Any) -> None:
     if isinstance(kernel, Sum | Product):
         require_savable(kernel.first)
         require_savable(kernel.second)
-        return
-    given = callable(kernel) and not isinstance(kernel, Kernel)
-    if given or isinstance(kernel, Function):
+    elif isinstance(kernel, Function) or (
+        callable(kernel) and not isinstance(kernel, Kernel)
+    ):
         raise ModelFileError(
-            "The kernel is a Python function, which a model file can't hold; use a "
-            "kernel by name or from akkm.kernels."
+            "The kernel is a Python function, which can't be saved; expected the name "
+            "of a kernel or an object from akkm.kernels."
         )
 
 
 def load_model(path: str | os.PathLike[str]) -> SavedModel:
-    """Read a model that `save_model` or `akkm cluster --model` wrote.
+    """Read a file that `save_model` or `akkm cluster --model` wrote.
 
-    Nothing in the file is executed: it holds numbers, names of akkm's own types and
-    plain values. Whatever is wrong with it ends in a `ModelFileError`.
+    Nothing in the file is executed: it contains numbers, plain values and names of
+    trusted types.
 
     Parameters
     ----------
-    path : str or path
+    path : str or path-like
+        Name of the file.
 
     Returns
     -------
     SavedModel
-        `encoder` turns a table into rows, `estimator` puts them into clusters.
+        Its `encoder` turns a table into rows, and its `estimator` assigns them to
+        clusters.
+
+    Raises
+    ------
+    ModelFileError
+        If the file can't be read, is damaged, was not written by akkm or by a version
+        that this one can't read, or contains a type that is not trusted.
 
     Examples
     --------
-    >>>     >>> from akkm.tables import open_table
-    >>> model = akkm.load_model("flowers.skops")  # doctest: +SKIP
+    >>> from akkm import load_model
+    >>> from akkm.tables import open_table
+    >>> model = load_model("flowers.skops")  # doctest: +SKIP
     >>> X = model.encoder.transform(open_table("new.csv")).X  # doctest: +SKIP
     >>> labels = model.estimator.predict(X)  # doctest: +SKIP
     """
@@ -239,98 +271,88 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
     try:
         with open(path, "rb") as file:
             return _read(name, file)
-    except ModelFileError:
+    except (ModelFileError, MemoryError):
         raise
-    except FileNotFoundError as error:
-        raise ModelFileError(f"{name}: there is no such model file.") from error
-    except IsADirectoryError as error:
-        raise ModelFileError(
-            f"{name} is a directory; expected a model file."
-        ) from error
     except OSError as error:
-        raise ModelFileError(f"{name} can't be read: {error.strerror}.") from error
-    except MemoryError as error:
-        raise ModelFileError(f"{name} does not fit into memory.") from error
-    except Exception as error:  # whatever NumPy, SciPy and skops make of damage
+        raise ModelFileError(
+            f"{name} can't be read: {error.strerror}; expected a model file."
+        ) from error
+    except Exception as error:  # damage makes NumPy, SciPy and skops raise anything
         raise _damaged(name) from error
 
 
 def _read(name: str, file: BinaryIO) -> SavedModel:
+    """Check the header, the types and the checksum; then load."""
     import skops.io
 
-    from akkm.images import SpatialPyramid
     from akkm.tables import TableEncoder
 
     if not zipfile.is_zipfile(file):
         file.seek(0)
         raise _damaged(name) if file.read(2) == b"PK" else _foreign(name)
     with zipfile.ZipFile(file) as archive:
-        members = archive.namelist()
-        if _HEADER not in members or "schema.json" not in members:
+        if not {_HEADER, "schema.json"} <= set(archive.namelist()):
             raise _foreign(name)
         header = json.loads(archive.read(_HEADER))
-        about = _about(name, header)
-        _require_known(name, json.loads(archive.read("schema.json")))
-        if header.pop("sha256", None) != _digest(archive, header):
+        _require_readable_version(name, header)
+        _require_trusted(name, json.loads(archive.read("schema.json")))
+        if header.pop("sha256", None) != _checksum(archive, header):
             raise _damaged(name)
     file.seek(0)
-    parts = skops.io.load(file, trusted=TYPES)
+    parts = skops.io.load(file, trusted=trusted_types())
     encoder, estimator = parts["encoder"], parts["estimator"]
-    if isinstance(encoder, SpatialPyramid):
-        width = encoder.n_features_out_
-    elif isinstance(encoder, TableEncoder):
-        width = len(encoder.feature_names_)
-    else:
-        raise _damaged(name)
+    of_table = isinstance(encoder, TableEncoder)
+    width = len(encoder.feature_names_) if of_table else encoder.n_features_out_
     if not isinstance(estimator, KernelClusterer) or width != estimator.n_features_in_:
         raise _damaged(name)
     check_is_fitted(estimator)
-    for matrix in _sparse_inside(estimator):
-        matrix.check_format(full_check=True)  # SciPy trusts indices that are in range
-    return SavedModel(encoder, estimator, about)
+    for matrix in _sparse_parts(estimator):
+        matrix.check_format(
+            full_check=True
+        )  # SciPy does not check the range of indices
+    return SavedModel(encoder, estimator, dict(header["about"]))
 
 
-def _digest(archive: zipfile.ZipFile, header: dict[str, Any]) -> str:
-    """A checksum of all that a file holds; `header` is without it."""
-    found = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+def _checksum(archive: zipfile.ZipFile, header: dict[str, Any]) -> str:
+    """SHA-256 of the header without its checksum, and of all other members."""
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for member in sorted(set(archive.namelist()) - {_HEADER}):
         content = archive.read(member)
-        found.update(f"{member} {len(content)} ".encode())
-        found.update(content)
-    return found.hexdigest()
+        digest.update(f"{member} {len(content)} ".encode())
+        digest.update(content)
+    return digest.hexdigest()
 
 
-def _about(name: str, header: dict[str, Any]) -> dict[str, Any]:
-    """What the file says about itself, if this version can read it."""
-    theirs, ours = str(header["akkm"]), __version__
-    there, here = _numbers(theirs), _numbers(ours)
+def _require_readable_version(name: str, header: dict[str, Any]) -> None:
+    """Raise ModelFileError for another format or major version, or a later minor."""
+    theirs = str(header["akkm"])
+    there, here = _major_minor(theirs), _major_minor(__version__)
     if header["format"] != FORMAT or there[0] != here[0] or there > here:
         raise ModelFileError(
-            f"{name} was written by akkm {theirs}, which this akkm {ours} can't read; "
-            "use that version, or cluster again."
+            f"{name} was written by akkm {theirs}, which this akkm {__version__} can't "
+            "read; use that version, or cluster again."
         )
-    return dict(header["about"])
 
 
-def _numbers(version: str) -> tuple[int, int]:
-    """Major and minor version."""
-    found = re.match(r"(\d+)\.(\d+)", version)
-    return (int(found[1]), int(found[2])) if found else (-1, -1)
+def _major_minor(version: str) -> tuple[int, int]:
+    """Major and minor version; -1 if they can't be parsed."""
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    return (int(numbers[1]), int(numbers[2])) if numbers else (-1, -1)
 
 
-def _require_known(name: str, schema: Any) -> None:
-    """Raise ModelFileError if a file would make anything but what models are of."""
+def _require_trusted(name: str, schema: Any) -> None:
+    """Raise ModelFileError if a file would create anything but trusted types."""
     for node in _nodes(schema):
         kind = f"{node['__module__']}.{node['__class__']}"
-        if kind not in TYPES or node["__loader__"] not in _LOADERS:
+        if kind not in trusted_types() or node["__loader__"] not in _LOADERS:
             raise ModelFileError(
-                f"{name} holds a {kind}, which no model of akkm is made of; it was not "
-                "loaded."
+                f"{name} contains the type {kind}, which no model of akkm has; the "
+                "file was not loaded."
             )
 
 
 def _nodes(state: Any) -> Iterator[dict[str, Any]]:
-    """The parts of a schema that say what to make."""
+    """All parts of a schema that name a type."""
     if isinstance(state, dict):
         if "__loader__" in state:
             yield state
@@ -340,36 +362,37 @@ def _nodes(state: Any) -> Iterator[dict[str, Any]]:
             yield from _nodes(inner)
 
 
-def _bare(estimator: Any) -> Any:
-    """A copy with what new rows need, without what training rows or threads had."""
+def _without_training_state(estimator: Any) -> Any:
+    """A copy that can predict, without attributes per row, of the process, of files."""
     bare = copy.copy(estimator)
-    for attribute in (*_OF_ROWS, *_OF_PROCESS):
+    for attribute in (*_PER_ROW, *_OF_PROCESS):
         bare.__dict__.pop(attribute, None)
-    for name in _OF_FIT & bare.__dict__.keys():
-        setattr(bare, name, None)
+    for parameter in _FILES & bare.__dict__.keys():
+        setattr(bare, parameter, None)
     if hasattr(bare, "members_"):
-        bare.members_ = [_bare(member) for member in bare.members_]
+        bare.members_ = [_without_training_state(member) for member in bare.members_]
     return bare
 
 
-def _sparse_inside(value: Any) -> Iterator[Any]:
-    """The sparse matrices that a fitted estimator holds."""
+def _sparse_parts(value: Any) -> Iterator[Any]:
+    """All sparse matrices inside a fitted estimator."""
     if sparse.issparse(value):
         yield value
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _sparse_inside(item)
+            yield from _sparse_parts(item)
     elif type(value).__module__.startswith("akkm."):
-        yield from _sparse_inside(list(vars(value).values()))
+        yield from _sparse_parts(list(vars(value).values()))
 
 
 def _damaged(name: str) -> ModelFileError:
     return ModelFileError(
-        f"{name} is damaged: it is not as akkm wrote it; copy or make it once more."
+        f"{name} is damaged: it differs from what akkm wrote; copy it again, or "
+        "cluster again."
     )
 
 
 def _foreign(name: str) -> ModelFileError:
     return ModelFileError(
-        f"{name} is no model of akkm; expected a file from 'akkm cluster --model'."
+        f"{name} is not a model of akkm; expected a file from 'akkm cluster --model'."
     )
