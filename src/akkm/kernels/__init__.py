@@ -1,6 +1,7 @@
-"""Kernels: one small immutable object each, its formula its docstring.
+"""Kernel functions k(x, y), and rows against points, block by block.
 
-They compose: `RBF(gamma=2) + 0.5 * Linear()`, `RBF(sigma=1) * Cosine()`.
+Each kernel is a small immutable object whose docstring is its formula. Landmarks,
+clusters and the loop over all rows don't belong here.
 """
 
 from akkm.kernels._additive import AdditiveChi2, Chi2, Intersection, Laplacian

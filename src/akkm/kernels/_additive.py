@@ -1,4 +1,4 @@
-"""Kernels without a GEMM form: sums over the columns, in compiled loops over tiles."""
+"""Kernels made from sums over the columns, in compiled loops: no matrix product."""
 
 from __future__ import annotations
 
@@ -10,33 +10,32 @@ from typing import Any, ClassVar
 import numpy as np
 
 from akkm.kernels._base import Array, Fill, Kernel, Rows, to_dense
-from akkm.kernels._minimum import sums_of_minima
+from akkm.kernels._minimum import require_numba, sums_of_minima
 
 
 @dataclass(frozen=True)
 class _ColumnSum(Kernel):
-    """A kernel computed from sum_j term(x_j, y_j)."""
+    """k(x, y) = f(sum_j term(x_j, y_j)), with f applied in place by `_apply`."""
 
-    def _loop(self) -> Callable[[Array, Array, Array], None]:
-        raise AssertionError("given by each kernel")
+    _term: ClassVar[str]  # a key of `_loops`
 
-    def _of_sum(self, t: Array) -> Array:
-        return t
+    def _apply(self, t: Array) -> None:
+        """Replace the sums t by f(t)."""
+        raise NotImplementedError
 
     def bind(self, Z: Rows) -> Fill:
-        points = to_dense(Z)
-        loop = self._loop()
+        points, loop = to_dense(Z), _loops()[self._term]
 
         def fill(X: Rows, out: Array) -> None:
             loop(to_dense(X), points, out)
-            self._of_sum(out)
+            self._apply(out)
 
         return fill
 
 
 @dataclass(frozen=True)
 class _Exponential(_ColumnSum):
-    """exp(-gamma sum_j term(x_j, y_j)) with terms that are 0 for x_j = y_j."""
+    """k(x, y) = exp(-gamma sum_j term(x_j, y_j)), with term(x_j, x_j) = 0."""
 
     gamma: float = 1.0
     psd: ClassVar[bool] = True
@@ -45,12 +44,13 @@ class _Exponential(_ColumnSum):
     def __post_init__(self) -> None:
         if not self.gamma > 0:
             raise ValueError(
-                f"{type(self).__name__} needs a positive width; got gamma={self.gamma}."
+                f"{type(self).__name__} got gamma={self.gamma}; expected a positive "
+                "number."
             )
 
-    def _of_sum(self, t: Array) -> Array:
+    def _apply(self, t: Array) -> None:
         t *= -t.dtype.type(self.gamma)
-        return np.exp(t, out=t)
+        np.exp(t, out=t)
 
     def diag(self, X: Rows) -> Array:
         return np.ones(X.shape[0])
@@ -58,35 +58,55 @@ class _Exponential(_ColumnSum):
 
 @dataclass(frozen=True)
 class Laplacian(_Exponential):
-    """k(x, y) = exp(-gamma |x - y|₁)"""
+    """Laplacian kernel, k(x, y) = exp(-gamma |x - y|₁).
 
-    def _loop(self) -> Callable[[Array, Array, Array], None]:
-        return _loops()["manhattan"]
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        The inverse of the width.
+
+    Examples
+    --------
+    >>> from akkm.kernels import Laplacian
+    >>> Laplacian(gamma=0.5)([[0.0]], [[2.0]]).round(3).tolist()
+    [[0.368]]
+    """
+
+    _term = "manhattan"
 
 
 class _NonNegative(Kernel):
+    """Kernels of histograms, whose entries are never negative."""
+
     def check(self, X: Rows) -> None:
         lowest = X.min() if X.shape[0] else 0
         if lowest < 0:
             raise ValueError(
-                f"Negative values in data: the smallest is {lowest:g}, and the "
-                f"{type(self).__name__} kernel compares histograms, whose entries are "
-                "0 or more. Shift or scale the columns (e.g. MinMaxScaler), or choose "
-                "another kernel."
+                f"Negative values in data: the smallest is {lowest:g}. The "
+                f"{type(self).__name__} kernel compares histograms and expects entries "
+                "of 0 or more. Shift or scale the columns (e.g. MinMaxScaler), or "
+                "choose another kernel."
             )
 
 
 @dataclass(frozen=True)
 class AdditiveChi2(_NonNegative, _ColumnSum):
-    """k(x, y) = -sum_j (x_j - y_j)² / (x_j + y_j), 0/0 = 0; x, y ≥ 0"""
+    """Additive chi² kernel, k(x, y) = -sum_j (x_j - y_j)² / (x_j + y_j).
+
+    Rows are non-negative, and 0/0 counts as 0. It is not positive semi-definite.
+
+    Examples
+    --------
+    >>> from akkm.kernels import AdditiveChi2
+    >>> AdditiveChi2()([[1.0, 0.0]], [[3.0, 0.0]]).tolist()
+    [[-1.0]]
+    """
 
     psd: ClassVar[bool] = False
+    _term = "chi2"
 
-    def _loop(self) -> Callable[[Array, Array, Array], None]:
-        return _loops()["chi2"]
-
-    def _of_sum(self, t: Array) -> Array:
-        return np.negative(t, out=t)
+    def _apply(self, t: Array) -> None:
+        np.negative(t, out=t)
 
     def diag(self, X: Rows) -> Array:
         return np.zeros(X.shape[0])
@@ -94,49 +114,57 @@ class AdditiveChi2(_NonNegative, _ColumnSum):
 
 @dataclass(frozen=True)
 class Chi2(_NonNegative, _Exponential):
-    """k(x, y) = exp(-gamma sum_j (x_j - y_j)² / (x_j + y_j)), 0/0 = 0; x, y ≥ 0"""
+    """Chi² kernel, k(x, y) = exp(-gamma sum_j (x_j - y_j)² / (x_j + y_j)).
 
-    def _loop(self) -> Callable[[Array, Array, Array], None]:
-        return _loops()["chi2"]
+    Rows are non-negative, and 0/0 counts as 0.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        The inverse of the width.
+
+    Examples
+    --------
+    >>> from akkm.kernels import Chi2
+    >>> Chi2()([[1.0, 0.0]], [[3.0, 0.0]]).round(3).tolist()
+    [[0.368]]
+    """
+
+    _term = "chi2"
 
 
 @dataclass(frozen=True)
 class Intersection(_NonNegative):
-    """k(x, y) = sum_j min(x_j, y_j); x, y ≥ 0 (histogram intersection)"""
+    """Histogram intersection, k(x, y) = sum_j min(x_j, y_j).
+
+    Rows are non-negative.
+
+    Examples
+    --------
+    >>> from akkm.kernels import Intersection
+    >>> Intersection()([[1.0, 5.0]], [[3.0, 4.0]]).tolist()
+    [[5.0]]
+    """
 
     psd: ClassVar[bool] = True
 
     def bind(self, Z: Rows) -> Fill:
-        require_numba()
         return sums_of_minima(Z)
 
     def diag(self, X: Rows) -> Array:
         return np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
 
 
-def require_numba() -> None:
-    """Raise ImportError, with the cure, if numba is not there."""
-    try:
-        import numba  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "The laplacian, chi2 and intersection kernels need numba, which is not "
-            "installed. Install it with: pip install 'akkm[numba]'"
-        ) from error
-
-
 @cache
 def _loops() -> dict[str, Callable[[Array, Array, Array], None]]:
-    """The compiled loops, made when first needed: numba takes a second to import."""
+    """Compiled loops by term; compiled on first use, as importing numba is slow."""
     require_numba()
     import numba
 
-    def compiled(
-        term: Callable[[Any, Any], Any],
-    ) -> Callable[[Array, Array, Array], None]:
-        # Reassociation lets the sum over columns use vector registers.
+    def compiled(term: Callable[[Any, Any], Any]) -> Any:
         term = numba.njit(inline="always")(term)
 
+        # Reassociation lets the sum over columns use vector registers.
         @numba.njit(nogil=True, fastmath={"reassoc", "nsz", "contract"})
         def loop(X: Array, Z: Array, out: Array) -> None:
             for i in range(X.shape[0]):

@@ -1,4 +1,4 @@
-"""The contract of a kernel, and the kernels made of other kernels."""
+"""The contract of a kernel, and kernels that combine other kernels."""
 
 from __future__ import annotations
 
@@ -11,28 +11,32 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 Array = NDArray[Any]
-# Dense (n, d) array or CSR matrix; no type that mypy knows covers both.
+# Dense (n, d) array or CSR matrix; mypy knows no type that covers both.
 Rows = Any
 
-# Right factors of a product with sparse rows are made dense up to this many bytes.
+# Sparse points are made dense for matrix products up to this many bytes.
 _DENSE_BYTES = 256 * 2**20
 
 
 class Fill(Protocol):
-    """A function that computes a block of kernel values against bound points."""
+    """A function that computes kernel values against the points of `Kernel.bind`."""
 
     def __call__(self, X: Rows, out: Array, /) -> None:
         """Write k(X, Z) of the rows X (b, d) into out (b, m)."""
 
 
 class Kernel(ABC):
-    """A function of two points, `k(x, y)`, as a small immutable object.
+    """A function k(x, y) of two rows, as a small immutable object.
 
-    Laws, checked by the tests for every kernel:
+    Kernels can be added and multiplied with each other and with numbers.
 
-    * `bind(Z)` fills a block with the same numbers as `kernel(X, Z)`;
-    * `diag(X)` is the diagonal of `kernel(X, X)`, ones where `unit` is true;
-    * `kernel(X, X)` is symmetric, and positive semi-definite where `psd` is true.
+    Notes
+    -----
+    Every kernel obeys these laws, which the tests check:
+
+    * `bind(Z)` returns a function that computes the same values as `kernel(X, Z)`;
+    * `diag(X)` is the diagonal of `kernel(X, X)`, and all ones if `unit` is true;
+    * `kernel(X, X)` is symmetric, and positive semi-definite if `psd` is true.
 
     Examples
     --------
@@ -48,29 +52,70 @@ class Kernel(ABC):
     def psd(self) -> bool:
         """Whether every kernel matrix is positive semi-definite."""
 
-    # Whether a block costs little more than one matrix product, so that computing it
-    # once more is as good as keeping it.
+    # Whether a block costs little more than one matrix product: then recomputing it
+    # takes no longer than reading it from a cache.
     cheap: ClassVar[bool] = False
-    # Whether k(x, x) is one, whatever x.
+    # Whether k(x, x) = 1 for every x.
     unit: ClassVar[bool] = False
 
     @abstractmethod
     def diag(self, X: Rows) -> Array:
-        """k(x, x) of each row of X, in float64: (n,)."""
+        """Compute k(x, x) of each row.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        float64 array of shape (n,)
+            The diagonal of `kernel(X, X)`.
+        """
 
     @abstractmethod
     def bind(self, Z: Rows) -> Fill:
-        """Prepare the points Z (m, d) and return the function that fills a block."""
+        """Prepare points for many blocks of rows.
+
+        Parameters
+        ----------
+        Z : array or CSR matrix of shape (m, d)
+            The points, in the precision of the rows to come.
+
+        Returns
+        -------
+        Fill
+            A function `fill(X, out)` that writes k(X, Z) into `out`.
+        """
 
     def select(self, X: Rows, indices: Array) -> Rows:
-        """The points to bind for the rows `indices` of X."""
+        """Return the points to bind for some rows of X.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d)
+            The rows.
+        indices : int array of shape (m,)
+            Row numbers.
+
+        Returns
+        -------
+        array or CSR matrix of shape (m, d)
+            These rows; for a precomputed kernel, their column numbers.
+        """
         return X[indices]
 
-    def check(self, X: Rows) -> None:  # noqa: B027 (most kernels take any rows)
-        """Raise ValueError if the rows X are not valid input."""
+    def check(self, X: Rows) -> None:  # noqa: B027 (most kernels accept any rows)
+        """Raise ValueError if the kernel is not defined for these rows.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d)
+            The rows.
+        """
 
     def __call__(self, X: Rows, Y: Rows | None = None) -> Array:
-        """The kernel matrix k(X, Y) of shape (n, m); k(X, X) without Y."""
+        """Compute the kernel matrix k(X, Y) (n, m), or k(X, X) without Y."""
         X = _floating(X)
         Z = X if Y is None else _floating(Y)
         dtype = np.result_type(X.dtype, Z.dtype)
@@ -90,7 +135,19 @@ class Kernel(ABC):
 
 @dataclass(frozen=True)
 class Constant(Kernel):
-    """k(x, y) = value"""
+    """Constant kernel, k(x, y) = value.
+
+    Parameters
+    ----------
+    value : float
+        The value for every pair of rows.
+
+    Examples
+    --------
+    >>> from akkm.kernels import Constant
+    >>> Constant(2.0)([[0.0], [1.0]]).tolist()
+    [[2.0, 2.0], [2.0, 2.0]]
+    """
 
     value: float
 
@@ -110,20 +167,18 @@ class Constant(Kernel):
 
 @dataclass(frozen=True)
 class _Pair(Kernel):
-    """Two kernels and what joins them."""
+    """Two kernels, combined value by value."""
 
     first: Kernel
     second: Kernel
+    _combine: ClassVar[np.ufunc]
 
     @property
     def psd(self) -> bool:
         return self.first.psd and self.second.psd
 
-    def _join(self, a: Array, b: Array, out: Array | None = None) -> Array:
-        raise AssertionError("given by Sum and Product")
-
     def diag(self, X: Rows) -> Array:
-        return self._join(self.first.diag(X), self.second.diag(X))
+        return self._combine(self.first.diag(X), self.second.diag(X))
 
     def check(self, X: Rows) -> None:
         self.first.check(X)
@@ -136,28 +191,51 @@ class _Pair(Kernel):
             other = np.empty_like(out)
             fill_first(X, out)
             fill_second(X, other)
-            self._join(out, other, out)
+            self._combine(out, other, out=out)
 
         return fill
 
 
 @dataclass(frozen=True)
 class Sum(_Pair):
-    """k(x, y) = first(x, y) + second(x, y)"""
+    """Sum of two kernels, k(x, y) = first(x, y) + second(x, y).
 
-    def _join(self, a: Array, b: Array, out: Array | None = None) -> Array:
-        return np.add(a, b, out=out)
+    Parameters
+    ----------
+    first, second : Kernel
+        The kernels. `first + second` is shorter.
+
+    Examples
+    --------
+    >>> from akkm.kernels import Constant, Linear, Sum
+    >>> Sum(Linear(), Constant(1.0))([[2.0]]).tolist()
+    [[5.0]]
+    """
+
+    _combine = np.add
 
 
 @dataclass(frozen=True)
 class Product(_Pair):
-    """k(x, y) = first(x, y) * second(x, y)"""
+    """Product of two kernels, k(x, y) = first(x, y) * second(x, y).
 
-    def _join(self, a: Array, b: Array, out: Array | None = None) -> Array:
-        return np.multiply(a, b, out=out)
+    Parameters
+    ----------
+    first, second : Kernel
+        The kernels. `first * second` is shorter.
+
+    Examples
+    --------
+    >>> from akkm.kernels import Constant, Linear, Product
+    >>> Product(Linear(), Constant(3.0))([[2.0]]).tolist()
+    [[12.0]]
+    """
+
+    _combine = np.multiply
 
 
 def _floating(X: Rows) -> Rows:
+    """X as an array or CSR matrix of floating-point numbers."""
     X = X if sparse.issparse(X) else np.asarray(X)
     return X if X.dtype.kind == "f" else X.astype(np.float64)
 
@@ -167,7 +245,7 @@ def _as_kernel(value: Kernel | float) -> Kernel:
 
 
 def squared_norms(X: Rows, dtype: Any = None) -> Array:
-    """|x|² of each row, in that precision or that of X: (n,)."""
+    """|x|² of each row, computed in `dtype` (default: that of X): (n,)."""
     if sparse.issparse(X):
         total = X.multiply(X).sum(axis=1, dtype=np.float64)
         return np.asarray(total).ravel().astype(dtype or X.dtype)
@@ -177,7 +255,7 @@ def squared_norms(X: Rows, dtype: Any = None) -> Array:
 def right_factor(Z: Rows, scale: float = 1.0) -> Rows:
     """Scale · Zᵀ (d, m), laid out for products with blocks of rows.
 
-    Dense, unless Z is sparse and so wide that its dense form would not be reasonable.
+    It is dense, unless Z is sparse and its dense form would take too much memory.
     """
     if sparse.issparse(Z):
         transposed = (Z.T * Z.dtype.type(scale)).tocsr()
@@ -188,7 +266,7 @@ def right_factor(Z: Rows, scale: float = 1.0) -> Rows:
 
 
 def product(X: Rows, right: Rows, out: Array) -> None:
-    """Out = X @ right, whichever of the two is sparse."""
+    """Out = X @ right; either factor may be sparse."""
     if sparse.issparse(X) or sparse.issparse(right):
         result = X @ right
         out[...] = result.toarray() if sparse.issparse(result) else result
@@ -197,5 +275,23 @@ def product(X: Rows, right: Rows, out: Array) -> None:
 
 
 def to_dense(X: Rows) -> Array:
-    """X as a C-ordered array."""
+    """Convert rows to a C-ordered array.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+        The rows.
+
+    Returns
+    -------
+    array of shape (n, d)
+        X itself, if it already is such an array.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from akkm.kernels import to_dense
+    >>> to_dense(sparse.csr_array([[0.0, 1.0]]))
+    array([[0., 1.]])
+    """
     return np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X)

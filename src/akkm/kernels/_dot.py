@@ -1,4 +1,4 @@
-"""Kernels that are a function of the dot product: one GEMM, one elementwise pass."""
+"""Kernels that are functions of the dot product x·y: one matrix product per block."""
 
 from __future__ import annotations
 
@@ -8,58 +8,79 @@ from typing import ClassVar
 
 import numpy as np
 
-from akkm.kernels._base import (
-    Array,
-    Fill,
-    Kernel,
-    Rows,
-    product,
-    right_factor,
-    squared_norms,
-)
+from akkm.kernels import _base
+from akkm.kernels._base import Array, Fill, Kernel, Rows, squared_norms
 
 
 @dataclass(frozen=True)
 class _DotKernel(Kernel):
-    """k(x, y) = of_dot(gamma x·y), of_dot being the formula in place."""
+    """k(x, y) = f(gamma x·y), with f applied in place by `_apply`."""
 
     gamma: float = 1.0
     cheap: ClassVar[bool] = True
 
     @abstractmethod
-    def _of_dot(self, t: Array) -> Array:
-        """The kernel from t = gamma x·y; may overwrite t."""
+    def _apply(self, t: Array) -> None:
+        """Replace t = gamma x·y by f(t)."""
 
     def diag(self, X: Rows) -> Array:
-        return self._of_dot(squared_norms(X, np.float64) * self.gamma)
+        t = squared_norms(X, np.float64) * self.gamma
+        self._apply(t)
+        return t
 
     def bind(self, Z: Rows) -> Fill:
-        right = right_factor(Z, self.gamma)
+        right = _base.right_factor(Z, self.gamma)
 
         def fill(X: Rows, out: Array) -> None:
-            product(X, right, out)
-            result = self._of_dot(out)
-            if result is not out:
-                out[...] = result
+            _base.product(X, right, out)
+            self._apply(out)
 
         return fill
 
 
 @dataclass(frozen=True)
 class Linear(_DotKernel):
-    """k(x, y) = gamma x·y, gamma = 1"""
+    """Linear kernel, k(x, y) = gamma x·y.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        The factor.
+
+    Examples
+    --------
+    >>> from akkm.kernels import Linear
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
+    [[11.0]]
+    """
 
     @property
     def psd(self) -> bool:
         return self.gamma >= 0
 
-    def _of_dot(self, t: Array) -> Array:
-        return t
+    def _apply(self, t: Array) -> None:
+        pass
 
 
 @dataclass(frozen=True)
 class Polynomial(_DotKernel):
-    """k(x, y) = (gamma x·y + coef0)^degree"""
+    """Polynomial kernel, k(x, y) = (gamma x·y + coef0)^degree.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        The factor.
+    degree : float, default=3
+        The exponent.
+    coef0 : float, default=1.0
+        The constant.
+
+    Examples
+    --------
+    >>> from akkm.kernels import Polynomial
+    >>> Polynomial(degree=2)([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
+    [[144.0]]
+    """
 
     degree: float = 3
     coef0: float = 1.0
@@ -69,27 +90,58 @@ class Polynomial(_DotKernel):
         whole = float(self.degree).is_integer() and self.degree >= 1
         return whole and self.coef0 >= 0 and self.gamma >= 0
 
-    def _of_dot(self, t: Array) -> Array:
+    def _apply(self, t: Array) -> None:
         t += t.dtype.type(self.coef0)
-        with np.errstate(over="ignore", invalid="ignore"):  # solvers tell, once
-            return _power(t, self.degree)
+        # The solver reports overflow, once.
+        with np.errstate(over="ignore", invalid="ignore"):
+            # Multiplications are faster than np.power.
+            if self.degree == 3:
+                np.multiply(t, np.square(t), out=t)
+            elif self.degree in (1, 2, 4):
+                for _ in range(int(self.degree) // 2):
+                    np.square(t, out=t)
+            else:
+                np.power(t, t.dtype.type(self.degree), out=t)
 
 
 @dataclass(frozen=True)
 class Sigmoid(_DotKernel):
-    """k(x, y) = tanh(gamma x·y + coef0), the "neural" kernel; not positive definite"""
+    """Sigmoid or "neural" kernel, k(x, y) = tanh(gamma x·y + coef0).
+
+    It is not positive semi-definite.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        The factor.
+    coef0 : float, default=1.0
+        The constant.
+
+    Examples
+    --------
+    >>> from akkm.kernels import Sigmoid
+    >>> Sigmoid(gamma=0.5, coef0=-0.5)([[1.0]]).tolist()
+    [[0.0]]
+    """
 
     coef0: float = 1.0
     psd: ClassVar[bool] = False
 
-    def _of_dot(self, t: Array) -> Array:
+    def _apply(self, t: Array) -> None:
         t += t.dtype.type(self.coef0)
-        return np.tanh(t, out=t)
+        np.tanh(t, out=t)
 
 
 @dataclass(frozen=True)
 class Cosine(Kernel):
-    """k(x, y) = x·y / (|x| |y|), and 0 where x or y is the zero vector"""
+    """Cosine of the angle, k(x, y) = x·y / (|x| |y|), and 0 if x or y is zero.
+
+    Examples
+    --------
+    >>> from akkm.kernels import Cosine
+    >>> Cosine()([[1.0, 0.0]], [[3.0, 4.0]]).tolist()
+    [[0.6000000000000001]]
+    """
 
     psd: ClassVar[bool] = True
     cheap: ClassVar[bool] = True
@@ -98,31 +150,18 @@ class Cosine(Kernel):
         return (squared_norms(X) > 0).astype(np.float64)
 
     def bind(self, Z: Rows) -> Fill:
-        right = right_factor(Z)
-        over_z = _inverse_lengths(Z)
+        right = _base.right_factor(Z)
+        over_z = _inverse_norms(Z)
 
         def fill(X: Rows, out: Array) -> None:
-            product(X, right, out)
-            out *= _inverse_lengths(X)[:, None]
+            _base.product(X, right, out)
+            out *= _inverse_norms(X)[:, None]
             out *= over_z
 
         return fill
 
 
-def _inverse_lengths(X: Rows) -> Array:
-    lengths = np.sqrt(squared_norms(X))
-    return np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-
-
-def _power(t: Array, degree: float) -> Array:
-    """Raise t to the degree; small integers by multiplication, which is faster."""
-    if degree == 1:
-        return t
-    if degree == 2:
-        return np.square(t, out=t)
-    if degree == 3:
-        return np.multiply(t, np.square(t), out=t)
-    if degree == 4:
-        np.square(t, out=t)
-        return np.square(t, out=t)
-    return np.power(t, t.dtype.type(degree), out=t)
+def _inverse_norms(X: Rows) -> Array:
+    """1 / |x| of each row, and 0 for zero rows: (n,)."""
+    norms = np.sqrt(squared_norms(X))
+    return np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)

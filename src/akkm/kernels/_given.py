@@ -1,4 +1,4 @@
-"""Kernels that the user brings: a function, or the numbers themselves."""
+"""Kernels given by the user: as a function, or as a matrix of kernel values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,21 @@ _SYMMETRY_ROWS = 1024
 
 @dataclass(frozen=True)
 class Function(Kernel):
-    """k(X, Y) = function(X, Y, **params), for blocks: (b, d), (m, d) -> (b, m)"""
+    """Kernel given by a function, k(X, Y) = function(X, Y, **params).
+
+    Parameters
+    ----------
+    function : callable
+        It takes two blocks of rows, (b, d) and (m, d), and returns an array (b, m).
+    params : dict, optional
+        Further keyword arguments of the function.
+
+    Examples
+    --------
+    >>> from akkm.kernels import Function
+    >>> Function(lambda X, Y, p: (X @ Y.T) ** p, {"p": 2})([[3.0]]).tolist()
+    [[81.0]]
+    """
 
     function: Callable[..., Any]
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -41,7 +55,7 @@ class Function(Kernel):
             raise ValueError(
                 f"The kernel function {name} returned an array of shape {block.shape} "
                 f"for {expected[0]} and {expected[1]} rows; expected {expected}. It is "
-                "called with two blocks of rows, as in sklearn.svm.SVC; for a function "
+                "called with two blocks of rows, as in sklearn.svm.SVC. For a function "
                 "of two single rows pass lambda X, Y: "
                 "sklearn.metrics.pairwise_kernels(X, Y, metric=function)."
             )
@@ -50,33 +64,46 @@ class Function(Kernel):
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
-    """Row i of X holds k(x_i, every training point): (n, n), as in scikit-learn
+    """Precomputed kernel matrix: X[i, j] = k(x_i, x_j), as in scikit-learn.
 
-    Points are named by their column.
+    X has shape (n, n). Points are given by their column numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.kernels import Precomputed
+    >>> Precomputed().diag(np.array([[1.0, 0.5], [0.5, 2.0]]))
+    array([1., 2.])
     """
 
     psd: ClassVar[bool] = False
     cheap: ClassVar[bool] = True
 
     def check_matrix(self, X: Array) -> None:
-        """Raise ValueError unless X is square and symmetric."""
+        """Raise ValueError unless the matrix is square and symmetric.
+
+        Parameters
+        ----------
+        X : array of shape (n, n)
+            The kernel matrix.
+        """
         n = len(X)
         if X.shape != (n, n):
             raise ValueError(
                 f"The precomputed kernel has shape {X.shape}; expected a square matrix "
-                "(n, n), or a strip (n, m) with landmarks= the m row indices that its "
-                "columns stand for."
+                "(n, n). For a strip (n, m), pass landmarks: the m row indices that "
+                "its columns stand for."
             )
         largest = max(abs(float(X.max())), abs(float(X.min())))
         for start in range(0, n, _SYMMETRY_ROWS):
             rows = slice(start, start + _SYMMETRY_ROWS)
-            uneven = float(np.abs(X[rows] - X[:, rows].T).max())
-            if uneven > 1e-4 * largest:
+            asymmetry = float(np.abs(X[rows] - X[:, rows].T).max())
+            if asymmetry > 1e-4 * largest:
                 raise ValueError(
                     "The precomputed kernel matrix is not symmetric: entries (i, j) "
-                    f"and (j, i) differ by up to {uneven:g}. If it is one up to "
-                    "rounding, pass (K + K.T) / 2; the columns of a strip must be in "
-                    "the order of landmarks."
+                    f"and (j, i) differ by up to {asymmetry:g}. If only rounding makes "
+                    "them differ, pass (K + K.T) / 2. The columns of a strip must be "
+                    "in the order of landmarks."
                 )
 
     def __add__(self, other: Kernel | float) -> Kernel:
@@ -102,7 +129,17 @@ class Precomputed(Kernel):
 
 @dataclass(frozen=True)
 class PrecomputedStrip(Precomputed):
-    """Row i of X holds k(x_i, every landmark): (n, m); k(x, x) is not known"""
+    """Precomputed kernel values with landmarks only: X[i, j] = k(x_i, z_j).
+
+    X has shape (n, m), and k(x, x) is unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.kernels import PrecomputedStrip
+    >>> PrecomputedStrip().diag(np.array([[1.0, 0.5]]))
+    array([nan])
+    """
 
     def select(self, X: Rows, indices: Array) -> Rows:
         return np.arange(X.shape[1])

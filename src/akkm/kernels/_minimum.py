@@ -1,15 +1,15 @@
 """Sums of minima: sparse rows against points, in compiled loops over tiles.
 
-A zero of x adds nothing to sum_j min(x_j, z_j), so a row costs as much as it has
-entries. The points are laid out in tiles of 128, column by column: for an entry of x,
-128 of them are compared with vector instructions. A tile's part of 256 columns stays in
-the second-level cache while all rows of a block go over it.
+A zero entry of x adds nothing to sum_j min(x_j, z_j), so the cost of a row is
+proportional to its number of nonzero entries. The points are stored in tiles of 128,
+column by column: each entry of x is compared with 128 points by vector instructions.
+256 columns of a tile stay in the second-level cache while a block of rows is processed.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -19,41 +19,46 @@ from akkm.kernels._base import Array, Fill, Rows
 _TILE, _COLUMNS = 128, 256
 
 
-class _Loops(NamedTuple):
-    """Compiled for float32 and float64 when first called."""
-
-    scatter: Any
-    add_minima: Any
+def require_numba() -> None:
+    """Raise ImportError if numba is missing, with the extra to install."""
+    try:
+        import numba  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "The laplacian, chi2 and intersection kernels need numba, which is not "
+            "installed. Install it with: pip install 'akkm[numba]'"
+        ) from error
 
 
 def sums_of_minima(Z: Rows) -> Fill:
-    """The function that fills sum_j min(x_ij, z_kj) for rows X ≥ 0, points Z ≥ 0."""
-    loops = _loops()
+    """Bind points Z ≥ 0 (m, d): the Fill of sum_j min(x_ij, z_kj) for rows X ≥ 0."""
+    scatter, add_minima = _loops()
     m, d = Z.shape
     tiles = np.zeros((-(-m // _TILE) * d, _TILE), dtype=Z.dtype)
     Z = _sparse(Z)
-    loops.scatter(Z.indptr, Z.indices, Z.data, d, tiles)
+    scatter(Z.indptr, Z.indices, Z.data, d, tiles)
 
     def fill(X: Rows, out: Array) -> None:
         X = _sparse(X)
         out[...] = 0
-        loops.add_minima(X.indptr, X.indices, X.data, d, tiles, out)
+        add_minima(X.indptr, X.indices, X.data, d, tiles, out)
 
     return fill
 
 
 def _sparse(X: Rows) -> Rows:
-    """X as CSR with each column at most once in a row, in order."""
+    """X as CSR with sorted column numbers and no duplicates."""
     X = sparse.csr_array(X)
     if not X.has_canonical_format:
-        X = X.copy()  # it may share its arrays with the caller's
+        X = X.copy()  # it may share its arrays with the caller
         X.sum_duplicates()
     return X
 
 
 @cache
-def _loops() -> _Loops:
-    """The compiled loops, made when first needed: numba takes a second to import."""
+def _loops() -> tuple[Any, Any]:
+    """Compiled loops; compiled on first use, as importing numba is slow."""
+    require_numba()
     import numba
 
     @numba.njit(nogil=True)
@@ -64,11 +69,11 @@ def _loops() -> _Loops:
                 tiles[first + indices[p], i % _TILE] = data[p]
 
     @numba.njit
-    def least(x: Any, z: Any) -> Any:  # one instruction; min would mind NaN
+    def least(x: Any, z: Any) -> Any:  # one instruction; min() would check for NaN
         return x if x < z else z
 
-    # Unsigned row numbers of tiles: signed ones might be counted from the end, and the
-    # check for that keeps loops from using vector registers.
+    # Unsigned row numbers: signed ones could be negative, and numba's check for that
+    # would prevent the use of vector registers.
     @numba.njit(nogil=True, fastmath={"reassoc", "nsz", "contract"})
     def add_minima(
         indptr: Array, indices: Array, data: Array, d: int, tiles: Any, out: Array
@@ -92,7 +97,7 @@ def _loops() -> _Loops:
                     at[i] = q
                     for k in range(_TILE):
                         total[k] = 0
-                    while p + 4 <= q:  # four at a time: fewer loads of the totals
+                    while p + 4 <= q:  # four at a time, to load the totals less often
                         r0 = base + np.uint64(indices[p])
                         r1 = base + np.uint64(indices[p + 1])
                         r2 = base + np.uint64(indices[p + 2])
@@ -114,4 +119,4 @@ def _loops() -> _Loops:
                     for k in range(width):
                         out[i, start + k] += total[k]
 
-    return _Loops(scatter, add_minima)
+    return scatter, add_minima

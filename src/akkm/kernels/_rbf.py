@@ -8,26 +8,26 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from akkm.kernels._base import (
-    Array,
-    Fill,
-    Kernel,
-    Rows,
-    product,
-    right_factor,
-    squared_norms,
-)
+from akkm.kernels import _base
+from akkm.kernels._base import Array, Fill, Kernel, Rows, squared_norms, to_dense
 
 
 @dataclass(frozen=True)
 class RBF(Kernel):
-    """k(x, y) = exp(-gamma |x - y|²), with gamma = 1 / (2 sigma²)
+    """Gaussian kernel, k(x, y) = exp(-gamma |x - y|²), with gamma = 1 / (2 sigma²).
 
-    Give `gamma` or `sigma`, not both; without either, gamma is 1.
+    Parameters
+    ----------
+    gamma : float, optional
+        The factor of the squared distance. The default is 1, unless sigma is given.
+    sigma : float, optional
+        The width. Give `gamma` or `sigma`, not both.
 
     Examples
     --------
     >>> from akkm.kernels import RBF
+    >>> RBF(gamma=0.25)([[0.0]], [[2.0]]).round(3).tolist()
+    [[0.368]]
     >>> RBF(sigma=0.5).rate
     2.0
     """
@@ -39,20 +39,16 @@ class RBF(Kernel):
     unit: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.gamma is not None and self.sigma is not None:
+        both = self.gamma is not None and self.sigma is not None
+        if both or not self.rate > 0:
             raise ValueError(
-                f"RBF got gamma={self.gamma} and sigma={self.sigma}; "
-                "give one of them: gamma = 1 / (2 sigma²)."
-            )
-        if not self.rate > 0:
-            raise ValueError(
-                f"RBF needs a positive width; got gamma={self.gamma}, "
-                f"sigma={self.sigma}."
+                f"RBF got gamma={self.gamma} and sigma={self.sigma}; expected one "
+                "positive number. Give gamma or sigma: gamma = 1 / (2 sigma²)."
             )
 
     @property
     def rate(self) -> float:
-        """gamma, whichever of the two was given."""
+        """The gamma of the formula, also if sigma was given."""
         if self.sigma is not None:
             return 1.0 / (2.0 * self.sigma**2)
         return 1.0 if self.gamma is None else self.gamma
@@ -64,8 +60,9 @@ class RBF(Kernel):
         return self._bind_sparse(Z) if sparse.issparse(Z) else self._bind_dense(Z)
 
     def _bind_dense(self, Z: Array) -> Fill:
-        # (x, -gamma |x|², 1) · (2 gamma z, 1, -gamma |z|²) is the exponent: one GEMM.
-        # Rows are centered at the mean of Z, which leaves it the same and keeps digits.
+        # The exponent is one matrix product:
+        # (x, -gamma |x|², 1) · (2 gamma z, 1, -gamma |z|²).
+        # Subtracting the mean of Z does not change it and reduces rounding.
         m, d = Z.shape
         rate = Z.dtype.type(self.rate)
         center = Z.mean(axis=0)
@@ -77,7 +74,7 @@ class RBF(Kernel):
         def fill(X: Rows, out: Array) -> None:
             left = np.ones((X.shape[0], d + 2), dtype=out.dtype)
             shifted = left[:, :d]
-            np.subtract(X.toarray() if sparse.issparse(X) else X, center, out=shifted)
+            np.subtract(to_dense(X), center, out=shifted)
             left[:, d] = -rate * np.einsum("ij,ij->i", shifted, shifted)
             np.matmul(left, right, out=out)
             np.exp(out, out=out)
@@ -85,13 +82,13 @@ class RBF(Kernel):
         return fill
 
     def _bind_sparse(self, Z: Rows) -> Fill:
-        # Centering would fill the zeros, so the three terms are added one by one.
+        # Subtracting a mean would fill the zeros, so the three terms are added instead.
         rate = Z.dtype.type(self.rate)
-        right = right_factor(Z, 2 * self.rate)
+        right = _base.right_factor(Z, 2 * self.rate)
         from_z = rate * squared_norms(Z)
 
         def fill(X: Rows, out: Array) -> None:
-            product(X, right, out)
+            _base.product(X, right, out)
             out -= (rate * squared_norms(X))[:, None]
             out -= from_z
             np.minimum(out, 0, out=out)
