@@ -62,7 +62,7 @@ class TestRule:
     def test_the_largest_gap_if_none_is_wide(self):
         found = estimate_n_clusters(spectrum(1.0, 2.0, 6.0, 7.0))
         assert (found.n_clusters, found.sure) == (3, False)
-        assert "rows without clusters" in found.why
+        assert "data without clusters" in found.why
         assert str(found) == f"3, unsure: {found.why}; next best 2 (0.25)"
 
     @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ class TestCut:
         found = estimate_n_clusters(values, cut)
         assert 0.2 < found.gaps[1] < 0.5
         assert (found.n_clusters, found.sure) == (3, False)
-        assert "next to nothing is cut between them, but there may be" in found.why
+        assert "they share almost no similarity, but there may be" in found.why
         assert asked == [4, 3]  # the largest number first
         # Without it the wide gap counts; and a narrow one is asked about, no more.
         assert estimate_n_clusters(values).n_clusters == 2
@@ -172,7 +172,7 @@ class TestCut:
         # Without any other they do, unsurely.
         found = estimate_n_clusters(values, lambda k: Cut(0.001, False))
         assert (found.n_clusters, found.sure) == (4, False)
-        assert found.why.endswith("but one of them is a few rows")
+        assert found.why.endswith("but one of them has only a few rows")
         values = spectrum(1.0, 2.5, 50.0, 51.0)
         found = estimate_n_clusters(
             values, lambda k: Cut(0.3 if k == 2 else 0.01, False), 0.1

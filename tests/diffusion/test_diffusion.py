@@ -15,10 +15,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from akkm import DiffusionKernelKMeans
 from akkm.core.threads import Threads
 from akkm.diffusion import neighbour_graph as graph
+from akkm.diffusion.diffusion_time import (
+    diffusion_map,
+    diffusion_time,
+    diffusion_weights,
+)
 from akkm.diffusion.estimate_k import estimate_n_clusters
 from akkm.diffusion.graph_embedding import GraphEmbedding
 from akkm.diffusion.landmark_embedding import LandmarkEmbedding
-from akkm.diffusion.spectrum import diffuse, diffusion_time, embed, leading_eigenpairs
+from akkm.diffusion.spectrum import leading_eigenpairs
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -91,26 +96,55 @@ class TestGraph:
         assert abs(linked - linked.T).max() == 0
 
 
+class TestApproximateSearch:
+    def test_neighbours_come_from_pynndescent(self, rng, monkeypatch):
+        """Compiling pynndescent takes longer than all tests here: a stand-in."""
+
+        class NNDescent:
+            def __init__(self, X, metric, n_neighbors, random_state, n_jobs):
+                assert random_state == 7
+                with Threads(n_jobs) as engine:
+                    self.neighbor_graph = graph.nearest_points(
+                        X, X, n_neighbors, metric, engine
+                    )
+
+        X = rng.normal(size=(200, 20))
+        exact = find(X, 5)
+        stand_in = types.SimpleNamespace(NNDescent=NNDescent)
+        monkeypatch.setitem(sys.modules, "pynndescent", stand_in)
+        with Threads(1) as engine:
+            near = graph.find_neighbours(X, 5, "euclidean", engine, 7, exact_rows=100)
+        np.testing.assert_array_equal(near.indices, exact.indices)
+        np.testing.assert_array_equal(near.reach, exact.reach)
+
+    def test_a_missing_pynndescent_is_named(self, rng, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pynndescent", None)
+        X = rng.normal(size=(200, 20))
+        with (
+            Threads(1) as engine,
+            pytest.raises(ImportError, match=r"pip install 'akkm\[graph\]'"),
+        ):
+            graph.find_neighbours(X, 5, "euclidean", engine, 0, exact_rows=100)
+
+
 class TestSpectrum:
-    @pytest.mark.parametrize("dense", [True, False])
-    def test_pairs_are_those_of_the_whole_matrix(self, dense, rng, monkeypatch):
-        if not dense:
-            monkeypatch.setattr("akkm.diffusion.spectrum._DENSE", 10)
-            monkeypatch.setattr("akkm.diffusion.spectrum._TOLERANCE", 1e-10)
+    @pytest.mark.parametrize(
+        "options", [{}, {"dense_rows": 10, "tolerance": 1e-10}], ids=["dense", "sparse"]
+    )
+    def test_pairs_are_those_of_the_whole_matrix(self, options, rng):
         X = rng.normal(size=(300, 2)) + np.repeat(50 * np.eye(2), 150, axis=0)
         W = graph.shared_neighbour_similarity(find(X, 12))
         label, _ = graph.label_components(W)
         assert label.max() >= 1  # an eigenvalue of 1 that is there twice
-        pairs = leading_eigenpairs(W, label, 20, rng)
+        values, vectors = leading_eigenpairs(W, label, 20, rng, **options)
         dense_W = W.toarray().astype(float)
         root = np.sqrt(np.maximum(dense_W.sum(axis=1), 1e-300))
         S = dense_W / root / root[:, None]
         lone = dense_W.sum(axis=1) == 0
         S[lone, lone] = 1
-        values = linalg.eigvalsh(S)[::-1][:20]
-        np.testing.assert_allclose(pairs.values, values, atol=1e-6)
-        products = S @ pairs.vectors
-        np.testing.assert_allclose(products, pairs.vectors * pairs.values, atol=1e-5)
+        expected = linalg.eigvalsh(S)[::-1][:20]
+        np.testing.assert_allclose(values, expected, atol=1e-6)
+        np.testing.assert_allclose(S @ vectors, vectors * values, atol=1e-5)
 
     def test_time_meets_its_sum(self, rng):
         values = np.sort(rng.uniform(0.5, 1, 40))[::-1] / 1.0
@@ -132,11 +166,11 @@ class TestSpectrum:
         values, vectors = values[::-1], vectors[:, ::-1]
         K = vectors * values.clip(0) ** 3.0 @ vectors.T  # t = 1.5
         length = np.sqrt(np.diag(K))
-        points = embed(vectors, values, 1.5)
+        points = diffusion_map(vectors, values, 1.5)
         np.testing.assert_allclose(
             points @ points.T, K / length / length[:, None], atol=2e-3
         )
-        assert points.shape[1] == len(diffuse(values, 1.5).weights)
+        assert points.shape[1] == len(diffusion_weights(values, 1.5))
 
 
 class TestCounting:
@@ -287,30 +321,6 @@ class TestEstimator:
         X, y = digits
         model = DiffusionKernelKMeans(10, metric="cosine", random_state=0).fit(X)
         assert normalized_mutual_info_score(y, model.labels_) > 0.8
-
-    def test_neighbours_by_descent(self, digits, monkeypatch):
-        """Compiling pynndescent takes longer than all tests here: a stand-in."""
-
-        class NNDescent:
-            def __init__(self, X, metric, n_neighbors, random_state, n_jobs):
-                assert isinstance(random_state, int)
-                with Threads(n_jobs) as engine:
-                    self.neighbor_graph = graph.nearest_points(
-                        X, X, n_neighbors, metric, engine
-                    )
-
-        exact = DiffusionKernelKMeans(10, random_state=0).fit(digits[0])
-        monkeypatch.setattr("akkm.diffusion.neighbour_graph._FEW_ROWS", 100)
-        stand_in = types.SimpleNamespace(NNDescent=NNDescent)
-        monkeypatch.setitem(sys.modules, "pynndescent", stand_in)
-        near = DiffusionKernelKMeans(10, random_state=0).fit(digits[0])
-        np.testing.assert_array_equal(exact.labels_, near.labels_)
-
-    def test_what_is_missing_is_named(self, digits, monkeypatch):
-        monkeypatch.setattr("akkm.diffusion.neighbour_graph._FEW_ROWS", 100)
-        monkeypatch.setitem(sys.modules, "pynndescent", None)
-        with pytest.raises(ImportError, match=r"pip install 'akkm\[graph\]'"):
-            DiffusionKernelKMeans(10).fit(digits[0])
 
     @pytest.mark.parametrize(
         ("params", "message"),

@@ -12,10 +12,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from akkm import SparseKernelKMeans
 from akkm.core.threads import Threads
-from akkm.diffusion.landmark_embedding import settle, sparse_embedding
+from akkm.diffusion.diffusion_time import diffusion_time, diffusion_weights
+from akkm.diffusion.landmark_embedding import (
+    fit_landmark_embedding,
+    tie_to_large_components,
+)
 from akkm.diffusion.landmark_positions import place_landmarks
 from akkm.diffusion.landmark_ties import Ties, tie_rows
-from akkm.diffusion.spectrum import diffuse, diffusion_time
 
 CHECKED = [SparseKernelKMeans(**p) for p in ({}, {"n_clusters": 3})]
 
@@ -113,21 +116,20 @@ class TestEmbedding:
         X = rng.normal(size=(400, 2))
         w = rng.uniform(0.5, 2, size=400)
         with Threads(1) as engine:
-            anchors = settle(X, X[:60], engine, n_neighbors=4, n_clusters=3, weights=w)
-            found = sparse_embedding(
-                anchors, engine, n_clusters=3, t=None, weights=w, rng=rng
+            tied = tie_to_large_components(X, X[:60], w, 4, 3, engine)
+            found, ours = fit_landmark_embedding(
+                X, X[:60], engine, n_clusters=3, weights=w, rng=rng, n_neighbors=4
             )
-            ours = found.of(anchors.ties, X.dtype, engine)
-        P = anchors.ties.matrix(anchors.width, anchors.m).toarray()
-        assert anchors.member.max() == 0
+        P = tied.ties.matrix(tied.width, len(tied.points)).toarray()
+        assert tied.component.max() == 0
         root = np.sqrt(w)[:, None]
         W = root * (P / (w @ P)) @ P.T * root.T
         values, vectors = linalg.eigh(W)
         values, vectors = values[::-1][:26], vectors[:, ::-1][:, :26] / root
-        np.testing.assert_allclose(found.eigenvalues, values, atol=1e-9)
+        np.testing.assert_allclose(found.kernel.eigenvalues, values, atol=1e-9)
         t = diffusion_time(values, 3)
-        assert found.t == pytest.approx(t)
-        weights = diffuse(values, t).weights
+        assert found.kernel.t == pytest.approx(t)
+        weights = diffusion_weights(values, t)
         rows = vectors[:, : len(weights)] * weights
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         np.testing.assert_allclose(ours @ ours.T, rows @ rows.T, atol=1e-6)
@@ -152,10 +154,8 @@ class TestEmbedding:
         for weight, count in ((1.0, 1), (0.0, 2)):
             w[18:] = weight
             with Threads(1) as engine:
-                anchors = settle(
-                    X, points, engine, n_neighbors=2, n_clusters=2, weights=w
-                )
-            assert anchors.member.max() + 1 == count
+                tied = tie_to_large_components(X, points, w, 2, 2, engine)
+            assert tied.component.max() + 1 == count
 
     def test_a_few_far_rows_use_up_no_cluster(self, rng):
         X, y = make_moons(2000, noise=0.05, random_state=0)

@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from akkm.consensus._mcla import Consensus, combine
 from akkm.consensus._partition import MetaGraph
+from akkm.diffusion.diffusion_time import unit_rows
 from akkm.diffusion.spectrum import leading_eigenpairs
 from akkm.silence import ignore_warnings
 
@@ -82,9 +83,7 @@ def bipartite(graph: MetaGraph, n_clusters: int, rng: np.random.Generator) -> Ar
     shared = shared_weight(graph)
     A = sparse.csr_array(shared)
     _, component = connected_components(A, directed=False)
-    points = leading_eigenpairs(A, component, n_clusters, rng).vectors
-    length = np.linalg.norm(points, axis=1, keepdims=True)
-    points /= np.where(length > 0, length, 1)
+    points = unit_rows(leading_eigenpairs(A, component, n_clusters, rng)[1])
     fit = KMeans(
         n_clusters, n_init=_RESTARTS, random_state=int(rng.integers(2**31 - 1))
     )

@@ -1,1 +1,19 @@
-"""."""
+"""Diffusion kernels: rows are compared by where random walks from them end.
+
+Here belong the similarity matrix of rows (through a neighbour graph or through
+landmarks), its spectrum, the number of diffusion steps t and the estimate of the number
+of clusters. Clustering the embedding, estimator parameters and output do not.
+
+`neighbour_graph`
+    Nearest neighbours and the similarity matrix W made of shared neighbours.
+`landmark_positions`, `landmark_ties`
+    Where landmarks are placed, and which landmarks each row is tied to.
+`spectrum`
+    Leading eigenvalues and eigenvectors of a similarity matrix.
+`diffusion_time`
+    The rule that sets t, and the weight eigenvalue^t of each eigenvector.
+`estimate_k`
+    The number of clusters from gaps in the spectrum, with the evidence for it.
+`graph_embedding`, `landmark_embedding`
+    All steps from rows to their embedding, and the embedding of new rows.
+"""

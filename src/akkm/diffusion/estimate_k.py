@@ -1,14 +1,14 @@
-"""How many clusters: where a spectrum breaks off, and how sure that is.
+"""Estimate the number of clusters from gaps in the spectrum.
 
-Walks of t steps know C clusters if C eigenvalues^t are near 1 and the next near 0. As t
-grows each number of clusters has its time, at which the gap after it is widest; how
-wide depends on the ratio of the two rates -log(eigenvalue) alone. The logarithm of
-that ratio is the length of the range of log t over which the number holds. Clusters of
-clusters have several wide gaps: the largest number that has one counts.
+After t diffusion steps there are C clusters if C eigenvalues^t are near 1 and the next
+is near 0. For each C the gap between the two is widest at some t. How wide it is there
+depends only on the ratio of the two rates -log(eigenvalue). The logarithm of that ratio
+is the length of the range of log t in which C is the number of clusters. Clusters of
+clusters have several wide gaps; the largest number with a wide gap is the estimate.
 
-Long clusters, as rings are, take walks so long that gaps are narrow. There the cut
-itself tells: eigenvalues bound what any C groups have to cut, and clusters cut little
-more than that, while pieces of one cluster cut many times as much.
+Long clusters, such as rings, need so many steps that their gaps are narrow. For them
+the cut decides: the eigenvalues bound from below how much similarity any C groups cut.
+Clusters cut little more than the bound; pieces of one cluster cut many times as much.
 """
 
 from __future__ import annotations
@@ -23,44 +23,45 @@ from scipy.linalg import qr, svd
 
 Array = NDArray[Any]
 
-# A gap of 1 is clusters without a link; uniform rows in a square have gaps of 0.25, in
-# a long strip, as halves of moons have, of 0.47 and up to 0.5 by chance. Between the
-# two numbers a gap is taken, but not relied on.
-_WIDE, CONFIDENT_GAP = 0.5, 0.55
-# A narrower gap is taken if the cut is tight: not more than so many times the bound,
-# and so little of what clusters have. Rows without clusters that have such a gap have
-# cuts of 8 times the bound and more; thin spots of long clusters of few rows have 0.004
-# and fringes of bells 0.0007 or more, rings that a few rows tie 0.0002. By chance a
-# thin spot may have less.
-_NARROW, _TIGHT, _LITTLE = 0.2, 6.0, 0.0005
-# Rates below this are 0 but for rounding: components of their own.
-_NOTHING = 1e-9
-# A cluster with a larger share of the rows may hide others, as the scale of walks is
-# set by what is farthest from it; with a smaller one it may be a few outliers.
-_BULK, OUTLIER_SHARE = 0.8, 0.005
+# A gap of 1 means clusters without a link. Uniform rows in a square have gaps of 0.25,
+# in a long strip, such as one moon, 0.47 and by chance up to 0.5. A gap between the two
+# values below is accepted, but the estimate is not sure.
+_WIDE_GAP, CONFIDENT_GAP = 0.5, 0.55
+# A narrower gap is accepted if the cut is tight: at most this many times the bound, and
+# at most this share of the similarity of a cluster. Rows without clusters that have
+# such a gap cut 8 times the bound and more. Thin spots of long clusters of few rows cut
+# 0.004, fringes of Gaussian clusters 0.0007, rings joined by a few rows 0.0002. By
+# chance a thin spot may cut less.
+_NARROW_GAP, _TIGHT_RATIO, _TIGHT_SHARE = 0.2, 6.0, 0.0005
+# Smaller rates are zero up to rounding: separate components.
+_ZERO_RATE = 1e-9
+# A cluster with a larger share of the rows may hide others, because the most distant
+# cluster determines the scale of the walks. One with a smaller share may be outliers.
+_DOMINANT_SHARE, OUTLIER_SHARE = 0.8, 0.005
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What speaks for each number of clusters; a curve to plot is `gaps` by `numbers`.
+    """The evidence for each number of clusters; plot `gaps` against `numbers`.
 
     Attributes
     ----------
     numbers : int array of shape (q,)
-        The numbers of clusters looked at, 2 and more.
+        The numbers of clusters considered, from 2.
     gaps : float array of shape (q,)
-        The widest gap of eigenvalue^t after each number, over all t: 0 to 1.
+        The widest gap of eigenvalue^t after each number, over all t: from 0 to 1.
     times : float array of shape (q,)
-        The t at which it is that wide.
+        The t at which the gap is widest.
     stability : float array of shape (q,)
-        The range of log t over which the number holds.
+        The length of the range of log t in which the number holds.
     n_clusters : int
-        The largest number with a wide gap or tight clusters; without any, that of the
-        widest gap.
+        The estimate: the largest number with a wide gap or a tight cut. If there is
+        none, the number with the widest gap.
     sure : bool
-        Whether that gap is wider than noise has, and clusters are not too unequal.
+        Whether the gap is wider than in data without clusters, and no cluster is
+        dominant or tiny.
     why : str
-        What makes it sure or unsure, in a few words.
+        The reason for being sure or unsure, in a few words.
     """
 
     numbers: Array
@@ -73,13 +74,12 @@ class Evidence:
 
     @property
     def second(self) -> int | None:
-        """The number with the widest gap besides; None without any."""
+        """The other number with the widest gap; None if no other has a gap."""
         others = np.where(self.numbers == self.n_clusters, 0.0, self.gaps)
         return int(self.numbers[others.argmax()]) if others.any() else None
 
     def __str__(self) -> str:
-        sure = "sure" if self.sure else "unsure"
-        text = f"{self.n_clusters}, {sure}: {self.why}"
+        text = f"{self.n_clusters}, {'sure' if self.sure else 'unsure'}: {self.why}"
         if self.second is None:
             return text
         gap = self.gaps[self.numbers == self.second][0]
@@ -87,35 +87,37 @@ class Evidence:
 
 
 class Cut(NamedTuple):
-    """What it takes to cut rows into groups."""
+    """The quality of a cut of the rows into groups."""
 
     smallest: float  # the smallest group's share of the rows
-    tight: bool  # whether next to nothing is cut, and little more than has to be
+    tight: bool  # little similarity is cut, and little more than the bound
 
 
 def cut_along_eigenvectors(
     W: Any, values: Array, vectors: Array, rows: Array, number: int
 ) -> Cut:
-    """Cut rows into so many groups, along the leading eigenvectors.
+    """Cut the rows into groups along the leading eigenvectors, and judge the cut.
 
-    These are turned so that each row has one that stands for it (Damle, Minden, Ying
-    2019).
+    The eigenvectors are rotated so that each row is dominated by one of them (Damle,
+    Minden, Ying 2019).
 
     Parameters
     ----------
-    W : CSR matrix of shape (n, n)
+    W : CSR array of shape (n, n)
         Similarities.
     values : array of shape (r,)
-        The largest eigenvalues of W, normalised by its sums.
+        The largest eigenvalues of W, normalised by its row sums.
     vectors : array of shape (n, r)
-        Their eigenvectors, of length one.
+        Their eigenvectors, of unit length.
     rows : array of shape (n,)
-        How many rows each stands for, or their weight.
+        The weight of each row, or the number of rows that it represents.
     number : int
+        The number of groups.
 
     Returns
     -------
     Cut
+        The smallest group's share, and whether the cut is tight.
 
     Examples
     --------
@@ -133,14 +135,15 @@ def cut_along_eigenvectors(
     left, _, right = svd(V[pivots].T)
     group = np.abs(V @ (left @ right)).argmax(axis=1)
     sizes = np.bincount(group, rows, number)
-    one = np.repeat(group, np.diff(W.indptr))
-    same = one == group[W.indices]
-    sums = np.bincount(one, W.data, number)
+    group_of_entry = np.repeat(group, np.diff(W.indptr))
+    same = group_of_entry == group[W.indices]
+    sums = np.bincount(group_of_entry, W.data, number)
     if not (sizes.all() and sums.all()):
         return Cut(0.0, False)
-    cut = (1 - np.bincount(one[same], W.data[same], number) / sums).sum()
-    bound = (1 - values[:number] / values[0]).sum() + _NOTHING * number
-    tight = cut <= _LITTLE * number and cut <= _TIGHT * bound
+    inside = np.bincount(group_of_entry[same], W.data[same], number)
+    cut = (1 - inside / sums).sum()
+    bound = (1 - values[:number] / values[0]).sum() + _ZERO_RATE * number
+    tight = cut <= _TIGHT_SHARE * number and cut <= _TIGHT_RATIO * bound
     return Cut(float(sizes.min() / sizes.sum()), bool(tight))
 
 
@@ -149,28 +152,29 @@ def estimate_n_clusters(
     cut: Callable[[int], Cut] = lambda number: Cut(1.0, False),
     least: float = OUTLIER_SHARE,
 ) -> Evidence:
-    """The number of clusters that a spectrum speaks for.
+    """Estimate the number of clusters from the eigenvalues.
 
     Parameters
     ----------
     eigenvalues : array of shape (r,)
-        The largest of a normalised similarity matrix, falling from 1.
-    cut : function of a number, optional
-        What it takes to cut rows into so many groups. A number is refused if one of
-        them is a few outliers, and taken in spite of a narrow gap if they are tight.
-    least : float
-        The share of a group that is more than a few outliers.
+        The largest ones of a normalised similarity matrix, in descending order from 1.
+    cut : callable, optional
+        Cuts the rows into a given number of groups. A number is rejected if a group is
+        too small, and accepted despite a narrow gap if the cut is tight.
+    least : float, default=0.005
+        Groups with a smaller share of the rows are taken for outliers.
 
     Returns
     -------
     Evidence
+        The estimate and the gap of each number of clusters.
 
     Examples
     --------
     >>> import numpy as np
     >>> from akkm.diffusion.estimate_k import estimate_n_clusters
-    >>> found = estimate_n_clusters(np.array([1.0, 0.999, 0.998, 0.7, 0.65, 0.6]))
-    >>> print(found)
+    >>> evidence = estimate_n_clusters(np.array([1.0, 0.999, 0.998, 0.7, 0.65, 0.6]))
+    >>> print(evidence)
     3, sure: the gap after them in the spectrum is 0.97 of 1; next best 2 (0.25)
     >>> estimate_n_clusters(np.array([1.0, 0.9, 0.85, 0.8, 0.75])).sure
     False
@@ -181,69 +185,70 @@ def estimate_n_clusters(
         none, few = np.empty(0), max(1, len(values))
         why = f"there are only {len(values)} eigenvalues to judge by"
         return Evidence(none.astype(int), none, none, none, few, False, why)
-    rates = np.maximum(-np.log((values / values[0]).clip(max=1)), _NOTHING)
+    rates = np.maximum(-np.log((values / values[0]).clip(max=1)), _ZERO_RATE)
     numbers = np.arange(2, len(values))
     slow, fast = rates[1:-1], rates[2:]
     ratio = fast / slow
-    apart = ratio > 1 + 1e-6
-    r = np.where(apart, ratio, 2.0)
+    distinct = ratio > 1 + 1e-6
+    r = np.where(distinct, ratio, 2.0)
     # exp(-slow t) - exp(-fast t) is widest where its derivative is zero.
     times = np.log(r) / (slow * (r - 1))
-    gaps = np.where(apart, np.exp(-slow * times) - np.exp(-fast * times), 0.0)
-    refused, tight = np.zeros(len(gaps), dtype=bool), False
-    for i in np.flatnonzero(gaps >= _NARROW)[::-1]:
+    gaps = np.where(distinct, np.exp(-slow * times) - np.exp(-fast * times), 0.0)
+    rejected, tight = np.zeros(len(gaps), dtype=bool), False
+    for i in np.flatnonzero(gaps >= _NARROW_GAP)[::-1]:
         groups = cut(int(numbers[i]))
-        refused[i] = groups.smallest < least
-        if not refused[i] and (gaps[i] >= _WIDE or groups.tight):
+        rejected[i] = groups.smallest < least
+        if not rejected[i] and (gaps[i] >= _WIDE_GAP or groups.tight):
             best, tight = int(i), groups.tight
             break
     else:
-        wide, others = np.flatnonzero(gaps >= _WIDE), np.where(refused, 0.0, gaps)
-        no_other = others.max() < _NARROW and len(wide)
+        wide, others = np.flatnonzero(gaps >= _WIDE_GAP), np.where(rejected, 0.0, gaps)
+        no_other = others.max() < _NARROW_GAP and len(wide)
         best = int(wide[-1] if no_other else np.argmax(others))
-    sure = bool(gaps[best] >= CONFIDENT_GAP) and not refused[best]
+    sure = bool(gaps[best] >= CONFIDENT_GAP) and not rejected[best]
     why = f"the gap after them in the spectrum is {gaps[best]:.2f} of 1"
     if not sure and tight:
-        why += "; next to nothing is cut between them, but there may be more"
-    elif refused[best]:
-        why += ", but one of them is a few rows"
+        why += "; they share almost no similarity, but there may be more clusters"
+    elif rejected[best]:
+        why += ", but one of them has only a few rows"
     elif not sure:
-        why += ", which rows without clusters may have too"
+        why += ", no wider than data without clusters may have"
     return Evidence(numbers, gaps, times, np.log(ratio), int(numbers[best]), sure, why)
 
 
 def check_balance(
     evidence: Evidence, labels: Array, weights: Array | None = None
 ) -> Evidence:
-    """The evidence when the clusters are there: unsure if they are too unequal.
+    """The evidence after clustering: not sure if a cluster is dominant or tiny.
 
     Parameters
     ----------
     evidence : Evidence
+        The estimate of the number of clusters.
     labels : int array of shape (n,)
-        Of as many clusters as it speaks for.
+        Labels of as many clusters as were estimated.
     weights : array of shape (n,), optional
+        Weights of the rows.
+
+    Returns
+    -------
+    Evidence
+        The same evidence, or a copy that is not sure and says why.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from akkm.diffusion.estimate_k import estimate_n_clusters, check_balance
-    >>> found = estimate_n_clusters(np.array([1.0, 1.0, 0.7, 0.65]))
-    >>> found.sure, check_balance(found, np.repeat([0, 1], [95, 5])).why
-    (True, 'one of them has 95 % of the rows, and may be several that do not show')
+    >>> from akkm.diffusion.estimate_k import check_balance, estimate_n_clusters
+    >>> evidence = estimate_n_clusters(np.array([1.0, 1.0, 0.7, 0.65]))
+    >>> evidence.sure, check_balance(evidence, np.repeat([0, 1], [95, 5])).why
+    (True, 'one of them has 95 % of the rows, and may hide several clusters')
     """
     shares = np.bincount(labels, weights, minlength=evidence.n_clusters)
     shares = shares / shares.sum()
-    if not evidence.sure:
-        return evidence
-    if shares.max() > _BULK:
-        why = f"one of them has {shares.max():.0%} of the rows".replace("%", " %")
-        why += ", and may be several that do not show"
-    elif shares.min() < OUTLIER_SHARE:
-        why = f"one of them has less than {OUTLIER_SHARE:.1%} of the rows".replace(
-            "%", " %"
-        )
-        why += ", and may be a few outliers"
+    if evidence.sure and shares.max() > _DOMINANT_SHARE:
+        why = f"{100 * shares.max():.0f} % of the rows, and may hide several clusters"
+    elif evidence.sure and shares.min() < OUTLIER_SHARE:
+        why = f"less than {100 * OUTLIER_SHARE} % of the rows, and may be outliers"
     else:
         return evidence
-    return replace(evidence, sure=False, why=why)
+    return replace(evidence, sure=False, why=f"one of them has {why}")

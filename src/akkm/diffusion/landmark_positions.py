@@ -1,4 +1,4 @@
-"""Landmarks in space: points that are near to all rows, few where rows are crowded."""
+"""Place landmarks near all rows, with few in dense regions."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from akkm.landmarks import number_of_landmarks
 
 Array = NDArray[Any]
 
-# Candidates: at least so many, and so many per landmark.
+# Candidates: at least this many, and this many per landmark.
 _CANDIDATES, _PER_LANDMARK = 10_000, 5
-# Shares of the landmarks that are drawn at a time, far ones first.
+# Shares of the landmarks that are drawn in each round.
 _ROUNDS = (1 / 16, 1 / 16, 1 / 8, 1 / 4, 1 / 2)
+# Iterations of k-means that move landmarks to means of candidates.
 _ITERATIONS = 3
-# Squared distances below this share of the mean are rounding.
+# Smaller squared distances, relative to the mean, are zero up to rounding.
 _SAME = 1e-9
 
 
 def resolve_n_landmarks(n_landmarks: int | str, n: int, n_clusters: int | None) -> int:
-    """The number of landmarks m for n rows; "auto" is a quarter, at most 1,000.
+    """The number of landmarks m for n rows; "auto" is a quarter of n, at most 1,000.
 
-    `n_clusters=None`, where they are to be counted, makes it a sixth: rows enough to
-    tie neighbouring landmarks, so that a long cluster does not come apart.
+    If the number of clusters is to be estimated (`n_clusters=None`), "auto" is a sixth
+    of n. Then enough rows tie neighbouring landmarks to keep long clusters connected.
 
     Examples
     --------
@@ -46,53 +47,56 @@ def resolve_n_landmarks(n_landmarks: int | str, n: int, n_clusters: int | None) 
 def place_landmarks(
     X: Rows, m: int, weights: Array | None, engine: Threads, rng: np.random.Generator
 ) -> Rows:
-    """At most m distinct points (m, d) that are near to all rows X (n, d).
+    """At most m distinct points (m, d) near all rows X (n, d).
 
-    Candidates are drawn with a chance in proportion to the squared distance to those
-    drawn before, several at a time (Bahmani et al. 2012), and moved to the means of
-    the rows nearest to them a few times. A crowd of almost equal rows gets few.
+    Points are drawn from candidate rows in several rounds, with probability
+    proportional to the squared distance to the points drawn before (Bahmani et al.
+    2012). A few iterations of k-means then move them to means of candidates. So a dense
+    group of almost equal rows gets few landmarks.
     """
-    C, w = distinct_candidates(X, max(_CANDIDATES, _PER_LANDMARK * m), weights, rng)
+    size = max(_CANDIDATES, _PER_LANDMARK * m)
+    C, w = distinct_candidates(X, size, weights, rng)
     if C.shape[0] <= m:
         return C
-    points = C[_drawn(C, w, m, engine, rng)]
+    points = C[_draw_distant(C, w, m, engine, rng)]
     for _ in range(_ITERATIONS):
-        points = _means(C, w, points, engine)
+        nearest = tie_rows(C, points, 1, engine).indices[:, 0]
+        points = _weighted_means(C, w, nearest, points.shape[0])
     return points
 
 
 def distinct_candidates(
     X: Rows, size: int, weights: Array | None, rng: np.random.Generator
 ) -> tuple[Rows, Array]:
-    """Distinct rows in an order of their own, and how much weight each has."""
-    able = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
-    key = rng.standard_normal(X.shape[1])
-    if len(able) > size:
-        able = np.sort(rng.choice(able, size, replace=False))
-    C = X[able]
-    w = np.ones(len(able)) if weights is None else weights[able]
-    # Sums row by row, which for equal rows are equal to the last bit.
+    """Distinct rows (c, d) among `size` random ones, and the weight of each (c,).
+
+    Rows are sorted by a random projection, so their order in X does not matter.
+    """
+    w = np.ones(X.shape[0]) if weights is None else weights
+    drawn = np.flatnonzero(w > 0)
+    direction = rng.standard_normal(X.shape[1])
+    if len(drawn) > size:
+        drawn = np.sort(rng.choice(drawn, size, replace=False))
+    C = X[drawn]
+    # Sum row by row: then equal rows have projections that are equal to the last bit.
     if sparse.issparse(C):
-        keys = C.astype(np.float64) @ key
+        projection = C.astype(np.float64) @ direction
     else:
-        keys = np.concatenate([(row * key).sum(axis=1) for row in _blocks(C)])
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    return C[first], np.bincount(which, w)
+        blocks = [C[i : i + 512].astype(np.float64) for i in range(0, len(C), 512)]
+        projection = np.concatenate([(b * direction).sum(axis=1) for b in blocks])
+    _, first, which = np.unique(projection, return_index=True, return_inverse=True)
+    return C[first], np.bincount(which, w[drawn])
 
 
-def _blocks(C: Array) -> list[Array]:
-    return [C[s : s + 512].astype(np.float64) for s in range(0, len(C), 512)]
-
-
-def _drawn(
+def _draw_distant(
     C: Rows, w: Array, m: int, engine: Threads, rng: np.random.Generator
 ) -> Array:
     """Positions of at most m candidates, far from one another."""
-    drawn = rng.choice(len(w), 1, p=w / w.sum())
-    new, far = drawn, np.full(len(w), np.inf)
+    drawn = new = rng.choice(len(w), 1, p=w / w.sum())
+    distance = np.full(len(w), np.inf)
     for share in _ROUNDS:
-        np.minimum(far, tie_rows(C, C[new], 1, engine).squared[:, 0], out=far)
-        chance = np.where(far > _SAME * far.mean(), w * far, 0)
+        np.minimum(distance, tie_rows(C, C[new], 1, engine).squared[:, 0], out=distance)
+        chance = np.where(distance > _SAME * distance.mean(), w * distance, 0)
         size = min(int(np.ceil(share * m)), m - len(drawn), int((chance > 0).sum()))
         if not size:
             break
@@ -101,13 +105,10 @@ def _drawn(
     return np.sort(drawn)
 
 
-def _means(C: Rows, w: Array, points: Rows, engine: Threads) -> Rows:
-    """The means of the candidates nearest to each point, of those that have any."""
-    owner = tie_rows(C, points, 1, engine).indices[:, 0]
-    total = np.bincount(owner, w, minlength=points.shape[0])
-    there = np.flatnonzero(total > 0)
+def _weighted_means(C: Rows, w: Array, group: Array, n_groups: int) -> Rows:
+    """Means of the candidates in each group that has any."""
+    total = np.bincount(group, w, minlength=n_groups)
     share = sparse.csr_array(
-        (w / total[owner], (owner, np.arange(len(w)))), (len(total), len(w))
+        (w / total[group], (group, np.arange(len(w)))), (n_groups, len(w))
     )
-    means = share[there] @ C
-    return means.astype(C.dtype)
+    return (share[np.flatnonzero(total > 0)] @ C).astype(C.dtype)

@@ -1,4 +1,4 @@
-"""Ties: the few landmarks that are nearest to each row."""
+"""Ties: the nearest landmarks of each row, and the weights of a step to them."""
 
 from __future__ import annotations
 
@@ -16,132 +16,113 @@ from akkm.core.threads import Threads
 
 Array = NDArray[Any]
 
-# Neighbours beyond the p that are wanted, so that rounding can't leave one out.
+# Candidates beyond the p nearest landmarks, so that rounding can't leave one out.
 _SPARE = 2
-# Ties with less than this share of the strongest are none.
+# Ties with a smaller share of the strongest tie's weight are dropped.
 _WEAK = 0.01
-# A tile of distances stays near the processor.
-_TILE_BYTES = 4 * 2**20
+# A block of approximate distances fits into the processor's cache.
+_BLOCK_BYTES = 4 * 2**20
 
 
 @dataclass(frozen=True)
 class Ties:
-    """Rows and their p nearest landmarks."""
+    """The p nearest landmarks of each row."""
 
     indices: Array  # (n, p) int32
-    squared: Array  # (n, p) float64 squared distances, rising
+    squared: Array  # (n, p) float64 squared distances, ascending
 
     def weights(self, width: float) -> Array:
-        """(n, p) float64 in [0, 1] that sum to one in each row."""
-        # Relative to the nearest, so that a far-off row has ties too.
-        beyond = self.squared - self.squared[:, :1]
-        weights = np.exp(-beyond / width) if width > 0 else (beyond == 0) * 1.0
+        """exp(-d² / width), normalised to sum to one in each row: (n, p) float64."""
+        # Relative to the nearest landmark, so that distant rows have ties too.
+        excess = self.squared - self.squared[:, :1]
+        weights = np.exp(-excess / width) if width > 0 else (excess == 0) * 1.0
         weights[weights < _WEAK] = 0
         return weights / weights.sum(axis=1, keepdims=True)
 
     def matrix(self, width: float, m: int) -> Any:
-        """P as a CSR array (n, m)."""
+        """The weights as a CSR array P (n, m)."""
         n, p = self.indices.shape
-        ends = np.arange(n + 1) * p
+        starts = np.arange(n + 1) * p
         return sparse.csr_array(
-            (self.weights(width).ravel(), self.indices.ravel(), ends), shape=(n, m)
+            (self.weights(width).ravel(), self.indices.ravel(), starts), shape=(n, m)
         )
 
-    def part(self, rows: Any) -> Ties:
-        """Those of some rows."""
+    def part(self, rows: slice) -> Ties:
+        """The ties of some rows."""
         return Ties(self.indices[rows], self.squared[rows])
 
 
 def tie_rows(X: Rows, points: Rows, n_neighbors: int, engine: Threads) -> Ties:
-    """The nearest of the points (m, d) for each row X (n, d), exactly."""
-    p = min(n_neighbors, points.shape[0])
-    ties = Ties(np.empty((X.shape[0], p), dtype=np.int32), np.empty((X.shape[0], p)))
-    find = tie_finder(points, p, X.dtype)
+    """The nearest of the points (m, d) of each row X (n, d), exactly.
 
-    def task(chunk: slice) -> None:
-        found = find(X[chunk])
-        ties.indices[chunk], ties.squared[chunk] = found.indices, found.squared
+    A matrix product with the precision of the rows proposes candidates. Distances in
+    float64, computed row by row, decide. So a row's ties do not depend on other rows.
+    """
+    (n, _), m = X.shape, points.shape[0]
+    p, n_candidates = min(n_neighbors, m), min(n_neighbors + _SPARE, m)
+    step = int(np.clip(_BLOCK_BYTES // (4 * m), 32, 1024))
+    approximate = _approximate_distances(points, X.dtype)
+    ties = Ties(np.empty((n, p), dtype=np.int32), np.empty((n, p)))
 
-    for _ in engine.map(task, chunks(X.shape[0])):
+    def fill(chunk: slice) -> None:
+        for start in range(chunk.start, chunk.stop, step):
+            rows = slice(start, min(start + step, chunk.stop))
+            block = match_storage(X[rows], points)
+            near = _lowest(approximate(block), n_candidates)
+            near.sort(axis=1)  # of equally near landmarks the first counts
+            exact = _exact_distances(block, points, near)
+            order = exact.argsort(axis=1, kind="stable")[:, :p]
+            ties.indices[rows] = np.take_along_axis(near, order, axis=1)
+            ties.squared[rows] = np.take_along_axis(exact, order, axis=1)
+
+    for _ in engine.map(fill, chunks(n)):
         pass
     return ties
 
 
-def tie_finder(points: Rows, p: int, dtype: Any) -> Callable[[Rows], Ties]:
-    """A function from rows (b, d) to their p nearest points.
-
-    A matrix product in the rows' precision says which points may be nearest, and
-    distances in float64, row by row, which are: the same wherever the row is.
-    """
-    m = points.shape[0]
-    many = min(p + _SPARE, m)
-    step = int(np.clip(_TILE_BYTES // (4 * m), 32, 1024))
-    if sparse.issparse(points):
-        rough = _sparse_distances(points)
-    else:
-        rough = _distances(points, dtype)
-
-    def find(X: Rows) -> Ties:
-        indices = np.empty((X.shape[0], p), dtype=np.int32)
-        squared = np.empty((X.shape[0], p))
-        for start in range(0, X.shape[0], step):
-            rows = slice(start, start + step)
-            block = _like(X[rows], points)
-            near = _lowest(rough(block), many)
-            near.sort(axis=1)  # of equally near ones the first
-            exact = _exact(block, points, near)
-            order = exact.argsort(axis=1, kind="stable")[:, :p]
-            indices[rows] = np.take_along_axis(near, order, axis=1)
-            squared[rows] = np.take_along_axis(exact, order, axis=1)
-        return Ties(indices, squared)
-
-    return find
-
-
-def _like(X: Rows, points: Rows) -> Rows:
-    """X dense or sparse, as the points are."""
+def match_storage(X: Rows, points: Rows) -> Rows:
+    """X as a CSR array if the points are sparse, else as a dense array."""
     if sparse.issparse(points):
         return sparse.csr_array(X)
     return X.toarray() if sparse.issparse(X) else X
 
 
-def _distances(points: Array, dtype: Any) -> Callable[[Array], Array]:
-    """Squared distances less |x|² of rows (b, d) to points: (b, m), about."""
-    shift = _shift(points).astype(dtype)
+def _approximate_distances(points: Rows, dtype: Any) -> Callable[[Rows], Array]:
+    """A function from rows (b, d) to |x - z|² - |x|² for all points z: (b, m)."""
+    if sparse.issparse(points):
+        Z = points.astype(np.float64)
+        norms = np.asarray(Z.power(2).sum(axis=1)).ravel()
+        columns = Z.T.tocsc()
+        return lambda X: norms - 2 * (X.astype(np.float64) @ columns).toarray()
+    shift = _rounded_mean(points).astype(dtype)
     Z = points.astype(dtype) - shift
     norms = np.einsum("ij,ij->i", Z, Z)
     Z *= -2
 
-    def rough(X: Array) -> Array:
+    def approximate(X: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             out = (X - shift) @ Z.T
             out += norms
         require_finite(out, dtype)
         return out
 
-    return rough
+    return approximate
 
 
-def _shift(points: Array) -> Array:
-    """About the mean, (d,), which is taken from all for the sake of precision.
+def _rounded_mean(points: Array) -> Array:
+    """The mean of the points (d,), which is subtracted for precision.
 
-    Rounded to a power of two, so that differences of whole numbers stay exact, and
-    equal distances equal.
+    It is rounded to multiples of a power of two. So differences of integers stay exact,
+    and equal distances stay equal.
     """
     mean = points.mean(axis=0, dtype=np.float64)
-    spread = float(np.abs(points - mean).mean())
-    grid = 2.0 ** np.ceil(np.log2(spread)) if spread > 0 else 1.0
+    deviation = float(np.abs(points - mean).mean())
+    grid = 2.0 ** np.ceil(np.log2(deviation)) if deviation > 0 else 1.0
     return np.rint(mean / grid) * grid
 
 
-def _sparse_distances(points: Any) -> Callable[[Any], Array]:
-    Z = points.astype(np.float64).T.tocsc()
-    norms = np.asarray(points.astype(np.float64).power(2).sum(axis=1)).ravel()
-    return lambda X: norms - 2 * (X.astype(np.float64) @ Z).toarray()
-
-
-def _exact(X: Rows, points: Rows, near: Array) -> Array:
-    """Squared distances in float64 of rows (b, d) to some points each: (b, s)."""
+def _exact_distances(X: Rows, points: Rows, near: Array) -> Array:
+    """Squared distances in float64 of rows (b, d) to their points `near` (b, s)."""
     out = np.empty(near.shape)
     X = X.astype(np.float64)
     for j in range(near.shape[1]):
@@ -154,7 +135,7 @@ def _exact(X: Rows, points: Rows, near: Array) -> Array:
 
 
 def _lowest(values: Array, count: int) -> Array:
-    """Columns of the `count` lowest of each row of values (b, m), overwritten."""
+    """Columns of the `count` lowest of each row of values (b, m); overwrites values."""
     rows = np.arange(len(values))
     lowest = np.empty((len(values), count), dtype=np.int32)
     for j in range(count):  # one pass each is faster than a partial sort

@@ -1,9 +1,9 @@
-"""The neighbour graph: who is near whom, shared neighbours, components.
+"""The graph of nearest neighbours: shared-neighbour similarities and components.
 
-With A the directed graph of k nearest neighbours, rows are as similar as they have
-neighbours in common: W = (A Aᵀ) ∘ (mutual + 0.05 either), where an edge in both
-directions counts fully and one in either a little. Tight clusters keep their edges,
-bridges of stray rows lose theirs.
+Let A be the directed graph of the k nearest neighbours. The similarity of two rows is
+their number of shared neighbours, W = (A Aᵀ) ∘ (mutual + 0.05 either): an edge in both
+directions has full weight, an edge in one direction a small one. Tight clusters keep
+their edges, and bridges of stray rows lose theirs.
 """
 
 from __future__ import annotations
@@ -24,33 +24,38 @@ from akkm.core.threads import Threads
 
 Array = NDArray[Any]
 
-# Up to so many rows, or columns, neighbours are found exactly.
-_FEW_ROWS, _FEW_COLUMNS = 20_000, 15
-# Further neighbours that are looked at, as they may be as near as the last one.
+# Up to this many rows, or columns, neighbours are found exactly.
+_EXACT_ROWS, _EXACT_COLUMNS = 20_000, 15
+# Further neighbours to compare, since they may be as near as the last one.
 _TIES = 5
-# What an edge in one direction counts.
+# The weight of an edge in one direction.
 _EITHER = 0.05
-# Rows by which a component looks for others.
+# The number of rows by which a component searches for other components.
 _SCOUTS = 30
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The k nearest of some points, themselves left out."""
+    """The k nearest other points of each point."""
 
     indices: Array  # (n, k)
-    reach: Array  # (n,) distance of the last
+    reach: Array  # (n,) distance to the last neighbour
 
 
 def find_neighbours(
-    X: Rows, k: int, metric: str, engine: Threads, seed: int
+    X: Rows,
+    k: int,
+    metric: str,
+    engine: Threads,
+    seed: int,
+    exact_rows: int = _EXACT_ROWS,
 ) -> Neighbours:
-    """The k nearest other rows of each row of X (n, d), all distinct, k < n."""
-    if X.shape[0] <= _FEW_ROWS or X.shape[1] <= _FEW_COLUMNS:
+    """The k < n nearest other rows of each row of X (n, d); all rows are distinct."""
+    if X.shape[0] <= exact_rows or X.shape[1] <= _EXACT_COLUMNS:
         indices, distances = nearest_points(X, X, k + 1, metric, engine)
     else:
-        indices, distances = _descend(X, k + 1, metric, engine, seed)
-    # Rounding, or a missed one, may have put another row in a row's own place.
+        indices, distances = _search_by_descent(X, k + 1, metric, engine, seed)
+    # A row may be missing from its own list, by rounding or an inexact search.
     own = indices == np.arange(len(indices))[:, None]
     own[~own.any(axis=1), -1] = True
     indices = indices[~own].reshape(len(own), k)
@@ -61,16 +66,14 @@ def find_neighbours(
 def nearest_points(
     points: Rows, X: Rows, k: int, metric: str, engine: Threads
 ) -> tuple[Array, Array]:
-    """Indices and distances (n, k) of the points nearest to rows X, exactly."""
-    narrow = points.shape[1] <= _FEW_COLUMNS and not sparse.issparse(points)
+    """Indices and distances (n, k) of the points nearest to each row of X, exactly."""
+    narrow = points.shape[1] <= _EXACT_COLUMNS and not sparse.issparse(points)
     search = NearestNeighbors(
-        n_neighbors=k,
         metric=metric,
         algorithm="auto" if narrow else "brute",
         n_jobs=engine.n_threads,
     )
-    # Of points equally far away the first ones count, and not whichever the threads
-    # come upon first.
+    # Sort equally distant points by index, so that threads do not decide.
     more = min(k + _TIES, points.shape[0])
     distances, indices = search.fit(points).kneighbors(X, more)
     unit = max(float(distances.max(initial=0.0)), 1e-300)
@@ -81,45 +84,43 @@ def nearest_points(
     )
 
 
-def _descend(
-    X: Rows, k: int, metric: str, engine: Threads, seed: int
-) -> tuple[Array, Array]:
+def _search_by_descent(X: Rows, k: int, metric: str, engine: Threads, seed: int) -> Any:
+    """Approximate nearest neighbours: indices and distances (n, k)."""
     try:
         from pynndescent import NNDescent
     except ImportError as error:
         raise ImportError(
             f"Neighbours of {X.shape[0]:,} rows with {X.shape[1]} columns need "
-            "pynndescent; run pip install 'akkm[graph]', or lower max_rows to "
-            f"{_FEW_ROWS:,}."
+            "pynndescent, which is not installed. Run pip install 'akkm[graph]', or "
+            f"lower max_rows to {_EXACT_ROWS:,}."
         ) from error
-    search = NNDescent(
+    return NNDescent(
         X, metric, n_neighbors=k, random_state=seed, n_jobs=engine.n_threads
-    )
-    indices, distances = search.neighbor_graph
-    return indices, distances
+    ).neighbor_graph
 
 
-def shared_neighbour_similarity(near: Neighbours) -> Any:
-    """W (n, n), symmetric CSR, from the neighbours of n rows."""
-    A = _directed(near.indices, len(near.indices))
+def shared_neighbour_similarity(neighbours: Neighbours) -> Any:
+    """The similarity matrix W (n, n), symmetric CSR."""
+    A = _adjacency(neighbours.indices, len(neighbours.indices))
     both = A.minimum(A.T) + _EITHER * A.maximum(A.T)
     return sparse.csr_array((A @ A.T).multiply(both))
 
 
-def new_row_similarity(near: Neighbours, indices: Array, distances: Array) -> Any:
-    """W of new rows to the points, (b, n) CSR, from their neighbours (b, k).
+def new_row_similarity(neighbours: Neighbours, indices: Array, distances: Array) -> Any:
+    """Similarities of new rows to the n points, CSR (b, n), by their neighbours (b, k).
 
-    A point would have a new row among its own neighbours if that is within its reach.
+    An edge is mutual if the new row is within the reach of the point.
     """
-    n = len(near.indices)
-    mutual = (distances <= near.reach[indices]) + _EITHER
-    edges = _directed(indices, n, mutual.astype(np.float32))
-    shared = _directed(indices, n) @ _directed(near.indices, n).T
-    # A point that has no neighbour in common still is a neighbour.
+    n = len(neighbours.indices)
+    mutual = (distances <= neighbours.reach[indices]) + _EITHER
+    edges = _adjacency(indices, n, mutual.astype(np.float32))
+    shared = _adjacency(indices, n) @ _adjacency(neighbours.indices, n).T
+    # A neighbour without any shared neighbour still has some similarity.
     return sparse.csr_array(shared.multiply(edges) + _EITHER * edges)
 
 
-def _directed(indices: Array, n: int, values: Array | None = None) -> Any:
+def _adjacency(indices: Array, n: int, values: Array | None = None) -> Any:
+    """Edges from each row to its neighbours (b, k), with values (b, k) or ones."""
     if values is None:
         values = np.ones(indices.shape, dtype=np.float32)
     starts = np.arange(len(indices) + 1) * indices.shape[1]
@@ -129,42 +130,39 @@ def _directed(indices: Array, n: int, values: Array | None = None) -> Any:
 
 
 def label_components(W: Any) -> tuple[Array, Array]:
-    """The component (n,) of each row, numbered from the largest, and their sizes."""
-    count, label = connected_components(W, directed=False)
-    sizes = np.bincount(label, minlength=count)
+    """The component of each row (n,), numbered from the largest, and their sizes."""
+    _, label = connected_components(W, directed=False)
+    sizes = np.bincount(label)
     order = np.argsort(-sizes, kind="stable")
-    number = np.empty(count, dtype=np.int64)
-    number[order] = np.arange(count)
-    return number[label], sizes[order]
+    return np.argsort(order)[label], sizes[order]
 
 
 def attach_small_components(
     X: Rows, inside: Array, label: Array, metric: str, engine: Threads
 ) -> Array:
-    """For rows outside (n,) the row inside that their component is nearest to.
+    """For each row outside, the row inside to which its component is nearest: (n,).
 
-    Rows inside stand for themselves. A component goes as one, by its shortest link.
+    Rows inside are mapped to themselves. All rows of a component are mapped to one row.
     """
-    to = np.arange(X.shape[0])
-    out = np.flatnonzero(~inside)
-    if not len(out):
-        return to
-    kept = np.flatnonzero(inside)
-    indices, distances = nearest_points(X[kept], X[out], 1, metric, engine)
-    order = np.lexsort((distances[:, 0], label[out]))
-    _, first = np.unique(label[out][order], return_index=True)
-    groups = np.unique(label[out], return_inverse=True)[1]
-    to[out] = kept[indices[order[first], 0]][groups]
-    return to
+    target = np.arange(X.shape[0])
+    outside, kept = np.flatnonzero(~inside), np.flatnonzero(inside)
+    if len(outside):
+        indices, distances = nearest_points(X[kept], X[outside], 1, metric, engine)
+        order = np.lexsort((distances[:, 0], label[outside]))
+        ordered, group = label[outside][order], label[outside]
+        _, first = np.unique(ordered, return_index=True)
+        group = np.unique(group, return_inverse=True)[1]
+        target[outside] = kept[indices[order[first], 0]][group]
+    return target
 
 
 def link_components(
     X: Rows, W: Any, label: Array, k: int, metric: str, rng: np.random.Generator
 ) -> Any:
-    """W with edges between components: each sends scouts to the nearest of others.
+    """W with edges between components: some rows of each to their nearest in others.
 
-    Large components stay nearly by themselves; small ones, of which the scouts are a
-    larger part, go with what they are near to.
+    Large components remain nearly separate. Small components, of which these rows are a
+    larger part, are joined to what is near.
     """
     order = rng.permutation(len(label))
     order = order[np.argsort(label[order], kind="stable")]
@@ -173,14 +171,13 @@ def link_components(
         [order[a : min(a + _SCOUTS, b)] for a, b in itertools.pairwise(starts)]
     )
     own = label[scouts]
-    rows, columns = [], []
+    columns = []
     for a in range(0, len(scouts), 1024):
-        part = slice(a, a + 1024)
-        D = pairwise_distances(X[scouts[part]], X[scouts], metric=metric)
-        D[own[part, None] == own] = np.inf
-        near = np.argpartition(D, k, axis=1)[:, :k]
-        rows.append(np.repeat(scouts[part], k))
-        columns.append(scouts[near].ravel())
-    i, j = np.concatenate(rows), np.concatenate(columns)
-    edges = sparse.csr_array((np.full(len(i), _EITHER * k), (i, j)), shape=W.shape)
+        block = slice(a, a + 1024)
+        D = pairwise_distances(X[scouts[block]], X[scouts], metric=metric)
+        D[own[block, None] == own] = np.inf
+        columns.append(scouts[np.argpartition(D, k, axis=1)[:, :k]].ravel())
+    ends = np.repeat(scouts, k), np.concatenate(columns)
+    weight = np.full(len(ends[0]), _EITHER * k)
+    edges = sparse.csr_array((weight, ends), shape=W.shape)
     return W + edges.maximum(edges.T).astype(W.dtype)

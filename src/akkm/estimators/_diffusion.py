@@ -171,7 +171,7 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
             walks, points, outlying = self._walked(
                 X, weights, setting, engine, rng, progress.say
             )
-            self.n_clusters_ = walks.n_clusters
+            self.n_clusters_ = walks.kernel.n_clusters
             solution = self._cluster(
                 points,
                 self.n_clusters_,
@@ -185,11 +185,13 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
         self.kernel_ = Linear()
         self.labels_ = self._marked(solution.labels, outlying)
         self.outlying_ = outlying
-        self.evidence_ = walks.evidence
+        self.evidence_ = walks.kernel.evidence
         if setting.n_clusters is None:
-            self.evidence_ = check_balance(walks.evidence, solution.labels, weights)
-        self.eigenvalues_ = walks.eigenvalues
-        self.diffusion_ = walks.t
+            self.evidence_ = check_balance(
+                walks.kernel.evidence, solution.labels, weights
+            )
+        self.eigenvalues_ = walks.kernel.eigenvalues
+        self.diffusion_ = walks.kernel.t
         self.n_components_ = walks.n_components
         self._warn(solution.labels, solution.converged or solution.stopped)
         if setting.n_clusters is None and not self.evidence_.sure:
@@ -224,7 +226,7 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
             )
             say(
                 f"{X.shape[0]:,} rows, too many for a graph, {m:,} landmarks, "
-                f"t = {embedding.t:.4g}"
+                f"t = {embedding.kernel.t:.4g}"
             )
             return embedding, points, np.zeros(X.shape[0], dtype=bool)
         if many or most is not None:

@@ -162,9 +162,9 @@ class SparseKernelKMeans(EmbeddingClusterer):
             progress.say(
                 f"{X.shape[0]:,} rows, {len(embedding.vectors):,} landmarks of "
                 f"{points.shape[0]:,}, {embedding.n_components} components, "
-                f"{rows.shape[1]} eigenvectors, walks of {embedding.t:.3g} steps"
+                f"{rows.shape[1]} eigenvectors, walks of {embedding.kernel.t:.3g} steps"
             )
-            self.n_clusters_ = embedding.n_clusters
+            self.n_clusters_ = embedding.kernel.n_clusters
             solution = self._cluster(
                 rows,
                 self.n_clusters_,
@@ -176,11 +176,13 @@ class SparseKernelKMeans(EmbeddingClusterer):
             )
         self._embedding: LandmarkEmbedding = embedding
         self.kernel_ = Linear()
-        self.evidence_ = embedding.evidence
+        self.evidence_ = embedding.kernel.evidence
         if n_clusters is None:
-            self.evidence_ = check_balance(embedding.evidence, solution.labels, weights)
-        self.eigenvalues_ = embedding.eigenvalues
-        self.diffusion_ = embedding.t
+            self.evidence_ = check_balance(
+                embedding.kernel.evidence, solution.labels, weights
+            )
+        self.eigenvalues_ = embedding.kernel.eigenvalues
+        self.diffusion_ = embedding.kernel.t
         self.landmarks_ = embedding.points
         self._warn(solution.labels, solution.converged or solution.stopped)
         if n_clusters is None and not self.evidence_.sure:
