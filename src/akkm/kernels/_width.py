@@ -24,7 +24,7 @@ def gamma_by_rule(
     weights: Array | None,
     rng: np.random.Generator,
 ) -> float:
-    """Gamma of the kernel `name` for rows X (n, d), by one of the rules of `resolve`."""
+    """Gamma of the kernel `name` for rows X (n, d), by a rule of `resolve`."""
     if name == "chi2":
         Chi2().check(X)  # a width is meaningless if there are negative entries
     if rule is None:

@@ -1,11 +1,11 @@
-"""Randomly pivoted Cholesky: landmarks where the ones so far leave most unexplained.
+"""Randomly pivoted Cholesky: rows that the landmarks so far leave unexplained.
 
-Chen, Epperly, Tropp and Webber (2024) draw one pivot after the other with a chance in
-proportion to its residual, what is left of k(x, x) outside the span of those before.
-Here, as in their accelerated form (Epperly, Tropp and Webber 2024), pivots are proposed
-in blocks so that the work is in matrix products. Of the proposals those are taken that
-explain most: a pivot i takes |E_i|² / E_ii from the trace of the residual matrix E, and
-|E_i|² is known from a random sketch E Ω that is kept up to date.
+Chen, Epperly, Tropp and Webber (2024) draw one pivot after the other, in proportion to
+its residual: the part of k(x, x) outside the span of the pivots so far. As in the
+accelerated form (Epperly, Tropp and Webber 2024), pivots are proposed in blocks, so
+that most of the work is matrix products. Of the proposals, those that explain most are
+taken: a pivot i takes |E_i|² / E_ii from the trace of the residual matrix E. |E_i|² is
+estimated from a random sketch E Ω, which is updated after each pivot.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from akkm.core.kernel_matrix import kernel_matrix
 from akkm.core.nearest import require_finite
 from akkm.core.products import KernelProduct
 from akkm.core.strip import chunks
-from akkm.landmarks._pool import Pool
+from akkm.landmarks._pool import Pool, fill_up
 
 Array = NDArray[Any]
 
-# Candidates: at least so many and so many per landmark, while a factor has at most so
-# many entries; never fewer than so many per landmark.
+# Candidates: at least 10,000 and 10 per landmark, as long as the factor has at most
+# 2^26 entries; but never fewer than 4 per landmark.
 _CANDIDATES, _PER_LANDMARK, _ENTRIES, _LEAST_PER_LANDMARK = 10_000, 10, 2**26, 4
-# Proposals at a time, and how many of them are taken at most: fewer if these leave
-# less than this share of the proposals' residuals, as others are likelier then.
+# Proposals per block, and how many of them are taken at most. Fewer are taken if less
+# than this share of the proposals' residuals is left: then other rows are better.
 _PROPOSED, _TAKEN, _STALE = 1024, 64, 0.5
 # Columns of the sketch.
 _SKETCH = 50
@@ -36,44 +36,42 @@ _SKETCH = 50
 _EXHAUSTED = 1e-12
 
 
-def rpcholesky(pool: Pool, m: int, rng: np.random.Generator) -> Array:
-    """Of rows far from the span of those before, those that explain most.
+def rpcholesky(
+    pool: Pool, m: int, rng: np.random.Generator, *, candidates: int = _CANDIDATES
+) -> Array:
+    """Select rows far from the span of those before which explain most of K.
 
-    Out of all rows, or where n x m numbers are too many, of a uniform sample of them.
+    They come from all rows, or from a uniform sample if n x m numbers are too many.
     """
-    wanted = min(max(_CANDIDATES, _PER_LANDMARK * m), _ENTRIES // m)
-    rows = pool.some(max(wanted, _LEAST_PER_LANDMARK * m), rng)
-    pivots = _pivots(pool, rows, m, rng)
-    if len(pivots) < m:  # these span all there is; any others will do
-        rest = np.setdiff1d(rows, rows[pivots])
-        more = rng.choice(rest, m - len(pivots), replace=False)
-        return np.sort(np.concatenate([rows[pivots], more]))
-    return np.sort(rows[pivots])
+    size = min(max(candidates, _PER_LANDMARK * m), _ENTRIES // m)
+    rows = pool.sample(max(size, _LEAST_PER_LANDMARK * m), rng)
+    # If fewer than m pivots span everything, any other rows will do.
+    return fill_up(rows[_pivots(pool, rows, m, rng)], rows, m, rng)
 
 
 def _pivots(pool: Pool, rows: Array, m: int, rng: np.random.Generator) -> Array:
     """Positions in `rows` of at most m pivots."""
     weights = pool.weights_of(rows)
-    left = pool.diag()[rows]  # residuals E_ii
-    floor = _EXHAUSTED * left
+    residuals = pool.diag()[rows]  # E_ii
+    floor = _EXHAUSTED * residuals
     sketch = _sketch(pool, rows, weights, rng)
     F = np.empty((len(rows), m))  # K ≈ F Fᵀ
     pivots = np.empty(0, dtype=np.intp)
     while (k := len(pivots)) < m:
-        chance = np.where(left > floor, weights * left, 0)
-        able = int((chance > 0).sum())
-        if not able:
+        chances = np.where(residuals > floor, weights * residuals, 0)
+        available = int((chances > 0).sum())
+        if not available:
             break
-        proposed = rng.choice(
-            len(rows), min(_PROPOSED, able), replace=False, p=chance / chance.sum()
-        )
+        size = min(_PROPOSED, available)
+        p = chances / chances.sum()
+        proposed = rng.choice(len(rows), size, replace=False, p=p)
         H = kernel_matrix(pool.X, pool.kernel, rows[proposed])
         H -= F[proposed, :k] @ F[proposed, :k].T
         taken, lower = _take(H, sketch[proposed], floor[proposed], min(_TAKEN, m - k))
         if not len(taken):
             break
         new = proposed[taken]
-        _eliminate(pool, rows, new, lower, F, left, sketch, k)
+        _eliminate(pool, rows, new, lower, F, residuals, sketch, k)
         pivots = np.concatenate([pivots, new])
     return pivots
 
@@ -90,33 +88,33 @@ def _sketch(pool: Pool, rows: Array, weights: Array, rng: np.random.Generator) -
 
 
 def _take(H: Array, sketch: Array, floor: Array, most: int) -> tuple[Array, Array]:
-    """Positions (t,) of those that explain most, one after the other, and H's factor.
+    """Positions (t,) of the proposals that explain most, and H's factor there.
 
-    H (b, b) is the proposals' residual matrix and sketch (b, p) their rows of E Ω,
-    which is overwritten: a pivot changes every row by its share of the pivot's own.
-    Rows with less than `floor` (b,) left are not taken. The factor is the lower
-    triangle L (t, t) with L Lᵀ = H at these positions.
+    They are taken one after the other. H (b, b) is the proposals' residual matrix.
+    sketch (b, p) holds their rows of E Ω and is overwritten. Rows whose residual is
+    below `floor` (b,) are not taken. The factor is the lower triangle L (t, t) with
+    L Lᵀ = H at these positions.
     """
-    left = H.diagonal().copy()
-    enough = _STALE * left.sum()
+    residuals = H.diagonal().copy()
+    enough = _STALE * residuals.sum()
     columns = np.empty((len(H), most))  # of the Cholesky factor of H
     taken: list[int] = []
     for j in range(most):
-        able = left > floor
-        gain = np.square(sketch).sum(axis=1) / np.where(able, left, np.inf)
+        allowed = residuals > floor
+        gain = np.square(sketch).sum(axis=1) / np.where(allowed, residuals, np.inf)
         i = int(gain.argmax())
         if not gain[i] > 0:
             break
         taken.append(i)
-        pivot = np.sqrt(left[i])
+        pivot = np.sqrt(residuals[i])
         columns[:, j] = (H[i] - columns[:, :j] @ columns[i, :j]) / pivot
         sketch -= np.outer(columns[:, j], sketch[i] / pivot)
-        left -= columns[:, j] ** 2
-        left[i] = 0
-        if left.sum() < enough:
+        residuals -= columns[:, j] ** 2
+        residuals[i] = 0
+        if residuals.sum() < enough:
             break
-    chosen = np.array(taken, dtype=np.intp)
-    return chosen, np.tril(columns[chosen, : len(chosen)])
+    positions = np.array(taken, dtype=np.intp)
+    return positions, np.tril(columns[positions, : len(positions)])
 
 
 def _eliminate(
@@ -125,26 +123,26 @@ def _eliminate(
     new: Array,
     lower: Array,
     F: Array,
-    left: Array,
+    residuals: Array,
     sketch: Array,
     k: int,
 ) -> None:
-    """Columns k, k + 1, ... of F for new pivots, and what they leave."""
-    strip = pool.against(rows, rows[new])
+    """Fill columns k, k + 1, ... of F for new pivots; update residuals and sketch."""
+    strip = pool.strip(rows, rows[new])
     stop = k + len(new)
     before = F[new, :k].T.copy()
     explained = linalg.solve_triangular(lower, sketch[new], lower=True)
 
-    def task(chunk: slice) -> None:
+    def eliminate(chunk: slice) -> None:
         for part, phi in strip.tiles(chunk):
             phi -= F[part, :k] @ before
             columns = linalg.solve_triangular(
                 lower, phi.T, lower=True, check_finite=False
             ).T
             F[part, k:stop] = columns
-            left[part] -= np.square(columns).sum(axis=1)
+            residuals[part] -= np.square(columns).sum(axis=1)
             sketch[part] -= columns @ explained
 
-    for _ in pool.engine.map(task, chunks(len(rows))):
+    for _ in pool.engine.map(eliminate, chunks(len(rows))):
         pass
-    left[new] = 0
+    residuals[new] = 0

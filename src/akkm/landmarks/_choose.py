@@ -1,4 +1,4 @@
-"""Landmarks by a strategy's name."""
+"""Choose rows of raw data as landmarks."""
 
 from __future__ import annotations
 
@@ -36,29 +36,46 @@ def choose(
     X : array or CSR matrix of shape (n, d)
         The rows; the square kernel matrix for `kernel="precomputed"`.
     n_landmarks : int or "auto", default="auto"
-        m, as in `akkm.ApproxKernelKMeans`.
+        The number m of landmarks, as in `akkm.ApproxKernelKMeans`.
     strategy : str, default="uniform"
-        * `"uniform"`: all rows alike, in proportion to their weight;
-        * `"diagonal"`: in proportion to k(x, x);
-        * `"column-norm"`: to the squared norm of the row's column of the kernel matrix
-          (estimated from 10,000 rows of it, if there are more);
-        * `"k-means"`: rows nearest to the centers of m clusters of 10 m candidates;
+        How rows are chosen:
+
+        * `"uniform"`: with equal chances, or in proportion to their weights.
+        * `"diagonal"`: in proportion to k(x, x).
+        * `"column-norm"`: in proportion to the squared norm of the row's column of the
+          kernel matrix, estimated from 10,000 of its rows if there are more.
+        * `"k-means"`: the rows nearest to the centers of m clusters of 10 m candidates.
         * `"rpcholesky"`: proposed in proportion to the squared distance to the span of
-          those before, as in randomly pivoted Cholesky, and of the proposals those that
-          explain most (on a sample, if there are many rows). The best for a given m;
-        * `"leverage"`: to approximate ridge leverage scores.
-    kernel, gamma, degree, coef0, kernel_params
-        As in `akkm.ApproxKernelKMeans`.
+          those before, as in randomly pivoted Cholesky. Of the proposals, those that
+          explain most are taken. Candidates are a sample if there are many rows. This
+          is the best strategy for a given m.
+        * `"leverage"`: in proportion to approximate ridge leverage scores.
+    kernel : str, Kernel or callable, default="rbf"
+        The kernel, as in `akkm.ApproxKernelKMeans`.
+    gamma : float, str or None, default="scale"
+        A number, or a rule of `akkm.kernels.resolve`.
+    degree : float, default=3
+        The exponent of the polynomial kernel.
+    coef0 : float, default=1.0
+        The constant of the polynomial and sigmoid kernels.
+    kernel_params : dict, optional
+        Further parameters of the kernel.
     sample_weight : array of shape (n,), optional
-        Rows of weight 0 are never chosen.
+        The weights of the rows. Rows of weight 0 are never chosen.
     random_state : int, RandomState instance or None, default=None
+        The seed.
     n_jobs : int, optional
-        Threads; all by default.
+        The number of threads; all cores by default.
 
     Returns
     -------
-    indices : int array of shape (m,)
-        Distinct row numbers, in order; `landmarks=indices` hands them to an estimator.
+    int array of shape (m,)
+        Distinct row numbers, in order, for the parameter `landmarks` of an estimator.
+
+    Raises
+    ------
+    ValueError
+        If the strategy is unknown or m is not possible.
 
     Examples
     --------

@@ -1,31 +1,52 @@
-"""The rows that landmarks are chosen from, and how many."""
+"""The rows that landmarks are selected from, and how many are selected."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.core.strip import Rows, Strip
+from akkm.core.strip import Rows, Strip, chunks
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
 
 Array = NDArray[Any]
 
-# n_landmarks="auto": the square root of n, kept between these.
-FEWEST, MOST = 256, 2048
-# A row that would have no chance has this share of the best one's.
-_SLIM = 1e-30
+# n_landmarks="auto" is the square root of n, within these limits.
+_FEWEST, _MOST = 256, 2048
+# The least chance of a row, as a share of the largest one.
+_LEAST_CHANCE = 1e-30
 
 
 def number_of_landmarks(n_landmarks: int | str, n: int, n_clusters: int) -> int:
-    """The number of landmarks m for n rows (of positive weight).
+    """Return the number of landmarks m for n rows.
 
-    `"auto"` is the square root of n, at least 256 and at most 2,048, but never fewer
-    than four per cluster and never more than n: below 256 the m x m work is nothing
-    beside the rest, and above 2,048 it begins to outweigh it.
+    Parameters
+    ----------
+    n_landmarks : int or "auto"
+        The requested number. `"auto"` is the square root of n, at least 256 and at most
+        2,048, but never fewer than four per cluster and never more than n.
+    n : int
+        The number of rows of positive weight.
+    n_clusters : int
+        The number of clusters, which m must reach.
+
+    Returns
+    -------
+    int
+        The number m.
+
+    Raises
+    ------
+    ValueError
+        If a given number is above n or below n_clusters.
+
+    Notes
+    -----
+    Below 256 landmarks the m x m work is negligible. Above 2,048 it begins to dominate.
 
     Examples
     --------
@@ -36,29 +57,53 @@ def number_of_landmarks(n_landmarks: int | str, n: int, n_clusters: int) -> int:
     100
     """
     if n_landmarks == "auto":
-        return min(n, max(FEWEST, 4 * n_clusters, min(MOST, round(n**0.5))))
+        return min(n, max(_FEWEST, 4 * n_clusters, min(_MOST, round(n**0.5))))
     m = int(n_landmarks)
     if m > n:
         raise ValueError(
-            f"n_landmarks={m} is more than the n_samples={n} rows (of positive weight) "
-            "they are chosen from; lower n_landmarks or use 'auto'."
+            f"n_landmarks={m} is more than the n_samples={n} rows of positive weight; "
+            "expected at most that many. Lower n_landmarks or use 'auto'."
         )
     if m < n_clusters:
         raise ValueError(
-            f"n_landmarks={m} is less than n_clusters={n_clusters}; centers in the "
-            f"span of {m} points can't tell {n_clusters} clusters apart. Raise "
-            "n_landmarks."
+            f"n_landmarks={m} is less than n_clusters={n_clusters}; expected at least "
+            f"one per cluster, as the span of {m} points can't separate {n_clusters} "
+            "clusters. Raise n_landmarks."
         )
     return m
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Rows, the kernel that compares them, and what weight they have."""
+    """Rows to select landmarks from, with their kernel and their weights.
 
-    X: Rows  # (n, d), or a square precomputed kernel matrix
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+        The rows, or a square precomputed kernel matrix.
+    kernel : Kernel
+        The kernel.
+    weights : array of shape (n,) or None
+        The weights of the rows; None if all are 1.
+    engine : Threads
+        The threads that compute kernel values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.core.threads import Threads
+    >>> from akkm.kernels import Linear
+    >>> from akkm.landmarks import STRATEGIES, Pool
+    >>> X = np.array([[0.0], [1.0], [9.0]])
+    >>> with Threads(1) as engine:
+    ...     pool = Pool(X, Linear(), None, engine)
+    ...     STRATEGIES["rpcholesky"](pool, 1, np.random.default_rng(0))
+    array([2])
+    """
+
+    X: Rows
     kernel: Kernel
-    weights: Array | None  # (n,)
+    weights: Array | None
     engine: Threads
 
     @property
@@ -67,38 +112,131 @@ class Pool:
         return int(self.X.shape[0])
 
     def weights_of(self, rows: Array) -> Array:
-        """Weights of some rows, ones if there are none: (b,) float64."""
+        """Return the weights of some rows.
+
+        Parameters
+        ----------
+        rows : int array of shape (b,)
+            Row numbers.
+
+        Returns
+        -------
+        float64 array of shape (b,)
+            Their weights.
+        """
         return np.ones(len(rows)) if self.weights is None else self.weights[rows]
 
     def diag(self) -> Array:
-        """|k(x, x)| of all rows: (n,) float64."""
+        """Compute |k(x, x)| of all rows.
+
+        Returns
+        -------
+        float64 array of shape (n,)
+            The absolute values.
+        """
         return np.abs(self.kernel.diag(self.X))
 
-    def against(self, rows: Array, points: Array) -> Strip:
-        """The strip of some rows against other rows, both by index, in float64."""
+    def strip(self, rows: Array, points: Array) -> Strip:
+        """Return the strip of some rows against others, in float64.
+
+        Parameters
+        ----------
+        rows, points : int array
+            Row numbers.
+
+        Returns
+        -------
+        Strip
+            The kernel values k(X[rows], X[points]), to be computed tile by tile.
+        """
         Z = self.kernel.select(self.X, points)
         return Strip(self.X, self.kernel, Z, np.float64).subset(rows)
 
-    def some(self, size: int, rng: np.random.Generator) -> Array:
-        """At most `size` rows of positive weight, all equally likely, in order."""
-        able = (
-            np.arange(self.n)
-            if self.weights is None
-            else np.flatnonzero(self.weights > 0)
-        )
-        if size >= len(able):
-            return able
-        return np.sort(rng.choice(able, size, replace=False))
+    def map_kernel_rows(
+        self, function: Callable[[Array], Array], rows: Array, points: Array
+    ) -> Array:
+        """Apply a function to the kernel rows k(X[rows], X[points]), tile by tile.
+
+        Parameters
+        ----------
+        function : callable
+            It takes kernel rows (b, m), which it may overwrite, and returns a new array
+            with b entries or rows.
+        rows, points : int array
+            Row numbers.
+
+        Returns
+        -------
+        array
+            The results for all rows, in order.
+        """
+        strip = self.strip(rows, points)
+
+        def compute(chunk: slice) -> Array:
+            return np.concatenate([function(phi) for _, phi in strip.tiles(chunk)])
+
+        return np.concatenate(list(self.engine.map(compute, chunks(len(rows)))))
+
+    def sample(self, size: int, rng: np.random.Generator) -> Array:
+        """Draw rows of positive weight uniformly, without replacement.
+
+        Parameters
+        ----------
+        size : int
+            The largest number of rows.
+        rng : numpy.random.Generator
+            Random numbers.
+
+        Returns
+        -------
+        int array
+            Row numbers, in order; all of them if there are no more than `size`.
+        """
+        available = np.flatnonzero(self.weights_of(np.arange(self.n)) > 0)
+        if size >= len(available):
+            return available
+        return np.sort(rng.choice(available, size, replace=False))
 
 
-def weighted_sample(chance: Array, m: int, rng: np.random.Generator) -> Array:
-    """M distinct positions in `chance` (n,), likely ones first, in order.
+def weighted_sample(chances: Array, m: int, rng: np.random.Generator) -> Array:
+    """Draw m distinct positions with chances in proportion to the given values.
 
-    Equal to drawing one after the other without replacement: each position waits for
-    an exponential time at the rate of its chance, and the first m count. Positions
-    without a chance come last, at random.
+    Parameters
+    ----------
+    chances : array of shape (n,)
+        Non-negative values. Positions with a value of 0 are drawn last, at random.
+    m : int
+        How many positions.
+    rng : numpy.random.Generator
+        Random numbers.
+
+    Returns
+    -------
+    int array of shape (m,)
+        Positions, in order.
+
+    Notes
+    -----
+    This equals drawing one after the other without replacement: each position waits for
+    an exponential time whose rate is its chance, and the m shortest times win.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.landmarks import weighted_sample
+    >>> weighted_sample(np.array([0.0, 1.0, 2.0]), 2, np.random.default_rng(0))
+    array([1, 2])
     """
-    most = chance.max()
-    rate = np.maximum(chance / most, _SLIM) if most > 0 else np.ones(len(chance))
-    waiting = rng.exponential(size=len(chance)) / rate
-    return np.sort(np.argpartition(waiting, m - 1)[:m])
+    most = chances.max()
+    rates = np.maximum(chances / most, _LEAST_CHANCE) if most > 0 else 1.0
+    times = rng.exponential(size=len(chances)) / rates
+    return np.sort(np.argpartition(times, m - 1)[:m])
+
+
+def fill_up(chosen: Array, rows: Array, m: int, rng: np.random.Generator) -> Array:
+    """Rows `chosen` and, if they are fewer than m, others of `rows` at random: (m,)."""
+    if len(chosen) < m:
+        rest = np.setdiff1d(rows, chosen)
+        more = rng.choice(rest, m - len(chosen), replace=False)
+        chosen = np.concatenate([chosen, more])
+    return np.sort(chosen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,23 +12,52 @@ from numpy.typing import NDArray
 from akkm.core.strip import Rows
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
+from akkm.landmarks._cholesky import rpcholesky
 from akkm.landmarks._pool import Pool, number_of_landmarks
-from akkm.landmarks._strategies import strategy
+from akkm.landmarks._representatives import k_means
+from akkm.landmarks._scores import column_norm, diagonal, leverage, uniform
 from akkm.rows.contract import Stored, sampled
 
 Array = NDArray[Any]
 
+# Each strategy takes a pool, m and random numbers, and returns m row numbers.
+STRATEGIES: dict[str, Callable[[Pool, int, np.random.Generator], Array]] = {
+    "uniform": uniform,
+    "diagonal": diagonal,
+    "column-norm": column_norm,
+    "k-means": k_means,
+    "rpcholesky": rpcholesky,
+    "leverage": leverage,
+}
 # Candidates per landmark, if the rows are not in memory.
 _CANDIDATES = 50
 
 
 @dataclass(frozen=True)
 class Landmarks:
-    """The points that span the centers."""
+    """The points that span the centers.
 
-    points: Rows  # (m, d), or column numbers of a precomputed kernel
-    rows: Rows  # (m, d), as rows of data
-    indices: Array | None  # (m,) their row numbers, if they are rows of X
+    Parameters
+    ----------
+    points : array or CSR matrix of shape (m, d), or int array of shape (m,)
+        The points; the column numbers of a precomputed kernel.
+    rows : array or CSR matrix of shape (m, d)
+        The points as rows of data.
+    indices : int array of shape (m,) or None
+        Their row numbers, if they are rows of the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.landmarks import Landmarks
+    >>> points = np.eye(2)
+    >>> Landmarks(points, points, None).attribute.shape
+    (2, 2)
+    """
+
+    points: Rows
+    rows: Rows
+    indices: Array | None
 
     @property
     def attribute(self) -> Rows:
@@ -46,9 +76,66 @@ def select_landmarks(
     weights: Array | None,
     rng: np.random.Generator,
 ) -> Landmarks:
-    """Landmarks by a strategy's name, as row indices, or as points."""
+    """Select landmarks, or look up the given ones. Assumes validated input.
+
+    Parameters
+    ----------
+    X : array, CSR matrix or stored rows of shape (n, d)
+        The rows; a square matrix for a precomputed kernel.
+    kernel : Kernel
+        The kernel.
+    engine : Threads
+        The threads that compute kernel values.
+    given : str or array
+        The name of a strategy, an array of row indices, or an array of points.
+    n_landmarks : int or "auto"
+        The number of landmarks, if a strategy selects them.
+    n_clusters : int
+        The number of clusters.
+    weights : array of shape (n,) or None
+        The weights of the rows.
+    rng : numpy.random.Generator
+        Random numbers.
+
+    Returns
+    -------
+    Landmarks
+        The landmarks.
+
+    Raises
+    ------
+    ValueError
+        If the strategy is unknown or the number of landmarks is not possible.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.core.threads import Threads
+    >>> from akkm.kernels import RBF
+    >>> from akkm.landmarks import select_landmarks
+    >>> X = np.arange(6.0)[:, None]
+    >>> with Threads(1) as engine:
+    ...     landmarks = select_landmarks(
+    ...         X,
+    ...         RBF(),
+    ...         engine,
+    ...         given=np.array([1, 4]),
+    ...         n_landmarks="auto",
+    ...         n_clusters=2,
+    ...         weights=None,
+    ...         rng=np.random.default_rng(0),
+    ...     )
+    >>> landmarks.points.ravel()
+    array([1., 4.])
+    """
     if isinstance(given, str):
-        select = strategy(given)
+        if given not in STRATEGIES:
+            raise ValueError(
+                f"Unknown landmark strategy {given!r}; expected one of "
+                f"{', '.join(STRATEGIES)}, an array of row indices, or an array of "
+                "points."
+            )
+        select = STRATEGIES[given]
         available = X.shape[0] if weights is None else int((weights > 0).sum())
         m = number_of_landmarks(n_landmarks, available, n_clusters)
         # Its own stream: later steps don't depend on how many numbers it draws.

@@ -1,0 +1,77 @@
+"""Randomly pivoted Cholesky."""
+
+import numpy as np
+
+from akkm.core.threads import Threads
+from akkm.kernels import RBF
+from akkm.landmarks import Pool, choose
+from akkm.landmarks._cholesky import _eliminate, _take, rpcholesky
+from oracles import greedy_pivots, nystroem_kernel
+
+
+def trace_error(K, rows):
+    return np.trace(K - nystroem_kernel(K[:, rows], K[np.ix_(rows, rows)]))
+
+
+def test_takes_the_proposals_that_explain_most(digits, rng):
+    K = RBF(gamma=0.15)(digits[0][:300])
+    some = rng.choice(300, 80, replace=False)
+    H = K[np.ix_(some, some)]
+    # With the identity for a sketch gains are exact.
+    taken, lower = _take(H, K[some], np.full(80, 1e-9), 20)
+    assert 3 < len(taken) < 20  # until half of it is explained
+    assert some[taken].tolist() == greedy_pivots(K, some, len(taken))
+    taken, lower = _take(H, K[some], np.full(80, 1e-9), 3)
+    assert some[taken].tolist() == greedy_pivots(K, some, 3)
+    np.testing.assert_allclose(lower @ lower.T, H[np.ix_(taken, taken)])
+
+
+def test_elimination_is_a_schur_complement(digits, rng):
+    X = digits[0][:300]
+    kernel = RBF(gamma=0.05)
+    K = kernel(X)
+    F, residuals, k = np.empty((300, 30)), K.diagonal().copy(), 0
+    sketch = K.copy()
+    with Threads(2) as engine:
+        pool = Pool(X, kernel, None, engine)
+        for new in (np.array([5, 17, 2]), np.array([250, 100])):
+            H = K[np.ix_(new, new)] - F[new, :k] @ F[new, :k].T
+            lower = np.linalg.cholesky(H)
+            _eliminate(pool, np.arange(300), new, lower, F, residuals, sketch, k)
+            k += len(new)
+    rows = np.array([5, 17, 2, 250, 100])
+    E = K - K[:, rows] @ np.linalg.inv(K[np.ix_(rows, rows)]) @ K[rows]
+    np.testing.assert_allclose(F[:, :5] @ F[:, :5].T, K - E, atol=1e-10)
+    np.testing.assert_allclose(residuals, E.diagonal(), atol=1e-10)
+    np.testing.assert_allclose(sketch, E, atol=1e-10)
+
+
+def test_explains_more_than_uniform_landmarks(digits):
+    X = digits[0]
+    K = RBF(gamma=0.05)(X)
+    errors = {
+        name: np.mean(
+            [
+                trace_error(K, choose(X, m, name, RBF(gamma=0.05), random_state=s))
+                for s in range(5)
+            ]
+        )
+        for name, m in (("rpcholesky", 85), ("uniform", 100))
+    }
+    assert errors["rpcholesky"] < errors["uniform"]
+
+
+def test_finds_single_outliers():
+    """All ten outliers among eight thousand rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(scale=0.01, size=(8000, 3))
+    X[-10:] = 10 * np.eye(3)[np.arange(10) % 3] * (1 + np.arange(10))[:, None]
+    rows = choose(X, 20, "rpcholesky", gamma=1.0, random_state=0)
+    assert set(range(7990, 8000)) <= set(rows.tolist())
+
+
+def test_works_on_a_sample_of_many_rows(digits, rng):
+    with Threads(1) as engine:
+        pool = Pool(digits[0], RBF(gamma=0.05), None, engine)
+        rows = rpcholesky(pool, 20, rng, candidates=300)
+    assert len(np.unique(rows)) == 20
