@@ -166,7 +166,7 @@ class TestCluster:
         fine("cluster", "iris.csv", "-k", 2, "--drop", "name", "--report", "r.html")
         page = (here / "r.html").read_text(encoding="utf-8")
         assert "colour: text, 3 values one-hot encoded" in page
-        assert "left out, as you said: name" in page
+        assert "left out, as requested: name" in page
 
     def test_the_report_shows_values_as_in_the_file(self, here):
         args = ("-k", 2, "--id", "name", "--label", "species", "--report", "r.html")
@@ -661,7 +661,7 @@ BAD = {
     "unknown extension": (
         made("d.xlsx", "a"),
         CLUSTER.replace("d.csv", "d.xlsx"),
-        "known are",
+        "unknown file format",
     ),
     "npy of objects": (
         lambda p: np.save(p / "d.npy", np.array([[{}], [None]])),
@@ -711,7 +711,7 @@ BAD = {
     "decimal commas": (
         made("d.csv", "a;b\n" + "1,5;2\n2,5;3\n" * 9),
         f"{CLUSTER} --delimiter ;",
-        "say --decimal ','",
+        "add --decimal ','",
     ),
     "decimal": (D, f"{CLUSTER} --decimal x", "'--decimal'"),
     "decimal is the delimiter": (D, f"{CLUSTER} --decimal ,", "not the delimiter"),

@@ -136,14 +136,13 @@ class Labels:
 
 def read_labels(path: str) -> Labels:
     """Read a file that `akkm cluster --labels` or `akkm predict` wrote."""
-    from akkm.tables import TableError, open_table
-    from akkm.tables._table import brief
+    from akkm.tables import TableError, open_table, quoted_names
 
     table = open_table(path, missing=())  # somebody may be called NA
     names = [column.name for column in table.columns]
     if "cluster" not in names or names[0] == "cluster":
         raise TableError(
-            f"{path} has the columns {brief(names)}; expected an id or row "
+            f"{path} has the columns {quoted_names(names)}; expected an id or row "
             "number first, and 'cluster', as 'akkm cluster --labels' writes them."
         )
     wanted = [names[0], "cluster"]

@@ -119,9 +119,9 @@ def _adapt(
     encoder: Any, table: Any, drop: tuple[str, ...], missing: str | None
 ) -> None:
     """Let an encoder leave columns out, and deal with missing values otherwise."""
-    from akkm.tables import require_known
+    from akkm.tables import require_columns
 
-    require_known(table, drop, "--drop")
+    require_columns(table, drop, "--drop")
     needed = [e["name"] for e in encoder.columns_ if e["how"] != "left out"]
     for name in drop:
         if name in needed:

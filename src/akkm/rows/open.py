@@ -1,4 +1,4 @@
-"""Which format a path is."""
+"""Open rows that are stored in files."""
 
 from __future__ import annotations
 
@@ -8,14 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from akkm.rows.batches import Batches, DiskRows
-from akkm.rows.formats import Arrow, Npy, Parquet
+from akkm.rows.formats import (
+    ArrowFiles,
+    ColumnFiles,
+    NpyBatches,
+    NumberBatches,
+    ParquetFiles,
+    TableError,
+)
 
-_FORMATS: dict[str, type[Parquet] | type[Arrow]] = {
-    ".parquet": Parquet,
-    ".pq": Parquet,
-    ".arrow": Arrow,
-    ".feather": Arrow,
-    ".ipc": Arrow,
+_FORMATS: dict[str, type[ParquetFiles | ArrowFiles]] = {
+    ".parquet": ParquetFiles,
+    ".pq": ParquetFiles,
+    ".arrow": ArrowFiles,
+    ".feather": ArrowFiles,
+    ".ipc": ArrowFiles,
 }
 
 
@@ -25,24 +32,31 @@ def open_rows(
     columns: Sequence[str] | None = None,
     dtype: Any = None,
 ) -> DiskRows:
-    """Rows of a file that need not fit in memory, for `fit` and `predict`.
+    """Open rows that need not fit in memory, for `fit` and `predict`.
 
     Parameters
     ----------
     path : str or path
         A Parquet, Arrow (Feather) or .npy file, or a folder of Parquet or of Arrow
-        files, which are taken in the order of their names. A row group of Parquet or a
-        record batch of Arrow is read at once, and a few of them are in memory at a
-        time: some 100,000 rows are a good size.
+        files, which are read in the order of their names. A row group of Parquet or a
+        record batch of Arrow is read as a whole, and a few of them are in memory at a
+        time: about 100,000 rows each is a good size.
     columns : list of str, optional
-        The columns to use, all by default. They must be numbers.
+        The columns to use, all by default. They must be numeric.
     dtype : float32 or float64, optional
-        float32 if that holds every number of the file's types, else float64.
+        By default float32 if it holds every number of the file's types, else float64.
 
     Returns
     -------
-    rows : DiskRows
-        Like an array of shape (n, d): `rows.shape`, `rows[10:20]`.
+    DiskRows
+        Behaves like an array of shape (n, d): `rows.shape`, `rows[10:20]`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file or folder.
+    ValueError
+        If the file is damaged, has no rows, or a column is not numeric.
 
     Examples
     --------
@@ -56,31 +70,36 @@ def open_rows(
     >>> model.labels_.shape
     (1000,)
     """
-    where = Path(path)
-    if not where.exists():
-        raise FileNotFoundError(f"{where}: there is no such file or folder.")
-    paths = [where]
-    if where.is_dir():
-        paths = sorted(p for p in where.iterdir() if p.suffix in _FORMATS) or paths
-    kinds = {p.suffix for p in paths}
-    if len({_FORMATS.get(kind) for kind in kinds}) > 1:
-        raise ValueError(
-            f"{where}: holds files of several formats ({', '.join(sorted(kinds))}); "
-            "expected one."
-        )
-    kind = paths[0].suffix
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: there is no such file or folder.")
     batches: Batches
-    if kind in _FORMATS:
-        batches = _FORMATS[kind](paths, columns, dtype)
-    elif kind == ".npy" and columns is None:
-        batches = Npy(where, dtype)
-    elif kind == ".npy":
-        raise ValueError(f"{where}: the columns of a .npy file have no names.")
+    if path.suffix == ".npy":
+        if columns is not None:
+            raise ValueError(f"{path}: the columns of a .npy file have no names.")
+        batches = NpyBatches(path, dtype)
     else:
-        raise ValueError(
-            f"{where}: expected a .parquet, .arrow, .feather or .npy file, or a folder "
-            "of Parquet or Arrow files."
-        )
-    if not batches.starts[-1]:
-        raise ValueError(f"{where}: there are no rows.")
+        batches = NumberBatches(open_column_files(path, columns), columns, dtype)
     return DiskRows(batches)
+
+
+def open_column_files(path: Path, columns: Sequence[str] | None = None) -> ColumnFiles:
+    """A Parquet or Arrow file, or a folder of such files in the order of their names.
+
+    All files need the same columns, or those of `columns`.
+    """
+    paths = [path]
+    if path.is_dir():
+        paths = sorted(p for p in path.iterdir() if p.suffix.lower() in _FORMATS)
+    formats = {_FORMATS.get(p.suffix.lower()) for p in paths}
+    if len(formats) > 1:
+        raise TableError(
+            f"{path}: holds files of several formats "
+            f"({', '.join(sorted({p.suffix for p in paths}))}); expected one"
+        )
+    if formats in (set(), {None}):
+        raise TableError(
+            f"{path}: expected a .parquet, .arrow, .feather or .npy file, or a folder "
+            "of Parquet or Arrow files"
+        )
+    return _FORMATS[paths[0].suffix.lower()](paths, columns)

@@ -1,17 +1,25 @@
-"""Read tables from files, in batches, with one clear message for every bad file."""
+"""Tables in files of any format, and their encoding as rows of numbers.
 
+Anything that depends on the format or the columns of a file belongs here. Clustering,
+and files of numeric rows without column types, do not: see `akkm.rows`.
+"""
+
+from akkm.rows.formats import TableError
 from akkm.tables._csv import MISSING
+from akkm.tables._encoded import Encoded
 from akkm.tables._encoder import TableEncoder
 from akkm.tables._open import open_table
-from akkm.tables._select import require_known
-from akkm.tables._table import Column, Table, TableError
+from akkm.tables._select import require_columns
+from akkm.tables._table import Column, Table, quoted_names
 
 __all__ = [
     "MISSING",
     "Column",
+    "Encoded",
     "Table",
     "TableEncoder",
     "TableError",
     "open_table",
-    "require_known",
+    "quoted_names",
+    "require_columns",
 ]

@@ -1,9 +1,9 @@
-"""Batches as numbers and texts, and what is missing or infinite in them."""
+"""Batches as numbers and texts, and a count of missing and infinite values."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,175 +11,176 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from akkm.tables._table import Table, TableError, as_number, as_text, brief
+from akkm.rows.formats import TableError
+from akkm.tables._table import Table, as_number, as_text, quoted_names
 
 Array = NDArray[Any]
 
 
+@dataclass(frozen=True)
+class Selection:
+    """The columns to read, by the way they are used."""
+
+    numbers: list[str]
+    texts: list[str]
+    others: list[str]  # ids and labels, in the types of the file
+
+    @property
+    def names(self) -> list[str]:
+        """All columns, in the order in which they are read."""
+        return [*self.numbers, *self.texts, *self.others]
+
+    def split(
+        self, batch: pa.RecordBatch
+    ) -> tuple[Array, list[pa.DictionaryArray], list[pa.Array]]:
+        """Numbers (d, r), NaN if missing; texts (r,); other columns (r,)."""
+        d, stop = len(self.numbers), len(self.numbers) + len(self.texts)
+        V = np.empty((d, batch.num_rows))
+        for i in range(d):
+            V[i] = as_number(batch.column(i)).to_numpy(zero_copy_only=False)
+        texts = [as_text(batch.column(i)) for i in range(d, stop)]
+        return V, texts, batch.columns[stop:]
+
+
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows of a table."""
+    """Consecutive rows of a table; `used` ones only, except for `batch`."""
 
-    rows: Array  # (r,), their numbers in the file
-    V: Array  # (d, r), float64, NaN where a number is missing
-    texts: list[pa.DictionaryArray]  # each (r,)
-    others: list[pa.Array]  # each (r,), of the types of the file
+    batch: pa.RecordBatch
+    used: Array  # (r,) bool, False where missing="drop" leaves a row out
+    V: Array  # (d, u) float64, NaN where a number is missing
+    texts: list[pa.DictionaryArray]  # each (u,)
+    others: list[pa.Array]  # each (u,)
 
 
 class Blocks:
-    """The rows of a table in blocks, and a count of what is wrong with them.
+    """The rows of a table in blocks, checked for missing and infinite values.
 
     Parameters
     ----------
     table : Table
-    numbers, texts, others : sequences of str
-        The columns to read, by what they are read as.
+        The table to read.
+    selection : Selection
+        The columns to read.
     missing : {"error", "drop", "mean"}
-        What to do with rows in which a number or a text is missing: say so after the
-        last row, leave them out, or leave them to others.
+        Rows with missing values are an error after the last row, are left out, or are
+        passed on.
 
     Examples
     --------
     >>> import numpy as np, tempfile
     >>> from akkm.tables import open_table
-    >>> from akkm.tables._blocks import Blocks
+    >>> from akkm.tables._blocks import Blocks, Selection
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.save(f"{folder}/x.npy", [[1.0, 2.0], [3.0, np.nan]])
     ...     table = open_table(f"{folder}/x.npy")
-    ...     blocks = Blocks(table, ["0", "1"], [], [], missing="drop")
+    ...     blocks = Blocks(table, Selection(["0", "1"], [], []), "drop")
     ...     print([block.V.tolist() for block in blocks], dict(blocks.missing))
     [[[1.0], [2.0]]] {'1': 1}
     """
 
-    def __init__(
-        self,
-        table: Table,
-        numbers: Sequence[str],
-        texts: Sequence[str],
-        others: Sequence[str],
-        *,
-        missing: str,
-    ):
-        self._table = table
-        self._numbers, self._texts = list(numbers), list(texts)
-        self._others = list(dict.fromkeys(others))
-        self._policy = missing
-        self.n_rows = 0
-        self.n_kept = 0
+    def __init__(self, table: Table, selection: Selection, missing: str):
+        self._table, self.selection, self._policy = table, selection, missing
+        self.n_rows = self.n_used = 0
         self.missing: Counter[str] = Counter()
         self._infinite: Counter[str] = Counter()
-        self._first: dict[str, int] = {}  # row of a column's first infinity
+        self._first: dict[str, int] = {}  # row of the first infinity of a column
 
     def __iter__(self) -> Iterator[Block]:
-        for batch in self._table.batches([*self._numbers, *self._texts, *self._others]):
-            block, complete = self._block(batch)
-            self.n_rows += batch.num_rows
-            if self._policy == "drop" and not complete.all():
-                mask = pa.array(complete)
-                block = Block(
-                    block.rows[complete],
-                    block.V[:, complete],
-                    [text.filter(mask) for text in block.texts],
-                    [other.filter(mask) for other in block.others],
-                )
-            self.n_kept += len(block.rows)
-            yield block
+        for batch in self._table.batches(self.selection.names):
+            V, texts, others = self.selection.split(batch)
+            used = self._complete(V, texts)
+            self.n_rows += len(used)
+            if self._policy != "drop":
+                used[:] = True
+            elif not used.all():
+                mask, V = pa.array(used), V[:, used]
+                texts = [text.filter(mask) for text in texts]
+                others = [other.filter(mask) for other in others]
+            self.n_used += V.shape[1]
+            yield Block(batch, used, V, texts, others)
         self._require_finite()
         if self._policy == "error" and self.missing.total():
             raise missing_error(self._table, self.missing, self.n_rows)
-        if not self.n_kept:
+        if not self.n_used:
             raise no_rows_error(self._table, self.missing, self.n_rows)
 
-    def _block(self, batch: pa.RecordBatch) -> tuple[Block, Array]:
-        """A batch as a block, and which of its rows are complete (r,)."""
-        r, d = batch.num_rows, len(self._numbers)
-        complete = np.ones(r, dtype=bool)
-        V = np.empty((d, r))
-        for i, name in enumerate(self._numbers):
-            V[i] = as_number(batch.column(i)).to_numpy(zero_copy_only=False)
-            # One sum tells whether there is anything to look for.
-            with np.errstate(over="ignore", invalid="ignore"):
-                total = V[i].sum()
-            if not np.isfinite(total):
-                missing = np.isnan(V[i])
-                self.missing[name] += int(missing.sum())
-                complete &= ~missing
-                self._note_infinities(name, np.isinf(V[i]))
-        texts = []
-        for i, name in enumerate(self._texts, d):
-            texts.append(as_text(batch.column(i)))
-            if texts[-1].null_count:
-                self.missing[name] += texts[-1].null_count
-                complete &= texts[-1].is_valid().to_numpy(zero_copy_only=False)
-        rows = np.arange(self.n_rows, self.n_rows + r)
-        others = batch.columns[d + len(texts) :]
-        return Block(rows, V, texts, others), complete
+    def notes(self) -> tuple[str, ...]:
+        """What was done about missing values."""
+        return missing_notes(self._policy, self.missing, self.n_rows, self.n_used)
 
-    def _note_infinities(self, name: str, there: Array) -> None:
-        if there.any():
-            self._infinite[name] += int(there.sum())
-            self._first.setdefault(name, self.n_rows + int(there.argmax()))
+    def _complete(self, V: Array, texts: list[pa.DictionaryArray]) -> Array:
+        """Whether each row has all its values (r,); counts those that it lacks."""
+        complete = np.ones(V.shape[1], dtype=bool)
+        for name, values in zip(self.selection.numbers, V, strict=True):
+            # A single sum shows whether there is anything to count.
+            with np.errstate(over="ignore", invalid="ignore"):
+                if np.isfinite(values.sum()):
+                    continue
+            missing, infinite = np.isnan(values), np.isinf(values)
+            self.missing[name] += int(missing.sum())
+            complete &= ~missing
+            if infinite.any():
+                self._infinite[name] += int(infinite.sum())
+                self._first.setdefault(name, self.n_rows + int(infinite.argmax()))
+        for name, text in zip(self.selection.texts, texts, strict=True):
+            if text.null_count:
+                self.missing[name] += text.null_count
+                complete &= text.is_valid().to_numpy(zero_copy_only=False)
+        return complete
 
     def _require_finite(self) -> None:
-        """A `TableError` if a number was infinite."""
         if self._infinite:
             counts = [
-                f"{count:,} in {brief([name])} (first in "
+                f"{count:,} in {quoted_names([name])} (first in "
                 f"{self._table.place(self._first[name])})"
                 for name, count in self._infinite.items()
             ]
             raise TableError(
-                f"{self._table.name}: infinite values: {listed(counts)}; replace them, "
-                "or leave the cells empty and say --missing drop or --missing mean"
+                f"{self._table.name}: infinite values: {_first_few(counts)}; replace "
+                "them, or leave the cells empty and add --missing drop or --missing "
+                "mean"
             )
 
 
 def missing_error(table: Table, missing: Counter[str], n_rows: int) -> TableError:
-    """What is said of missing values that were not asked for."""
+    """The error for missing values with missing="error"."""
+    words = ", ".join([word for word in table.blanks if word][:3])
+    blanks = f"; empty cells, {words}, ... count as missing, see --na" if words else ""
     return TableError(
-        f"{table.name}: missing values: {counted(missing)} (of {n_rows:,} rows"
-        f"{_what_counts(table)}); say --missing drop to leave these rows out, or "
-        "--missing mean to fill them"
+        f"{table.name}: missing values: {counts_by_column(missing)} (of {n_rows:,} rows"
+        f"{blanks}); add --missing drop to leave these rows out, or --missing mean to "
+        "fill them"
     )
-
-
-def _what_counts(table: Table) -> str:
-    """What is taken for missing, in CSV."""
-    words = [word for word in table.blanks if word]
-    if not words:
-        return ""
-    return f"; empty cells, {', '.join(words[:3])}, ... count, see --na"
 
 
 def missing_notes(
-    policy: str, missing: Counter[str], n_rows: int, n_kept: int
+    policy: str, missing: Counter[str], n_rows: int, n_used: int
 ) -> tuple[str, ...]:
-    """What is said of missing values that were dealt with."""
+    """What was done about missing values, if there are any."""
     if not missing.total():
         return ()
+    text = "missing values filled (numbers with the mean, text as 'missing')"
     if policy == "drop":
-        text = f"{n_rows - n_kept:,} of {n_rows:,} rows left out, as values are missing"
-    else:
-        text = "missing values filled (numbers with the mean, text as 'missing')"
-    return (f"{text}: {counted(missing)}",)
+        text = f"{n_rows - n_used:,} of {n_rows:,} rows left out, as values are missing"
+    return (f"{text}: {counts_by_column(missing)}",)
 
 
 def no_rows_error(table: Table, missing: Counter[str], n_rows: int) -> TableError:
-    """What is said if no row is complete."""
+    """The error if missing="drop" leaves no row."""
     return TableError(
-        f"{table.name}: no rows are left without those that lack values: "
-        f"{counted(missing)} (of {n_rows:,} rows); leave columns that are mostly empty "
-        "out (--drop)"
+        f"{table.name}: every row has a missing value: {counts_by_column(missing)} (of "
+        f"{n_rows:,} rows); leave out columns that are mostly empty (--drop)"
     )
 
 
-def counted(counts: Counter[str]) -> str:
-    """Counts of columns, in words, the largest first."""
-    found = [f"{n:,} in {brief([name])}" for name, n in counts.most_common() if n]
-    return listed(found)
+def counts_by_column(counts: Counter[str]) -> str:
+    """Counts with the names of their columns, the largest first."""
+    return _first_few(
+        [f"{n:,} in {quoted_names([name])}" for name, n in counts.most_common() if n]
+    )
 
 
-def listed(items: list[str], most: int = 5) -> str:
-    """The first few, and how many more."""
+def _first_few(items: list[str], most: int = 5) -> str:
     more = f" and {len(items) - most:,} more columns" if len(items) > most else ""
     return ", ".join(items[:most]) + more

@@ -1,12 +1,13 @@
-"""What is wrong with a CSV file, in words for people."""
+"""Messages about CSV files that can't be parsed."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from akkm.tables._disguises import is_number, what_it_is
-from akkm.tables._table import TableError, advised, brief
+from akkm.rows.formats import TableError
+from akkm.tables._number_formats import is_number, number_format
+from akkm.tables._table import as_option, quoted_names
 
 _VALUE = re.compile(
     r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (\w+).*?: "
@@ -15,7 +16,7 @@ _VALUE = re.compile(
 )
 _FIELDS = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 _ENCODING = re.compile(r"In CSV column #(\d+): Row #(\d+):.*invalid UTF8")
-# What other kinds of files begin with.
+# First bytes of other formats.
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive or a spreadsheet",
     b"PAR1": "a Parquet file",
@@ -28,49 +29,43 @@ _FOREIGN = {
 }
 
 
-def explain(
+def csv_error(
     error: str, file: str, names: Sequence[str], block: int, before: int, decimal: str
 ) -> TableError:
-    """One line for what pyarrow says of a file; `before` lines are before the rows."""
-    if found := _VALUE.search(error):
-        column, row, kind, value = found.groups()
-        place = place_of(int(row) - before)
+    """Translate a message of pyarrow; `before` lines precede the first row."""
+    if match := _VALUE.search(error):
+        column, row, kind, value = match.groups()
+        place = place_in_csv(int(row) - before)
         return not_a_number(file, names[int(column)], place, value, kind, decimal)
-    if found := _FIELDS.search(error):
-        row, expected, got = (int(number) for number in found.groups())
-        return TableError(
-            f"{file}: {place_of(row - before)} has {got:,} fields, expected "
-            f"{expected:,} as in the first line; look for a missing or an additional "
-            "delimiter or quote"
+    if match := _FIELDS.search(error):
+        row, expected, got = (int(number) for number in match.groups())
+        text = (
+            f"{place_in_csv(row - before)} has {got:,} fields, expected {expected:,} "
+            "as in the first line; look for a missing or additional delimiter or quote"
         )
-    if "invalid UTF8" in error or "codec can't decode" in error:
+    elif "invalid UTF8" in error or "codec can't decode" in error:
         where = ""
-        if found := _ENCODING.search(error):
-            place = place_of(int(found[2]) - before)
-            where = f" in {place}, column {names[int(found[1])]!r}"
-        return TableError(
-            f"{file}: not UTF-8 text{where}; convert it, for instance with "
-            "iconv -f latin1 -t utf-8"
+        if match := _ENCODING.search(error):
+            place = place_in_csv(int(match[2]) - before)
+            where = f" in {place}, column {names[int(match[1])]!r}"
+        text = f"not UTF-8 text{where}; convert it, with iconv -f latin1 -t utf-8"
+    elif "straddling" in error:
+        text = (
+            f'a line is longer than {block / 2**20:,.3g} MB; is there a quote (") that '
+            "is not closed?"
         )
-    if "straddling" in error:
-        return TableError(
-            f"{file}: a line is longer than {block / 2**20:,.3g} MB; is there a quote "
-            '(") that is not closed?'
-        )
-    if "Truncated" in error:
-        return TableError(
-            f"{file}: the packed file is cut off; copy or download it again"
-        )
-    if "inflate" in error or "bz2" in error.lower() or "zstd" in error.lower():
-        return TableError(
-            f"{file}: the packed file is damaged; copy or download it again"
-        )
-    first = error.strip().splitlines()[0] if error.strip() else "no reason given"
-    return TableError(f"{file}: can't be read as CSV ({first[:200]})")
+    elif "Truncated" in error:
+        text = "the compressed file is cut off; copy or download it again"
+    elif re.search("inflate|bz2|zstd", error, re.IGNORECASE):
+        text = "the compressed file is damaged; copy or download it again"
+    else:
+        first = (error.strip() or "no reason given").splitlines()[0]
+        text = f"can't be read as CSV ({first[:200]})"
+    return TableError(f"{file}: {text}")
 
 
-def place_of(row: int) -> str:
-    """Where row 1, 2, ... is; lines may be blank, and cells may have several lines."""
+def place_in_csv(row: int) -> str:
+    """Position of row 1, 2, ...; not a line: cells may span lines."""
     return f"row {row:,} of the data"
 
 
@@ -82,21 +77,20 @@ def not_a_number(
     kind: str = "double",
     decimal: str = ".",
 ) -> TableError:
-    """What is said of text in a column of numbers."""
+    """The error for text in a column of numbers."""
     what = {"double": "numbers", "bool": "true and false"}.get(kind, "dates or times")
-    seen = what_it_is(value, decimal) if kind == "double" else None
-    cure = f"if it means a missing value, say {advised('--na', value[:60])}"
-    if seen:
+    cure = f"if it means a missing value, add {as_option('--na', value[:60])}"
+    if kind == "double" and (seen := number_format(value, decimal)):
         cure = f"it looks like {seen[0]}: {seen[1]}"
     return TableError(
-        f"{file}: column {column!r} holds {what}, but {brief([value])} in {place}; "
-        f"{cure}, or take the column as text ({advised('--text', column)}) or leave it "
-        f"out ({advised('--drop', column)})"
+        f"{file}: column {column!r} holds {what}, but {quoted_names([value])} in "
+        f"{place}; {cure}, or read the column as text ({as_option('--text', column)}) "
+        f"or leave it out ({as_option('--drop', column)})"
     )
 
 
-def require_text(start: bytes, file: str) -> None:
-    """A `TableError` if a file is not text."""
+def require_text_file(start: bytes, file: str) -> None:
+    """Raise TableError if the first bytes of a file are not text."""
     for magic, what in _FOREIGN.items():
         if start.startswith(magic):
             raise TableError(f"{file}: this is {what}; expected CSV in UTF-8")
@@ -105,27 +99,25 @@ def require_text(start: bytes, file: str) -> None:
 
 
 def require_delimiter(rows: Sequence[Sequence[str]], file: str, used: str) -> None:
-    """A `TableError` if another delimiter than `used` would give more columns.
-
-    `rows` are the first ones.
-    """
-    if rows[0][0].startswith("sep="):
+    """Raise TableError if another delimiter would cut the first rows into columns."""
+    cell = rows[0][0]
+    if cell.startswith("sep="):
         raise TableError(
             f"{file}: the first line, 'sep=', is meant for spreadsheets only; remove it"
         )
     if len(rows[0]) > 1:
         return
     for other, name in (("\t", "tab"), (";", ";"), (",", ","), ("|", "|")):
-        if other in rows[0][0] and other != used:
+        if other in cell and other != used:
             raise TableError(
-                f"{file}: looks like it is separated by {name!r}; say "
-                f"--delimiter {name!r}"
+                f"{file}: the fields seem to be separated by {name!r}; add --delimiter "
+                f"{name!r}"
             )
     lines = [row[0].strip() for row in rows if row]
     first, last = lines[0].split(), lines[-1].split()
-    # One column of words has spaces too, but hardly as many in each line, and numbers.
+    # A column of phrases has spaces too, but rarely as many per line, and numbers.
     if len(first) == len(last) > 1 and any(map(is_number, last)):
-        cure = "say --delimiter ' '"
+        cure = "add --delimiter ' '"
         if any("  " in line for line in lines):
-            cure = "put one comma for each run of them, with tr -s ' ' ',' for instance"
-        raise TableError(f"{file}: looks like it is separated by spaces; {cure}")
+            cure = "replace each run of them by a comma, with tr -s ' ' ','"
+        raise TableError(f"{file}: the fields seem to be separated by spaces; {cure}")

@@ -1,9 +1,9 @@
-"""Encode: from the columns of a table to rows of numbers, the same way every time."""
+"""From a table to rows of numbers: decided once by `fit`, applied by `transform`."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,109 +12,92 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from akkm.tables import _matrix as sparse_rows
-from akkm.tables._blocks import Blocks, missing_notes
-from akkm.tables._described import (
-    described,
-    entries_as_in_file,
-    is_flag,
-    rows_as_in_file,
-)
-from akkm.tables._entries import (
-    Entry,
+from akkm.rows.formats import TableError
+from akkm.tables._blocks import Blocks, Selection
+from akkm.tables._columns import (
+    Encoding,
     feature_names,
-    identifier,
-    number_entry,
-    text_entry,
+    identifier_error,
+    is_boolean,
+    is_left_out,
+    number_encoding,
+    text_encoding,
 )
+from akkm.tables._describe import describe_columns
+from akkm.tables._encode import RowEncoder
+from akkm.tables._encoded import Encoded, encode_in_memory, encode_on_disk
+from akkm.tables._original import original_entries, original_rows
 from akkm.tables._select import (
-    features,
-    require_known,
-    require_same,
-    require_values,
+    feature_columns,
+    require_columns,
+    require_same_columns,
+    require_single_values,
 )
-from akkm.tables._sheet import Sheet, joined
+from akkm.tables._sparse import as_integers, encode_sparse, learn_sparse
 from akkm.tables._summary import Counts, Moments
-from akkm.tables._table import Column, Table, TableError
+from akkm.tables._table import Column, Table
 from akkm.validation import require_count
 
-__all__ = ["Encoded", "TableEncoder"]
+__all__ = ["TableEncoder"]
 
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False)
-class Encoded:
-    """A table as rows of numbers.
-
-    Attributes
-    ----------
-    X : float32 array or CSR array of shape (n, d)
-    ids, labels : pyarrow.Array of length n, or None
-        The columns that were held out, in their own types.
-    rows : int array of shape (n,)
-        The numbers of the rows in the file, from 0; missing values may have left some
-        out.
-    notes : tuple of str
-        What is to be said of missing values, and of those that `fit` did not see.
-    """
-
-    X: Any
-    ids: pa.Array | None
-    labels: pa.Array | None
-    rows: Array
-    notes: tuple[str, ...] = ()
-
-
 class TableEncoder(TransformerMixin, BaseEstimator):
-    r"""Scaled numbers and one-hot encoded text.
+    r"""Scale numbers and one-hot encode text.
 
     Parameters
     ----------
     columns : list of str, optional
         The columns to use; all by default.
-    drop : list of str
+    drop : list of str, optional
         Columns to leave out.
-    id, label : str, optional
-        Columns that are held out: what names the rows, and what they are.
-    text : list of str
-        Columns to take as text even where they hold numbers: codes, for instance.
+    id : str, optional
+        The column that identifies the rows; it is held out.
+    label : str, optional
+        The column with known classes; it is held out.
+    text : list of str, optional
+        Columns to treat as text even if they hold numbers, such as codes.
     scale : {"standard", "minmax", "none"}, default="standard"
-        Numbers get mean 0 and standard deviation 1, or are moved to [0, 1], or are left
-        as they are. Sparse tables keep their zeros: their columns are divided by their
-        largest absolute value, unless scale="none".
+        Scale numbers to mean 0 and standard deviation 1, or to [0, 1], or not at all.
+        Columns of sparse tables are divided by their largest absolute value instead, so
+        that zeros stay zeros, unless scale="none".
     missing : {"error", "drop", "mean"}, default="error"
         Missing values are an error, or their rows are left out, or numbers are filled
         with the mean of their column and text with the category "missing".
     most_values : int, default=100
-        A text column with more values than these keeps the most frequent ones; the
-        others are pooled as "other".
+        A text column with more values keeps the most frequent ones and pools the others
+        as "other".
 
     Attributes
     ----------
     columns_ : list of dict
-        The name, the kind and the encoding of each column that was used.
+        The name, kind and encoding of each column that is used.
     feature_names_ : list of str
-        The columns of X: a name for numbers, "name=value" for text.
+        The columns of X: the name of a numeric column, "name=value" for text.
+    ignored_ : list of str
+        The columns that are not used.
+    matrix_ : dict or None
+        The encoding of a sparse table.
     notes_ : list of str
-        What was filled or left out, or looks wrong, in sentences; `describe` tells how
+        Sentences on what was filled, left out or looks wrong. `describe` tells how
         columns are encoded.
     n_rows_ : int
         The number of rows of the table.
 
     Notes
     -----
-    Dates and times count as numbers of seconds, booleans as text ("true" or "false").
-    Columns that never change are left out.
-    Text that was not seen in `fit` is "other" where values were pooled, and zeros where
-    not.
+    Dates and times are numbers of seconds, booleans are text ("true" or "false").
+    Constant columns are left out. Text that was not seen in `fit` is encoded as "other"
+    if values were pooled, and as zeros if not.
+
+    `fit` and `transform` read a table in batches, so the file need not fit in memory.
 
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from akkm.tables._encoder import TableEncoder
-    >>> from akkm.tables import open_table
+    >>> from akkm.tables import TableEncoder, open_table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "people.csv")
     ...     _ = path.write_text("name,age,town\nEva,31,Ulm\nIda,35,Bonn\n")
@@ -159,33 +142,38 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.most_values = most_values
 
     def fit(self, table: Table, y: Any = None) -> TableEncoder:
-        """Look at all rows once and decide how each column is encoded.
+        """Read all rows once and decide how each column is encoded.
 
         Parameters
         ----------
         table : Table
+            The table.
         y : ignored
+            For compatibility with scikit-learn.
+
+        Returns
+        -------
+        TableEncoder
+            The encoder itself.
         """
         self._require_settings()
-        held_out = self._held_out()
         for option, names in (
             ("--columns", self.columns or ()),
             ("--drop", self.drop),
             ("--text", self.text),
-            ("--id", held_out[:1] if self.id else ()),
-            ("--label", held_out[-1:] if self.label else ()),
         ):
-            require_known(table, names, option)
-            if option in ("--id", "--label"):
-                require_values(table, names, option)
-        used = features(table, self.columns, self.drop, held_out)
+            require_columns(table, names, option)
+        for option, name in (("--id", self.id), ("--label", self.label)):
+            if name is not None:
+                require_single_values(table, name, option)
+        used = feature_columns(table, self.columns, self.drop, self._held_out())
         clustered = {column.name for column in used}
         self.ignored_ = [c.name for c in table.columns if c.name not in clustered]
         self.notes_ = list(table.notes)
         if table.matrix is not None:
-            self._fit_matrix(table, used)
+            self._fit_sparse(table, used)
         else:
-            self._fit_columns(table, used)
+            self._fit_dense(table, used)
         if not self.feature_names_:
             raise TableError(
                 f"{table.name}: nothing to cluster by: no column has two different "
@@ -193,17 +181,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             )
         return self
 
-    def transform(self, table: Table) -> Encoded:
-        """The rows of a table with the same columns, in any order.
+    def transform(self, table: Table, memory: float | None = None) -> Encoded:
+        """Encode the rows of a table with the same columns, in any order.
 
         Parameters
         ----------
         table : Table
-            The columns that are held out, or were ignored in `fit`, may be absent.
+            Columns that are held out, or were ignored in `fit`, may be absent.
+        memory : float, optional
+            Rows that need more bytes than this once they are encoded stay on disk and
+            are encoded again whenever they are read. By default all rows are in memory.
+            Sparse tables always are.
 
         Returns
         -------
         Encoded
+            The rows, and the columns that were held out.
         """
         check_is_fitted(self)
         if (table.matrix is None) != (self.matrix_ is None):
@@ -213,39 +206,44 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"{kinds[1]} one"
             )
         if table.matrix is not None:
-            return self._transform_matrix(table)
-        return self._transform_columns(table)
+            return self._transform_sparse(table)
+        return self._transform_dense(table, memory)
 
     def describe(self) -> list[str]:
-        """How columns are encoded, and which are not used, in sentences."""
+        """Describe how columns are encoded, and which are not used.
+
+        Returns
+        -------
+        list of str
+            One sentence per group of columns.
+        """
         check_is_fitted(self)
-        constant = [e["name"] for e in self.columns_ if _is_left_out(e)]
+        constant = [e["name"] for e in self.columns_ if is_left_out(e)]
         if self.matrix_ is not None:
             constant = self.matrix_["constant"]
         held_out = self._held_out()
-        unused = [name for name in self.ignored_ if name not in held_out]
-        return described(self.columns_, held_out, constant, unused)
+        dropped = [name for name in self.ignored_ if name not in held_out]
+        return describe_columns(self.columns_, held_out, constant, dropped)
 
     def original(self, X: Any) -> list[dict[str, Any]]:
-        """Encoded rows as they were in the file, as nearly as they can be told.
+        """Decode rows to the values of the file, up to rounding.
 
         Parameters
         ----------
         X : array or CSR array of shape (b, d)
-            Some rows from `transform`.
+            Rows from `transform`.
 
         Returns
         -------
         list of b dict
             Values by the name of their column: numbers in their own units, dates as
-            text, "(other)" for what was pooled, None for text that `fit` did not see.
+            text, "(other)" for pooled values, None for text that `fit` did not see.
             Columns that were left out are absent, and so are zeros of sparse rows.
         """
         check_is_fitted(self)
         if self.matrix_ is not None:
-            scale = self.matrix_["scale"]
-            return entries_as_in_file(X, self.feature_names_, scale)
-        return rows_as_in_file(np.asarray(X), self.columns_)
+            return original_entries(X, self.feature_names_, self.matrix_["scale"])
+        return original_rows(np.asarray(X), self.columns_)
 
     def _require_settings(self) -> None:
         for name, known in (
@@ -260,135 +258,120 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         require_count("most_values", self.most_values, 2)
 
     def _held_out(self) -> list[str]:
-        return [name for name in (self.id, self.label) if name is not None]
+        names = (self.id, self.label)
+        return list(dict.fromkeys(name for name in names if name is not None))
 
-    # Dense tables -----------------------------------------------------------------
-
-    def _fit_columns(self, table: Table, used: list[Column]) -> None:
-        forced = set(self.text)
-        numbers = [c for c in used if c.kind == "number" and c.name not in forced]
-        texts = [c for c in used if c.kind == "text" or c.name in forced]
+    def _fit_dense(self, table: Table, used: list[Column]) -> None:
+        as_text = set(self.text)
+        numbers = [c for c in used if c.kind == "number" and c.name not in as_text]
+        texts = [c for c in used if c.kind == "text" or c.name in as_text]
         moments, counts = Moments(len(numbers)), [Counts() for _ in texts]
-        blocks = self._blocks(table, numbers, texts, self._held_out(), forced)
+        selection = _select(table, numbers, texts, self._held_out(), as_text)
+        blocks = Blocks(table, selection, self.missing)
         for block in blocks:
             moments.add(block.V)
             for column, count, text in zip(texts, counts, block.texts, strict=True):
                 count.add(text)
-                if count.hopeless:
-                    raise identifier(column.name, count, table)
+                if count.is_hopeless:
+                    raise identifier_error(column.name, count, table)
         moments.finish()
         self.n_rows_ = blocks.n_rows
 
-        entries: dict[str, Entry] = {}
+        encodings: dict[str, Encoding] = {}
         for i, column in enumerate(numbers):
-            entry = number_entry(column, moments, i, self.scale, table)
-            entries[column.name] = entry
-            if not column.is_time and moments.counts_rows(i):
+            encodings[column.name] = number_encoding(
+                column, moments, i, self.scale, table
+            )
+            if not column.is_time and moments.numbers_rows(i):
                 self.notes_.append(
-                    f"{column.name}: seems to number the rows; if so, name it as --id "
+                    f"{column.name}: seems to number the rows; if so, use it as --id "
                     "or --drop it"
                 )
         for column, count in zip(texts, counts, strict=True):
             if self.missing == "mean" and count.missing:
                 count.values["missing"] += count.missing
-            entries[column.name] = text_entry(
-                column, count, self.most_values, column.name in forced, table
+            encodings[column.name] = text_encoding(
+                column, count, self.most_values, column.name in as_text, table
             )
         self.matrix_: dict[str, Any] | None = None
-        self.columns_ = [entries[column.name] for column in used]
+        self.columns_ = [encodings[column.name] for column in used]
         self.feature_names_ = [
-            name for entry in self.columns_ for name in feature_names(entry)
+            name for encoding in self.columns_ for name in feature_names(encoding)
         ]
-        self.notes_ += self._missing_notes(blocks)
+        self.notes_ += blocks.notes()
 
-    def _transform_columns(self, table: Table) -> Encoded:
-        held_out = [*self._held_out(), *self.ignored_]
-        require_same(table, self.columns_, set(held_out))
+    def _transform_dense(self, table: Table, memory: float | None) -> Encoded:
+        ignored = {*self._held_out(), *self.ignored_}
+        require_same_columns(table, self.columns_, ignored)
         there = {column.name: column for column in table.columns}
-        used = [entry for entry in self.columns_ if not _is_left_out(entry)]
-        numbers = [entry for entry in used if entry["kind"] == "number"]
-        texts = [entry for entry in used if entry["kind"] == "text"]
-        others = [name for name in self._held_out() if name in there]
-        # "True" is no boolean where other words were seen beside it.
-        as_text = {e["name"] for e in texts if not is_flag(e)}
-        booleans = {c.name for c in table.columns if c.type == "bool"}
-        blocks = self._blocks(
-            table,
-            [there[entry["name"]] for entry in numbers],
-            [there[entry["name"]] for entry in texts],
-            others,
-            {*self.text, *(as_text & booleans)},
-        )
-        sheet = Sheet(used, numbers, texts, table.n_rows or 0)
-        rows: list[Array] = []
-        held: list[list[pa.Array]] = []
-        for block in blocks:
-            sheet.add(block)
-            if self.missing == "drop":
-                rows.append(block.rows)
-            held.append(block.others)
-        found = {
-            name: joined([parts[i] for parts in held], table.typed)
-            for i, name in enumerate(dict.fromkeys(others))
+        used = [e for e in self.columns_ if not is_left_out(e)]
+        encoder = RowEncoder(used)
+        # "True" is not a boolean if there were other words beside it in training.
+        as_text = {
+            *self.text,
+            *(
+                e["name"]
+                for e in encoder.texts
+                if there[e["name"]].type == "bool" and not is_boolean(e)
+            ),
         }
-        # Two passes, fit and transform, are what is kept for.
-        table.release()
-        return Encoded(
-            sheet.finished(table),
-            found.get(self.id) if self.id else None,
-            found.get(self.label) if self.label else None,
-            np.concatenate(rows) if rows else np.arange(blocks.n_kept),
-            (*self._missing_notes(blocks), *sheet.notes()),
-        )
-
-    def _blocks(
-        self,
-        table: Table,
-        numbers: list[Column],
-        texts: list[Column],
-        others: Sequence[str],
-        forced: set[str],
-    ) -> Blocks:
-        as_text = [c.name for c in texts if c.kind != "text" or c.name in forced]
-        table.read_as_text([*as_text, *others])
-        return Blocks(
+        selection = _select(
             table,
-            [column.name for column in numbers],
-            [column.name for column in texts],
-            others,
-            missing=self.missing,
+            [there[e["name"]] for e in encoder.numbers],
+            [there[e["name"]] for e in encoder.texts],
+            [name for name in self._held_out() if name in there],
+            as_text,
         )
+        most_rows = math.inf if memory is None else memory // (4 * encoder.width)
+        found = None
+        if (table.n_rows or 0) <= most_rows:
+            blocks = Blocks(table, selection, self.missing)
+            found = encode_in_memory(table, blocks, encoder, most_rows)
+        if found is None:
+            blocks, encoder = Blocks(table, selection, self.missing), RowEncoder(used)
+            found = encode_on_disk(
+                table, blocks, encoder, memory=memory or 0, label=self.label
+            )
+        X, rows, held = found
+        notes = (*blocks.notes(), *encoder.notes())
+        return Encoded(X, held.get(self.id), held.get(self.label), rows, notes)
 
-    # Sparse tables ----------------------------------------------------------------
-
-    def _fit_matrix(self, table: Table, used: list[Column]) -> None:
+    def _fit_sparse(self, table: Table, used: list[Column]) -> None:
         if self.text:
             raise TableError(f"{table.name}: a sparse table has numbers only (--text)")
         names = [column.name for column in used]
-        self.matrix_, notes = sparse_rows.learn(table, names, self.scale, self.missing)
+        self.matrix_, notes = learn_sparse(table, names, self.scale, self.missing)
         self.n_rows_ = table.matrix.shape[0]
         how = "none" if self.scale == "none" else "largest"
         span = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
-        self.columns_ = [{"name": span, "kind": "number", "how": how, "time": False}]
+        self.columns_ = [
+            {"name": span, "kind": "number", "how": how, "time": False, "type": ""}
+        ]
         self.feature_names_ = [str(i) for i in self.matrix_["columns"]]
         self.notes_ += notes
 
-    def _transform_matrix(self, table: Table) -> Encoded:
-        X, wide, kept, notes = sparse_rows.encode(
+    def _transform_sparse(self, table: Table) -> Encoded:
+        X, matrix, rows, notes = encode_sparse(
             table, self.matrix_ or {}, self.feature_names_, self.missing
         )
         held: dict[str | None, pa.Array] = {
-            name: sparse_rows.whole(wide[:, [int(name)]].toarray().ravel()[kept])
+            name: as_integers(matrix[:, [int(name)]].toarray().ravel()[rows])
             for name in self._held_out()
         }
         labels = held.get(self.label)
         if labels is None and table.target is not None and np.ptp(table.target) > 0:
-            labels = sparse_rows.whole(table.target[kept])
-        return Encoded(X, held.get(self.id), labels, kept, notes)
-
-    def _missing_notes(self, blocks: Blocks) -> tuple[str, ...]:
-        return missing_notes(self.missing, blocks.missing, blocks.n_rows, blocks.n_kept)
+            labels = as_integers(table.target[rows])
+        return Encoded(X, held.get(self.id), labels, rows, notes)
 
 
-def _is_left_out(entry: Entry) -> bool:
-    return bool(entry["how"] == "left out")
+def _select(
+    table: Table,
+    numbers: list[Column],
+    texts: list[Column],
+    others: list[str],
+    as_text: set[str],
+) -> Selection:
+    """The columns to read; those of CSV that are text whatever they hold."""
+    forced = [c.name for c in texts if c.kind != "text" or c.name in as_text]
+    table.read_as_text([*forced, *others])
+    return Selection([c.name for c in numbers], [c.name for c in texts], others)

@@ -1,24 +1,31 @@
-"""Open a file by its extension."""
+"""Open a table; its format follows from the extension of the file name."""
 
 from __future__ import annotations
 
-import shutil
+import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from akkm.tables._arrow import IpcTable, ParquetTable
-from akkm.tables._csv import MISSING, CsvTable
-from akkm.tables._numpy import open_npy, open_npz
+from akkm.rows.formats import TableError
+from akkm.rows.open import open_column_files
+from akkm.tables._csv import BLOCK, KEPT, MISSING, CsvTable
+from akkm.tables._files import (
+    FileTable,
+    NpyPieces,
+    open_arrow,
+    open_npz,
+    temporary_copy,
+)
 from akkm.tables._sparse import open_libsvm
-from akkm.tables._table import Table, TableError, near
+from akkm.tables._table import Table, did_you_mean
 
 _CSV = (".csv", ".tsv", ".tab", ".txt", ".data")
 _ARROW = (".arrow", ".feather", ".ipc")
+_PARQUET = (".parquet", ".pq")
 _LIBSVM = (".svm", ".libsvm", ".svmlight")
-_PACKED = (".gz", ".bz2", ".zst")
+_COMPRESSED = (".gz", ".bz2", ".zst")
 _KNOWN = (
     ".csv, .tsv, .txt (also .gz), .parquet, .arrow, .feather, .ipc, .npy, .npz, "
     ".svm, .libsvm"
@@ -32,40 +39,44 @@ def open_table(
     delimiter: str = ",",
     decimal: str = ".",
     missing: Sequence[str] = MISSING,
+    block: int = BLOCK,
+    kept: int = KEPT,
 ) -> Table:
-    r"""Open a table; what it is follows from the extension of its name.
+    r"""Open a table; its format follows from the extension of the file name.
 
     Parameters
     ----------
     path : str
-        CSV (.csv, .tsv, .txt, .data; .gz, .bz2 or .zst after it, or any other name that
-        ends so), Parquet (.parquet), Arrow or Feather (.arrow, .feather, .ipc), a 2-D
-        NumPy array (.npy, .npz), a sparse matrix of SciPy (.npz), LIBSVM (.svm,
-        .libsvm; .gz, .bz2), or "-" for CSV on standard input.
+        CSV (.csv, .tsv, .txt, .data; also with .gz, .bz2 or .zst appended), Parquet
+        (.parquet), Arrow or Feather (.arrow, .feather, .ipc), a folder of Parquet or
+        of Arrow files, a 2-D NumPy array (.npy, .npz), a sparse SciPy matrix (.npz),
+        LIBSVM (.svm, .libsvm; also .gz, .bz2), or "-" for CSV on standard input.
     header : bool, default=True
-        Whether the first line of a CSV file holds the names of the columns. Columns
-        without names are called by their position: "0", "1", ...
+        Whether the first line of a CSV file names the columns. Columns without names
+        are called by their position: "0", "1", ...
     delimiter : str, default=","
-        Between the fields of a CSV file; a tab in .tsv files.
+        Separates the fields of a CSV file; a tab in .tsv files.
     decimal : {".", ","}, default="."
-        Between the digits of a number in a CSV file.
-    missing : sequence of str
-        What stands for a missing value in a CSV file: an empty cell, NA, N/A, n/a, NaN,
-        NULL, null, None and the like.
+        The decimal separator in a CSV file.
+    missing : sequence of str, optional
+        Cells of a CSV file that count as missing; by default the empty cell, NA, N/A,
+        n/a, NaN, NULL, null, None and similar ones.
+    block : int, default=4 MiB
+        Bytes of a CSV file that are parsed at a time. The first block decides which
+        columns are numbers; text in such a column further down is an error.
+    kept : int, default=512 MiB
+        The parsed rows of a CSV file are kept for a second pass if they need no more
+        bytes than this; else the file is parsed again.
 
     Returns
     -------
     Table
+        The opened table.
 
     Raises
     ------
     TableError
-        If the file can't be read; the message says what to do.
-
-    Notes
-    -----
-    The first block of a CSV file (4 MB) decides which columns are numbers; text in one
-    of these further down is a `TableError` with the row and the value.
+        If the file can't be read. The message is one line and says what to do.
 
     Examples
     --------
@@ -80,87 +91,72 @@ def open_table(
     [('name', 'text'), ('age', 'number')]
     """
     path = str(path)
-    delimiter = _one_character(delimiter)
-    if decimal not in (".", ",") or decimal == delimiter:
-        raise TableError(
-            f"decimal {decimal!r} is not valid; expected '.' or ',', and not the "
-            "delimiter"
-        )
-    read: dict[str, Any] = {"header": header, "decimal": decimal, "missing": missing}
-    if path == "-":
-        return _standard_input(delimiter=delimiter, **read)
-    _require_file(path)
-    lower = path.lower()
-    packed = lower.endswith(_PACKED)
-    inner = lower.rpartition(".")[0] if packed else lower
-    if inner.endswith(_LIBSVM):
-        return open_libsvm(path)
-    if packed and inner.endswith((".parquet", ".npy", ".npz", *_ARROW)):
-        raise TableError(f"{path}: unpack this file first; only CSV is read packed")
-    if packed or inner.endswith(_CSV):
-        tabs = inner.endswith((".tsv", ".tab")) and delimiter == ","
-        return CsvTable(path, path, delimiter="\t" if tabs else delimiter, **read)
-    if lower.endswith(".parquet"):
-        return ParquetTable(path)
-    if lower.endswith(_ARROW):
-        return IpcTable(path)
-    if lower.endswith(".npy"):
-        return open_npy(path)
-    if lower.endswith(".npz"):
-        return open_npz(path)
-    extension = Path(path).suffix or "no extension"
-    raise TableError(f"{path}: unknown kind of file ({extension}); known are {_KNOWN}")
-
-
-def _one_character(delimiter: str) -> str:
     delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
     if len(delimiter) != 1 or delimiter in '"\r\n' or ord(delimiter) > 127:
         raise TableError(
             f"delimiter {delimiter!r} is not valid; expected one character such as "
             "',', ';' or 'tab'"
         )
-    return delimiter
+    if decimal not in (".", ",") or decimal == delimiter:
+        raise TableError(
+            f"decimal {decimal!r} is not valid; expected '.' or ',', and not the "
+            "delimiter"
+        )
+    options: dict[str, Any] = {"header": header, "decimal": decimal, "missing": missing}
+    options |= {"block": block, "kept": kept}
+    if path == "-":
+        return _standard_input(delimiter=delimiter, **options)
+    _require_readable(path)
+    lower = path.lower()
+    compressed = lower.endswith(_COMPRESSED)
+    inner = lower.rpartition(".")[0] if compressed else lower
+    if Path(path).is_dir() or lower.endswith(_PARQUET):
+        return FileTable(path, open_column_files(Path(path)))
+    if inner.endswith(_LIBSVM):
+        return open_libsvm(path)
+    if compressed and inner.endswith((*_PARQUET, ".npy", ".npz", *_ARROW)):
+        raise TableError(f"{path}: only CSV is read compressed; decompress it first")
+    if compressed or inner.endswith(_CSV):
+        tabs = inner.endswith((".tsv", ".tab")) and delimiter == ","
+        return CsvTable(path, path, delimiter="\t" if tabs else delimiter, **options)
+    if lower.endswith(_ARROW):
+        return open_arrow(path)
+    if lower.endswith(".npy"):
+        return FileTable(path, NpyPieces(path, path))
+    if lower.endswith(".npz"):
+        return open_npz(path)
+    extension = Path(path).suffix or "no extension"
+    raise TableError(f"{path}: unknown file format ({extension}); expected {_KNOWN}")
 
 
-def _require_file(path: str) -> None:
-    """A file that is there, is not empty, and may be read."""
+def _require_readable(path: str) -> None:
+    """Raise TableError unless the path is a folder or a file that can be read."""
     file = Path(path)
     try:
         if file.is_dir():
-            raise TableError(f"{path}: this is a folder; expected a file in it")
+            return
         if not file.exists():
             folder = file.parent
             there = [f.name for f in folder.iterdir()] if folder.is_dir() else []
-            raise TableError(f"{path}: there is no such file{near(file.name, there)}")
+            similar = did_you_mean(file.name, there)
+            raise TableError(f"{path}: there is no such file{similar}")
         if not file.is_file():
-            raise TableError(f"{path}: not a plain file; CSV can be piped to '-'")
-        if file.stat().st_size == 0:
-            raise TableError(f"{path}: the file is empty")
-        with file.open("rb"):
-            pass
+            raise TableError(f"{path}: not a regular file; CSV can be piped to '-'")
+        with file.open("rb") as opened:
+            if not opened.read(1):
+                raise TableError(f"{path}: the file is empty")
     except PermissionError:
         raise TableError(f"{path}: no permission to read it") from None
-    except (OSError, ValueError) as error:
-        if isinstance(error, TableError):
-            raise
+    except OSError as error:
         raise TableError(f"{path}: can't be opened ({error})") from None
 
 
-def _standard_input(**read: Any) -> Table:
-    """Standard input, copied to a temporary file, as it has to be read twice."""
+def _standard_input(**options: Any) -> Table:
+    """CSV on standard input, copied to a temporary file: it is read twice."""
     name = "standard input"
     if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
         raise TableError(f"{name}: nothing is piped into it; expected CSV")
-    # Held by the table: the file goes when the table goes.
-    spool = tempfile.NamedTemporaryFile(prefix="akkm-")  # noqa: SIM115
-    try:
-        shutil.copyfileobj(sys.stdin.buffer, spool, 1 << 20)
-        spool.flush()
-    except OSError as error:
-        raise TableError(
-            f"{name}: can't be copied to {tempfile.gettempdir()} ({error.strerror}); "
-            "TMPDIR can name another folder"
-        ) from None
-    if spool.tell() == 0:
+    copy = temporary_copy(sys.stdin.buffer)
+    if os.path.getsize(copy.name) == 0:
         raise TableError(f"{name}: it is empty")
-    return CsvTable(spool.name, name, owner=spool, **read)
+    return CsvTable(copy.name, name, owner=copy, **options)

@@ -1,105 +1,110 @@
-"""Which columns of a table are used for what."""
+"""Checks of the columns that the user or a model names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from akkm.tables._table import Column, Table, TableError, advised, brief, near
+from akkm.rows.formats import TableError
+from akkm.tables._columns import Encoding, is_left_out
+from akkm.tables._table import Column, Table, as_option, did_you_mean, quoted_names
 
 
-def require_known(table: Table, names: Iterable[str], option: str) -> None:
-    """A `TableError` for names that the table does not have."""
+def require_columns(table: Table, names: Iterable[str], option: str) -> None:
+    """Raise TableError for names that are not columns of a table.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    names : iterable of str
+        The names to look for.
+    option : str
+        The option that gave them, for the message.
+    """
     known = [column.name for column in table.columns]
-    there = set(known)
     for name in names:
-        if name not in there:
+        if name not in known:
+            similar = did_you_mean(name, known)
             raise TableError(
                 f"{table.name}: {option} {name!r}: there is no such column"
-                f"{near(name, known) or f'; there are {brief(known, 8)}'}"
+                f"{similar or f'; expected one of {quoted_names(known, 8)}'}"
             )
 
 
-def require_values(table: Table, names: Iterable[str], option: str) -> None:
-    """A `TableError` for held-out columns whose cells are lists and the like."""
-    for column in table.columns:
-        if column.name in set(names) and not column.is_value:
-            raise TableError(
-                f"{table.name}: {option} {column.name!r} is of type "
-                f"{column.type[:60]}, expected numbers or text; name another column, "
-                f"or leave out {option}"
-            )
+def require_single_values(table: Table, name: str, option: str) -> None:
+    """Raise TableError for an id or label column of lists and the like."""
+    require_columns(table, [name], option)
+    (column,) = (column for column in table.columns if column.name == name)
+    if not column.is_value:
+        raise TableError(
+            f"{table.name}: {option} {name!r} is of type {column.type[:60]}, expected "
+            f"numbers or text; name another column, or leave out {option}"
+        )
 
 
-def features(
+def feature_columns(
     table: Table,
     columns: Sequence[str] | None,
     drop: Sequence[str],
     held_out: Sequence[str],
 ) -> list[Column]:
     """The columns to cluster by, in the order of the file."""
-    wanted = {c.name for c in table.columns} if columns is None else set(columns)
-    wanted -= {*drop, *held_out}
-    used = [column for column in table.columns if column.name in wanted]
+    chosen = {c.name for c in table.columns} if columns is None else set(columns)
+    chosen -= {*drop, *held_out}
+    used = [column for column in table.columns if column.name in chosen]
     if not used:
         raise TableError(f"{table.name}: no columns are left to cluster by")
     for column in used:
-        require_usable(table, column)
+        _require_usable(table, column)
     return used
 
 
-def require_usable(table: Table, column: Column) -> None:
-    """A `TableError` for a column that is neither numbers nor text."""
+def require_same_columns(
+    table: Table, encodings: list[Encoding], ignored: set[str]
+) -> None:
+    """Raise TableError if a table does not have the columns of a model.
+
+    Constant columns and `ignored` ones may be absent.
+    """
+    there = {column.name: column for column in table.columns}
+    needed = [e for e in encodings if not is_left_out(e)]
+    missing = [e["name"] for e in needed if e["name"] not in there]
+    known = {e["name"] for e in encodings} | ignored
+    extra = [name for name in there if name not in known]
+    parts = [f"missing are {quoted_names(missing)} (add them)"] if missing else []
+    if extra:
+        options = " ".join(as_option("--drop", name) for name in extra[:5])
+        parts.append(f"unknown are {quoted_names(extra)} (leave them out: {options})")
+    if parts:
+        raise TableError(
+            f"{table.name}: not the columns of the model: {'; '.join(parts)}"
+        )
+    for encoding in needed:
+        _require_same_kind(table, there[encoding["name"]], encoding)
+
+
+def _require_usable(table: Table, column: Column) -> None:
     if column.kind == "other":
         raise TableError(
             f"{table.name}: column {column.name!r} is of type {column.type[:60]}, "
             "expected numbers or text; convert it or leave it out "
-            f"({advised('--drop', column.name)})"
+            f"({as_option('--drop', column.name)})"
         )
 
 
-def require_same(
-    table: Table, fitted: list[dict[str, object]], ignored: set[str]
-) -> None:
-    """A `TableError` if the table does not have the columns of a model.
-
-    Those that were left out as constant may be absent, and so may `ignored` ones.
-    """
-    there = {column.name: column for column in table.columns}
-    known = {str(entry["name"]) for entry in fitted}
-    missing = [
-        str(entry["name"])
-        for entry in fitted
-        if entry["name"] not in there and entry["how"] != "left out"
-    ]
-    extra = [name for name in there if name not in known and name not in ignored]
-    if missing or extra:
-        parts = [f"missing are {brief(missing)} (add them)"] if missing else []
-        if extra:
-            leave = " ".join(advised("--drop", name) for name in extra[:5])
-            parts.append(f"unknown are {brief(extra)} (leave them out: {leave})")
+def _require_same_kind(table: Table, column: Column, encoding: Encoding) -> None:
+    _require_usable(table, column)
+    # Any CSV column can be read as text; an empty column has no type.
+    as_text = not table.typed or encoding["as_text"] or column.type == "null"
+    if encoding["kind"] == "text" and as_text:
+        return
+    found = (
+        "dates" if column.is_time else {"number": "numbers"}.get(column.kind, "text")
+    )
+    model = "dates" if encoding["time"] else "numbers"
+    expected = "text" if encoding["kind"] == "text" else model
+    if found != expected:
         raise TableError(
-            f"{table.name}: not the columns of the model: {'; '.join(parts)}"
-        )
-    for entry in fitted:
-        if entry["name"] in there and entry["how"] != "left out":
-            _require_kind(table, there[str(entry["name"])], entry)
-
-
-def _require_kind(table: Table, column: Column, entry: dict[str, object]) -> None:
-    require_usable(table, column)
-    expected = str(entry["kind"])
-    # All of CSV is text, if it has to be.
-    empty = column.type == "null"
-    readable = expected == "text" and (not table.typed or entry["as_text"] or empty)
-    if column.kind != expected and not readable:
-        kinds = {"number": "numbers", "text": "text"}
-        raise TableError(
-            f"{table.name}: column {column.name!r} holds {kinds[column.kind]}, but "
-            f"{kinds[expected]} in the model"
-        )
-    if expected == "number" and column.is_time != entry["time"]:
-        here, there = ("dates", "numbers") if column.is_time else ("numbers", "dates")
-        raise TableError(
-            f"{table.name}: column {column.name!r} holds {here}, but {there} in the "
-            "model"
+            f"{table.name}: column {column.name!r} holds {found}, but {expected} in "
+            "the model"
         )

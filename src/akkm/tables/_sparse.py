@@ -1,4 +1,4 @@
-"""Sparse tables: SciPy's .npz and LIBSVM. These are read as a whole."""
+"""Sparse tables: SciPy's .npz and LIBSVM. They are read and encoded as a whole."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import bz2
 import gzip
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,7 +16,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from akkm.tables._table import Column, Table, TableError
+from akkm.rows.formats import TableError, unreadable
+from akkm.tables._blocks import (
+    counts_by_column,
+    missing_error,
+    missing_notes,
+    no_rows_error,
+)
+from akkm.tables._columns import LARGEST
+from akkm.tables._table import Column, Table, quoted_names
+
+Array = NDArray[Any]
 
 _FAILURES = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error)
 
@@ -23,39 +34,36 @@ _FAILURES = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.e
 class SparseTable(Table):
     """A CSR matrix; its columns are called "0", "1", ...
 
-    In LIBSVM that is as they are written. Files that begin at 1 have no column 0.
+    Columns of LIBSVM have the numbers in the file. Files that begin at 1 have no
+    column 0.
     """
 
-    def __init__(self, path: str, X: Any, target: NDArray[Any] | None = None):
-        self.name = path
+    def __init__(self, path: str, X: Any, target: Array | None = None):
         if X.ndim != 2 or 0 in X.shape or X.dtype.kind not in "biuf":
             raise TableError(
-                f"{path}: expected a sparse matrix of numbers, found one of shape "
-                f"{X.shape} and type {X.dtype}"
+                f"{path}: expected a sparse matrix of numbers, found shape {X.shape} "
+                f"of type {X.dtype}"
             )
+        self.name, self.target, self.n_rows = path, target, X.shape[0]
         self.matrix = sparse.csr_array(X)
         self.matrix.sum_duplicates()
-        self.target = target
-        self.ragged = target is not None
-        self.n_rows = X.shape[0]
-        kind = str(X.dtype)
-        first = int(self.ragged and X.shape[1] > 1 and not self.matrix[:, [0]].nnz)
+        is_libsvm = target is not None and X.shape[1] > 1
+        first = int(is_libsvm and not self.matrix[:, [0]].nnz)
         self.columns = tuple(
-            Column(str(i), "number", kind) for i in range(first, X.shape[1])
+            Column(str(i), "number", str(X.dtype)) for i in range(first, X.shape[1])
         )
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The rows, some at a time."""
         raise TableError(f"{self.name}: a sparse table is read through its matrix")
 
 
 def open_sparse(path: str) -> Table:
-    """What `scipy.sparse.save_npz` wrote."""
+    """A matrix that `scipy.sparse.save_npz` wrote."""
     try:
         X = sparse.csr_array(sparse.load_npz(path))
         X.check_format(full_check=True)
     except (*_FAILURES, AttributeError, TypeError, NotImplementedError) as error:
-        raise _unreadable(path, "a sparse matrix of SciPy", error) from None
+        raise unreadable(path, "a sparse matrix of SciPy", error) from None
     return SparseTable(path, X)
 
 
@@ -65,13 +73,127 @@ def open_libsvm(path: str) -> Table:
     extension = path[path.rfind(".") :].lower()
     try:
         with opener.get(extension, open)(path, "rb") as file:
-            # Left to guess, files that begin at 0 and at 1 would differ by a column.
+            # zero_based="auto" would shift the columns of files that begin at 1.
             X, y = load_svmlight_file(file, dtype=np.float64, zero_based=True)
     except _FAILURES as error:
-        raise _unreadable(path, "LIBSVM (label index:value ...)", error) from None
+        raise unreadable(path, "LIBSVM (label index:value ...)", error) from None
     return SparseTable(path, X, y)
 
 
-def _unreadable(path: str, what: str, error: Exception) -> TableError:
-    reason = " ".join(str(error).split())[:200] or "it ends early"
-    return TableError(f"{path}: can't be read as {what} ({reason})")
+def learn_sparse(
+    table: Table, names: list[str], scale: str, missing: str
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """How these columns are encoded, and notes on missing values."""
+    X = _columns(table.matrix, [int(name) for name in names])
+    X, rows, counts = _complete_rows(X, names, table, missing)
+    means = _column_means(X)
+    _fill(X, means)
+    low, high = (m.toarray().ravel() for m in (X.min(axis=0), X.max(axis=0)))
+    largest = np.maximum(abs(low), abs(high))
+    used = np.flatnonzero(low < high)
+    fitted = {
+        "width": table.matrix.shape[1],
+        "columns": np.array([int(names[i]) for i in used], dtype=np.int64),
+        "scale": np.ones(len(used)) if scale == "none" else largest[used],
+        "mean": means[used],
+        "constant": [names[i] for i in np.flatnonzero(~(low < high))],
+    }
+    return fitted, missing_notes(missing, counts, table.matrix.shape[0], len(rows))
+
+
+def encode_sparse(
+    table: Table, fitted: dict[str, Any], names: list[str], missing: str
+) -> tuple[Any, Any, Array, tuple[str, ...]]:
+    """X (n, d), the matrix with the model's width, the rows used (n,), and notes."""
+    matrix, width_notes = _with_width(table, fitted["width"])
+    X = _columns(matrix, fitted["columns"].tolist())
+    X, rows, counts = _complete_rows(X, names, table, missing)
+    _fill(X, fitted["mean"])
+    X.data /= fitted["scale"][X.indices]
+    if X.nnz and abs(X.data).max() > LARGEST:
+        raise TableError(f"{table.name}: numbers too large for single precision")
+    notes = missing_notes(missing, counts, matrix.shape[0], len(rows))
+    return X.astype(np.float32), matrix, rows, (*notes, *width_notes)
+
+
+def as_integers(values: Array) -> pa.Array:
+    """Numbers, as integers if they are whole."""
+    if np.isfinite(values).all() and (values == np.floor(values)).all():
+        return pa.array(values.astype(np.int64))
+    return pa.array(values)
+
+
+def _columns(X: Any, columns: list[int]) -> Any:
+    """Columns of a CSR matrix, in float64."""
+    if columns != list(range(X.shape[1])):
+        X = X[:, columns]
+    return X.astype(np.float64)
+
+
+def _with_width(table: Table, width: int) -> tuple[Any, tuple[str, ...]]:
+    """The matrix of a table with as many columns as the model's, and notes.
+
+    A LIBSVM file does not show zero columns at its end, and may have columns that the
+    training rows did not have.
+    """
+    X, here = table.matrix, table.matrix.shape[1]
+    if here == width:
+        return X, ()
+    names = quoted_names(range(min(here, width), max(here, width)))
+    if table.target is None:
+        what = "missing are" if here < width else "unknown are"
+        raise TableError(f"{table.name}: not the columns of the model: {what} {names}")
+    if here < width:
+        parts = (X.data, X.indices, X.indptr)
+        return sparse.csr_array(parts, shape=(X.shape[0], width)), ()
+    note = f"columns {names} are not in the model and were left out"
+    return X[:, :width], (note,)
+
+
+def _complete_rows(
+    X: Any, names: list[str], table: Table, missing: str
+) -> tuple[Any, Array, Counter[str]]:
+    """The rows of X that are used, their numbers (n,), and counts of missing values.
+
+    As in `Blocks`, `missing` is "error", "drop" or "mean".
+    """
+    infinite, absent = np.isinf(X.data), np.isnan(X.data)
+    if infinite.any():
+        counts = counts_by_column(_count(X, infinite, names))
+        first = table.place(int(_rows_of(X, infinite)[0]))
+        raise TableError(
+            f"{table.name}: infinite values: {counts} (first in {first}); replace them"
+        )
+    missing_counts, rows = _count(X, absent, names), np.arange(X.shape[0])
+    if missing_counts and missing == "error":
+        raise missing_error(table, missing_counts, X.shape[0])
+    if missing_counts and missing == "drop":
+        rows = np.setdiff1d(rows, _rows_of(X, absent))
+        if not len(rows):
+            raise no_rows_error(table, missing_counts, X.shape[0])
+        X = X[rows]
+    return X, rows, missing_counts
+
+
+def _column_means(X: Any) -> Array:
+    """Means of the values that are not missing, zeros included: (d,)."""
+    missing, d = np.isnan(X.data), X.shape[1]
+    sums = np.bincount(X.indices[~missing], X.data[~missing], minlength=d)
+    absent = np.bincount(X.indices[missing], minlength=d)
+    return sums / np.maximum(X.shape[0] - absent, 1)
+
+
+def _fill(X: Any, means: Array) -> None:
+    """Replace missing values by means (d,)."""
+    missing = np.isnan(X.data)
+    X.data[missing] = means[X.indices[missing]]
+
+
+def _rows_of(X: Any, stored: Array) -> Array:
+    """The rows of some of the stored values."""
+    return np.searchsorted(X.indptr, np.flatnonzero(stored), side="right") - 1
+
+
+def _count(X: Any, stored: Array, names: list[str]) -> Counter[str]:
+    counts = np.bincount(X.indices[stored], minlength=len(names))
+    return Counter({names[i]: int(counts[i]) for i in np.flatnonzero(counts)})

@@ -1,4 +1,4 @@
-"""What is known of columns after one pass: moments of numbers, counts of values."""
+"""Statistics of columns in one pass: moments of numbers, counts of values."""
 
 from __future__ import annotations
 
@@ -7,26 +7,25 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
 # Numbers that are summed at a time.
 _CELLS = 1 << 19
-# Beyond this many different values, text is no set of categories.
+# A text column with more distinct values is not a set of categories.
 _MOST = 1_000_000
-# From here on, text that never repeats is recognised before the end of the file.
-_EARLY = 200_000
-# The share of distinct values that makes an identifier, and the rows it takes.
+# Distinct values after which an identifier is reported without reading on.
+EARLY = 200_000
+# An identifier has at least this share of distinct values in more than _ROWS rows.
 _DISTINCT, _ROWS = 0.9, 20
 
 
 class Moments:
-    """Count, mean, variance, minimum and maximum of d columns, missing values aside.
+    """Count, mean, variance, minimum and maximum of d columns without missing values.
 
-    Rows are taken in pieces of a size that depends on d alone, so that the sums are the
-    same to the last bit however a file was cut into batches.
+    Rows are summed in pieces whose size depends on d alone, so that the results don't
+    depend on how a file is cut into batches, not even by rounding.
 
     Examples
     --------
@@ -50,7 +49,7 @@ class Moments:
         self.high = np.full(d, -np.inf)
 
     def add(self, V: Array) -> None:
-        """Take further rows, as columns: V is (d, r)."""
+        """Add rows, given as columns: V is (d, r)."""
         start, size = 0, self._piece.shape[1]
         while start < V.shape[1]:
             taken = min(size - self._filled, V.shape[1] - start)
@@ -61,17 +60,17 @@ class Moments:
                 self.finish()
 
     def finish(self) -> None:
-        """Take what was not yet summed."""
+        """Add the rows of the last, incomplete piece."""
         B, self._filled = self._piece[:, : self._filled], 0
         if not B.size:
             return
         missing = np.isnan(B)
-        with np.errstate(over="ignore", invalid="ignore"):  # the encoder looks for inf
+        with np.errstate(over="ignore", invalid="ignore"):  # reported by Blocks
             count = B.shape[1] - missing.sum(axis=1)
             mean = B.sum(axis=1, where=~missing) / np.maximum(count, 1)
             D = np.where(missing, 0, B - mean[:, None])
             squares = np.einsum("ij,ij->i", D, D)
-            # Chan, Golub, LeVeque: how moments of two sets of rows combine.
+            # Chan, Golub, LeVeque: the moments of a union of two sets of rows.
             total = np.maximum(self.count + count, 1)
             step = mean - self.mean
             self._squares += squares + step**2 * (self.count * count / total)
@@ -82,11 +81,11 @@ class Moments:
 
     @property
     def std(self) -> Array:
-        """Standard deviations (of the rows, not of a population they come from)."""
+        """Standard deviations, dividing by the number of values."""
         return np.sqrt(self._squares / np.maximum(self.count, 1))
 
-    def counts_rows(self, i: int) -> bool:
-        """Whether a column seems to number the rows: 1, 2, 3, ..., in any order."""
+    def numbers_rows(self, i: int) -> bool:
+        """Whether column i seems to number the rows: 1, 2, 3, ..., in any order."""
         n, low, high = int(self.count[i]), self.low[i], self.high[i]
         if n < _ROWS or high - low != n - 1 or low != np.floor(low):
             return False
@@ -107,28 +106,25 @@ class Counts:
     (2, 3, 1, False)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, early: int = EARLY) -> None:
         self.values: Counter[str] = Counter()
         self.n = 0
         self.missing = 0
+        self._early = early
 
     def add(self, array: pa.DictionaryArray) -> None:
-        """Take further rows."""
+        """Add rows."""
         self.missing += array.null_count
         self.n += len(array) - array.null_count
-        texts = array.dictionary.to_pylist()
-        codes = pc.drop_null(array.indices).to_numpy(zero_copy_only=False)
-        for text, count in zip(
-            texts, np.bincount(codes, minlength=len(texts)).tolist(), strict=True
-        ):
-            if count:
-                self.values[text] += count
+        values, counts = array.drop_null().value_counts().flatten()
+        for value, count in zip(values.to_pylist(), counts.to_pylist(), strict=True):
+            self.values[value] += count
 
     @property
-    def hopeless(self) -> bool:
-        """Whether there is no need to read on: this is no set of categories."""
+    def is_hopeless(self) -> bool:
+        """Whether this can't be a set of categories, whatever follows."""
         distinct = len(self.values)
-        return distinct > _MOST or (distinct > _EARLY and self.is_identifier)
+        return distinct > _MOST or (distinct > self._early and self.is_identifier)
 
     @property
     def is_identifier(self) -> bool:

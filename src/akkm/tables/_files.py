@@ -1,0 +1,186 @@
+"""Tables in Parquet, Arrow and NumPy files, and temporary copies of other tables."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc
+
+from akkm.rows.formats import (
+    ArrowFiles,
+    Pieces,
+    TableError,
+    map_npy,
+    npy_starts,
+    unreadable,
+)
+from akkm.rows.open import open_column_files
+from akkm.tables._sparse import open_sparse
+from akkm.tables._table import Column, Table, kind_of
+
+# Cells per batch: about 30 MB of numbers.
+_CELLS = 1 << 22
+
+
+class FileTable(Table):
+    """A table whose file is cut into pieces that can be read in any order."""
+
+    def __init__(self, name: str, pieces: Pieces):
+        self.name, self.pieces = name, pieces
+        self.n_rows = int(pieces.starts[-1])
+        self.columns = tuple(
+            Column(field.name, kind_of(field.type), str(field.type))
+            for field in pieces.schema
+        )
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        rows = min(max(_CELLS // max(len(names), 1), 256), 1 << 16)
+        assert self.pieces is not None
+        return self.pieces.stream(names, rows)
+
+
+class NpyPieces(Pieces):
+    """A .npy file in pieces; its columns are called "0", "1", ..."""
+
+    def __init__(self, path: str, name: str, owner: Any = None) -> None:
+        self._path, self._name = path, name
+        self._owner = owner  # of a temporary file
+        X = map_npy(path, name)
+        self._dtype = X.dtype.newbyteorder("=")
+        if X.dtype.kind == "b" or X.dtype.itemsize > 8:  # unknown to Arrow, or not 0, 1
+            self._dtype = np.dtype(np.uint8 if X.dtype.kind == "b" else np.float64)
+        kind = pa.from_numpy_dtype(self._dtype)
+        self.schema = pa.schema([(str(i), kind) for i in range(X.shape[1])])
+        self.starts = npy_starts(X)
+
+    def read(self, piece: int, names: Sequence[str]) -> Any:
+        X = map_npy(self._path, self._name)[slice(*self.starts[piece : piece + 2])]
+        if (chosen := [int(name) for name in names]) != list(range(X.shape[1])):
+            X = X[:, chosen]
+        columns = np.ascontiguousarray(X.T, dtype=self._dtype)
+        return pa.RecordBatch.from_arrays(list(map(pa.array, columns)), list(names))
+
+    def where(self, piece: int) -> str:
+        return self._name
+
+
+class Spool:
+    """A temporary Arrow file for rows that can't be read in any order.
+
+    Parameters
+    ----------
+    rows : int
+        The number of rows per piece.
+    """
+
+    def __init__(self, rows: int) -> None:
+        self._rows, self._waiting = rows, list[pa.RecordBatch]()
+        self._writer: Any = None
+        self._file = TemporaryFile()
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Append rows; dictionaries may differ between batches."""
+        for i, column in enumerate(batch.columns):
+            if pa.types.is_dictionary(column.type):
+                plain = column.dictionary_decode()
+                batch = batch.set_column(i, batch.schema.names[i], plain)
+        self._waiting.append(batch)
+        if sum(map(len, self._waiting)) >= self._rows:
+            self._write()
+
+    def finish(self, name: str) -> ArrowFiles:
+        """Return the rows as pieces; `name` is the table, for messages."""
+        self._write()
+        if self._writer is None:
+            raise TableError(f"{name}: there are no rows")
+        self._writer.close()
+        return ArrowFiles([Path(self._file.name)], owner=self._file)
+
+    def _write(self) -> None:
+        if not self._waiting:
+            return
+        table = pa.Table.from_batches(self._waiting).combine_chunks()
+        self._waiting = []
+        with writing_temporary_file():
+            if self._writer is None:
+                self._writer = pa.ipc.new_file(self._file.name, table.schema)
+            self._writer.write_table(table, self._rows)
+
+
+def open_arrow(path: str) -> Table:
+    """An Arrow file (Feather is the same), or an Arrow stream."""
+    with open(path, "rb") as file:
+        magic = file.read(6)
+    if magic.startswith(b"FEA1"):
+        raise TableError(f"{path}: Feather V1 is not supported; save it as V2")
+    if magic == b"ARROW1":
+        return FileTable(path, open_column_files(Path(path)))
+    spool = Spool(1 << 16)
+    try:
+        with pa.memory_map(path) as source:
+            for batch in pa.ipc.open_stream(source):
+                spool.add(batch)
+    except (pa.ArrowException, EOFError) as error:
+        raise unreadable(path, "Arrow", error) from None
+    return FileTable(path, spool.finish(path))
+
+
+def open_npz(path: str) -> Table:
+    """A .npz file: one 2-D array, or a sparse matrix as SciPy saves it."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            inside = archive.namelist()
+            if {"format.npy", "shape.npy"} <= set(inside):
+                return open_sparse(path)
+            if len(inside) != 1:
+                names = ", ".join(name.removesuffix(".npy") for name in inside[:5])
+                raise TableError(
+                    f"{path}: expected one array inside, found {len(inside)} "
+                    f"({names or 'none'}); save the one you want as .npy"
+                )
+            with archive.open(inside[0]) as array:
+                copy = temporary_copy(array)
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise unreadable(path, ".npz", error) from None
+    return FileTable(path, NpyPieces(copy.name, path, owner=copy))
+
+
+class TemporaryFile:
+    """An empty file, deleted with this object or at the end of the process."""
+
+    def __init__(self) -> None:
+        with writing_temporary_file():
+            number, self.name = tempfile.mkstemp(prefix="akkm-")
+        os.close(number)
+        weakref.finalize(self, os.unlink, self.name)
+
+
+def temporary_copy(source: Any) -> TemporaryFile:
+    """Copy an open file."""
+    copy = TemporaryFile()
+    with writing_temporary_file(), open(copy.name, "wb") as file:
+        shutil.copyfileobj(source, file, 1 << 20)
+    return copy
+
+
+@contextmanager
+def writing_temporary_file() -> Iterator[None]:
+    """Name the folder for temporary files if it can't be written to."""
+    try:
+        yield
+    except OSError as error:
+        raise TableError(
+            f"{tempfile.gettempdir()}: can't write a temporary copy of the rows "
+            f"({error.strerror or error}); make room, or name another folder by TMPDIR"
+        ) from None

@@ -1,0 +1,45 @@
+"""Files and comparisons that the tests of tables share."""
+
+import io
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+
+class Piped(io.TextIOWrapper):
+    """Standard input with something piped into it."""
+
+    def __init__(self, data):
+        super().__init__(io.BytesIO(data))
+
+
+def same(a, b):
+    np.testing.assert_array_equal(a.X, b.X)
+    np.testing.assert_array_equal(a.rows, b.rows)
+    for one, other in ((a.ids, b.ids), (a.labels, b.labels)):
+        assert (one is None) == (other is None)
+        assert one is None or one[:].to_pylist() == other.to_pylist()
+
+
+def mixed(n=3_000):
+    """A table with numbers of all kinds, text, an identifier and a label."""
+    rng = np.random.default_rng(0)
+    return pa.table(
+        {
+            "key": pa.array(2**53 + np.arange(n)),  # float64 could not tell them apart
+            "x": rng.normal(1e6, 1, n),
+            "whole": rng.integers(-5, 5, n),
+            "flag": rng.random(n) < 0.3,
+            "color": rng.choice(["red", "green", "blue, dark"], n),
+            "kind": rng.choice(["a", "b"], n),
+        }
+    )
+
+
+def write_csv(table, path, delimiter=","):
+    options = pa.csv.WriteOptions(delimiter=delimiter)
+    pa.csv.write_csv(table, path, options)
+
+
+RAMP = "a,b\n" + "".join(f"{i},{i % 7}\n" for i in range(9_000))
