@@ -1,7 +1,5 @@
-"""The paper's experiments: what is run, what came out, and what that says."""
+"""Experiments next to the library: the paper's results, its data sets and benchmarks.
 
-from experiments._plan import Cell, Experiment, experiments
-from experiments._report import write_report
-from experiments._run import Progress, run
-
-__all__ = ["Cell", "Experiment", "Progress", "experiments", "run", "write_report"]
+They use only public names of `akkm` and are not part of the wheel. What a user of
+`akkm` needs does not belong here. Start with `python -m experiments --help`.
+"""

@@ -1,5 +1,5 @@
-"""`python -m experiments`: the paper's experiments, listed, run and reported."""
+"""`python -m experiments`: the paper's experiments and the benchmarks."""
 
-from experiments.cli import paper
+from experiments.cli import app
 
-paper(prog_name="python -m experiments")
+app(prog_name="python -m experiments")

@@ -1,40 +1,90 @@
-"""`akkm paper`: the paper's experiments, listed, run and reported."""
+"""The command line of the experiments: `python -m experiments --help`.
+
+An error is one line and exit code 2; after Ctrl-C the exit code is 130.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 import click
 
-from akkm.cli._console import Voice, seconds
+from experiments.benchmarks.cli import bench
 
-_STOPPED = 130
-
-_EXAMPLES = """\b
-Examples:
-  akkm paper list
-  akkm paper run --all --tiny --folder tiny
-  AKKM_DATA=data akkm paper run --all
-  AKKM_DATA=data akkm paper run table3
-  akkm paper report
-"""
+_BAD, _STOPPED = 2, 130
 
 
-@click.group(epilog=_EXAMPLES)
-def paper() -> None:
-    """Run the paper's experiments again: every table and figure.
+class _Group(click.Group):
+    """A group that reports errors on one line."""
 
-    Data sets are read from the folder that AKKM_DATA names, or fetched.
+    def main(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, **extra: Any
+    ) -> NoReturn:
+        """Run a command and exit."""
+        try:
+            code = super().main(args, **extra | {"standalone_mode": False})
+        except click.exceptions.NoArgsIsHelpError as error:
+            code = _fail(error.format_message())
+        except click.UsageError as error:
+            command = error.ctx.command_path if error.ctx else "python -m experiments"
+            code = _fail(f"error: {error.format_message()} See: {command} --help")
+        except click.ClickException as error:
+            code = _fail(f"error: {error.format_message()}")
+        except (click.Abort, KeyboardInterrupt):
+            code = _fail(
+                "Stopped. Finished measurements are stored; run the command again to "
+                "continue.",
+                _STOPPED,
+            )
+        except (OSError, ValueError, ImportError) as error:
+            code = _fail(f"error: {' '.join(str(error).split())}")
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(text: str, code: int = _BAD) -> int:
+    click.echo(text, err=True)
+    return code
+
+
+@click.group(
+    cls=_Group,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
+)
+def app() -> None:
+    """Run the paper's experiments and the benchmarks of akkm.
+
+    Real data sets are read from the folder that AKKM_DATA names (mnist/, covtype/,
+    kddcup99/, imagenet12/). Prepared arrays are cached in AKKM_CACHE.
     """
 
 
-def _shared(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options of all three."""
+app.add_command(bench)
+
+_EXAMPLES = """\b
+Examples:
+  python -m experiments paper list
+  python -m experiments paper run --all --tiny --folder tiny
+  AKKM_DATA=data python -m experiments paper run table3
+  python -m experiments paper report --folder docs/results
+"""
+
+
+@app.group(epilog=_EXAMPLES)
+def paper() -> None:
+    """Repeat the paper's experiments: every table and figure.
+
+    Without AKKM_DATA, scikit-learn fetches the data sets that it knows.
+    """
+
+
+def _shared_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of all three commands."""
     command = click.option(
         "--tiny",
         is_flag=True,
-        help="Generated twins of the data, small enough for a minute.",
+        help="Use small generated twins of the data; a run takes about a minute.",
     )(command)
     return click.option(
         "--folder",
@@ -42,109 +92,123 @@ def _shared(command: Callable[..., Any]) -> Callable[..., Any]:
         default="paper-results",
         show_default=True,
         type=click.Path(file_okay=False),
-        help="Where records are kept.",
+        help="Folder with the records.",
     )(command)
 
 
-@paper.command("list", epilog="\b\nExample:\n  akkm paper list --folder docs/results")
-@_shared
+@paper.command("list")
+@_shared_options
 def list_(folder: str, tiny: bool) -> None:
-    """List experiments, how far they are, and whether their data are there."""
-    from experiments import experiments
-    from experiments._report import done_of
-    from experiments._store import Store
-    from experiments.datasets import whereabouts
+    """List experiments, their progress, and where their data are."""
+    from experiments.datasets import availability
+    from experiments.paper import experiments
+    from experiments.paper.report import count_done
+    from experiments.paper.store import Store
 
-    voice = Voice()
     store, plan = Store(folder), experiments(tiny=tiny)
-    rows = []
+    rows = [["experiment", "cells done", "failed", "content"]]
     for experiment in plan:
-        done, failed = done_of([experiment], store)
-        rows.append(
-            (
-                experiment.name,
-                f"{done} of {len(experiment.cells)}",
-                str(failed),
-                f"{experiment.place}: {experiment.title}",
-            )
-        )
-    done, failed = done_of(plan, store)
-    total = len({cell for e in plan for cell in e.cells})
-    rows.append(("all, each once", f"{done} of {total}", str(failed), ""))
-    voice.table(("experiment", "cells done", "failed", "what"), rows)
-    voice.say()
+        n_done, n_failed = count_done([experiment], store)
+        progress = f"{n_done} of {len(experiment.cells)}"
+        content = f"{experiment.place}: {experiment.title}"
+        rows.append([experiment.name, progress, str(n_failed), content])
+    n_done, n_failed = count_done(plan, store)
+    n_cells = len({cell for e in plan for cell in e.cells})
+    rows.append(["all (distinct cells)", f"{n_done} of {n_cells}", str(n_failed), ""])
+    _echo_columns(rows)
+    click.echo()
     names = dict.fromkeys(cell.data for e in plan for cell in e.cells)
-    voice.facts((name, whereabouts(name)[1]) for name in names)
+    _echo_columns([[name, availability(name)[1]] for name in names])
 
 
-@paper.command(
-    "run", epilog="\b\nExample:\n  akkm paper run table3 --tiny --folder tiny"
-)
+def _echo_columns(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows as aligned columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        click.echo("  ".join(cells).rstrip())
+
+
+@paper.command("run")
 @click.argument("names", nargs=-1, metavar="[EXPERIMENT]...")
-@click.option("--all", "everything", is_flag=True, help="All experiments.")
-@click.option("--data", metavar="NAME", multiple=True, help="Only on this data set.")
-@_shared
+@click.option("--all", "all_", is_flag=True, help="Run all experiments.")
+@click.option("--data", metavar="NAME", multiple=True, help="Only this data set.")
+@_shared_options
 def run_(
     names: tuple[str, ...],
-    everything: bool,
+    all_: bool,
     data: tuple[str, ...],
     folder: str,
     tiny: bool,
 ) -> None:
-    """Run the cells of experiments that were not run yet.
+    """Run the cells of experiments that have no record yet.
 
-    Each is kept as soon as it is done. Started again, it goes on where it was. Several
-    processes can share a folder if each has data sets of its own (--data).
+    Each record is stored as soon as its cell is done. A run that was stopped continues
+    where it was. Several processes can share a folder if each has its own data sets
+    (--data).
     """
-    from experiments import Progress, experiments
-    from experiments import run as run_cells
-    from experiments.datasets import whereabouts
+    from experiments.datasets import availability
+    from experiments.paper import Progress, experiments, run
 
     plan = {experiment.name: experiment for experiment in experiments(tiny=tiny)}
     unknown = [name for name in names if name not in plan]
-    if unknown or not (names or everything):
-        what = f"Unknown experiment {unknown[0]!r}." if unknown else "Nothing to run."
-        raise click.UsageError(f"{what} Name some of {', '.join(plan)}, or use --all.")
-    chosen = plan.values() if everything else [plan[name] for name in names]
-    cells = {cell for experiment in chosen for cell in experiment.cells}
-    sets = sorted({cell.data for cell in cells})
-    strange = [name for name in data if name not in sets]
-    if strange:
+    if unknown or not (names or all_):
+        given = f"Unknown experiment {unknown[0]!r}." if unknown else "Nothing to run."
         raise click.UsageError(
-            f"Nothing to run on {strange[0]!r}. Name some of {', '.join(sets)}."
+            f"{given} Expected some of {', '.join(plan)}, or use --all."
+        )
+    chosen = plan.values() if all_ else [plan[name] for name in names]
+    cells = {cell for experiment in chosen for cell in experiment.cells}
+    data_names = sorted({cell.data for cell in cells})
+    unknown = [name for name in data if name not in data_names]
+    if unknown:
+        raise click.UsageError(
+            f"Nothing to run on {unknown[0]!r}. Expected some of "
+            f"{', '.join(data_names)}."
         )
     cells = {cell for cell in cells if not data or cell.data in data}
-    found = {name: whereabouts(name) for name in sorted({c.data for c in cells})}
-    gone = {name: where for name, (there, where) in found.items() if not there}
-    voice = Voice()
+    sources = {name: availability(name) for name in sorted({c.data for c in cells})}
+    missing = {name: where for name, (found, where) in sources.items() if not found}
 
-    def tell(progress: Progress) -> None:
+    def show(progress: Progress) -> None:
         record = progress.record
-        took = record.get("failed") or seconds(record["seconds"]["fit"])
+        result = record.get("failed") or duration(record["seconds"]["fit"])
         left = progress.seconds_left
-        rest = "" if left is None else f", about {seconds(left)} left"
-        count = f"{progress.done} of {progress.todo}{rest}"
-        voice.say(f"{progress.cell}: {took}  [{count}]")
+        rest = "" if left is None else f", about {duration(left)} left"
+        state = f"{progress.n_done} of {progress.n_cells}{rest}"
+        click.echo(f"{progress.cell}: {result}  [{state}]")
 
-    there = [cell for cell in cells if cell.data not in gone]
-    try:
-        count = run_cells(there, folder, tell)
-    except KeyboardInterrupt:
-        text = "akkm: stopped; what was done is kept, and run again it goes on there."
-        click.echo(text, err=True)
-        raise click.exceptions.Exit(_STOPPED) from None
-    voice.say(f"{count} cells were run, {len(there) - count} were there already.")
-    if gone:
-        left = "; ".join(f"{name}: {where}" for name, where in gone.items())
-        raise click.ClickException(f"Left out, {left}.")
+    available = [cell for cell in cells if cell.data not in missing]
+    n_run = run(available, folder, show)
+    click.echo(f"{n_run} cells were run, {len(available) - n_run} were done before.")
+    if missing:
+        reasons = "; ".join(f"{name}: {where}" for name, where in missing.items())
+        raise click.ClickException(f"Some data sets were left out. {reasons}.")
 
 
-@paper.command("report", epilog="\b\nExample:\n  akkm paper report --out page")
-@click.option("--out", metavar="FOLDER", help="Where to write.  [default: --folder]")
-@_shared
+def duration(seconds: float) -> str:
+    """Format a time.
+
+    Examples
+    --------
+    >>> from experiments.cli import duration
+    >>> duration(0.0312), duration(75), duration(7320)
+    ('0.031 s', '1 min 15 s', '2 h 2 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+@paper.command("report")
+@click.option("--out", metavar="FOLDER", help="Write here.  [default: --folder]")
+@_shared_options
 def report_(out: str | None, folder: str, tiny: bool) -> None:
-    """Write README.md, figures and index.html about what was run so far."""
-    from experiments import write_report
+    """Write README.md, figures and index.html from all records so far."""
+    from experiments.paper import write_report
 
-    written = write_report(folder, out, tiny=tiny)
-    Voice().facts([("written", str(path)) for path in written])
+    for path in write_report(folder, out, tiny=tiny):
+        click.echo(f"written  {path}")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from experiments._costs import cores
+from experiments.harness.costs import cores
 from experiments.benchmarks import tasks
 from experiments.benchmarks.tasks import Task
 

@@ -30,7 +30,7 @@ from akkm.kernels import Intersection
 from akkm.metrics import adjusted_rand_index, nmi
 from experiments.benchmarks.methods import Lines
 from experiments.benchmarks.run_one import machine
-from experiments.datasets._images import (
+from experiments.datasets.image_rows import (
     image_classes,
     image_files,
     image_kernel,

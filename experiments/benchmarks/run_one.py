@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments._costs import forget_peak, memory, processor
+from experiments.harness.costs import forget_peak, memory, processor
 from experiments.benchmarks.contestants import CONTESTANTS
 from experiments.benchmarks.tasks import Task
 

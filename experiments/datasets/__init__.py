@@ -1,5 +1,14 @@
-"""The paper's data sets, prepared as its experiments need them, and tiny twins."""
+"""The paper's data sets as its experiments need them, and small generated twins.
 
-from experiments.datasets._load import NAMES, Dataset, describe, load, whereabouts
+Reading, verifying, scaling and caching belong here; clustering does not.
+"""
 
-__all__ = ["NAMES", "Dataset", "describe", "load", "whereabouts"]
+from experiments.datasets.catalogue import (
+    NAMES,
+    Dataset,
+    availability,
+    describe,
+    load,
+)
+
+__all__ = ["NAMES", "Dataset", "availability", "describe", "load"]

@@ -14,7 +14,7 @@ from experiments.datasets import (
     _originals,
     describe,
     load,
-    whereabouts,
+    availability,
 )
 from scipy import sparse
 
@@ -96,14 +96,14 @@ def test_mnist_is_training_and_test_images_and_is_kept(put, folders, rng):
     for part, rows in (("train", slice(0, 3)), ("t10k", slice(3, 5))):
         put(f"mnist/{part}-images-idx3-ubyte.gz", idx(pixels[rows], 16))
         last = put(f"mnist/{part}-labels-idx1-ubyte.gz", idx(digits[rows], 8))
-    assert whereabouts("mnist") == (True, f"originals in {folders[0]}")
+    assert availability("mnist") == (True, f"originals in {folders[0]}")
     data = load("mnist")
     np.testing.assert_allclose(data.X, pixels / 255, rtol=1e-6)
     assert data.X.dtype == np.float32
     np.testing.assert_array_equal(data.classes, digits)
     assert not data.stand_in
     last.unlink()
-    assert whereabouts("mnist") == (True, f"prepared, in {folders[1]}")
+    assert availability("mnist") == (True, f"prepared, in {folders[1]}")
     np.testing.assert_array_equal(load("mnist").X, data.X)
     assert not list(folders[1].glob(".*"))
 
@@ -184,12 +184,12 @@ def test_what_is_prepared(folders):
     cache = folders[1]
     cache.mkdir()
     (cache / "pyramids.npz").touch()
-    assert not whereabouts("imagenet12")[0]  # classes are in the images' names
+    assert not availability("imagenet12")[0]  # classes are in the images' names
     (cache / "imagenet12").mkdir()
-    assert whereabouts("imagenet12") == (True, f"prepared, in {cache}")
-    assert not whereabouts("kddcup99-full")[0]
+    assert availability("imagenet12") == (True, f"prepared, in {cache}")
+    assert not availability("kddcup99-full")[0]
     (cache / "kddcup99.npz").touch()  # which a stand-in is drawn from
-    assert whereabouts("kddcup99-full") == (True, f"prepared, in {cache}")
+    assert availability("kddcup99-full") == (True, f"prepared, in {cache}")
 
 
 def test_other_files_are_refused(put):
@@ -200,14 +200,14 @@ def test_other_files_are_refused(put):
 
 
 def test_what_is_absent_is_named(folders, monkeypatch):
-    there, where = whereabouts("mnist")
+    there, where = availability("mnist")
     assert not there
     assert "mnist/train-images" in where
     with pytest.raises(FileNotFoundError, match=r"mnist/train-images.* set AKKM_DATA"):
         load("mnist")
     monkeypatch.delenv("AKKM_DATA")
-    assert whereabouts("mnist") == (True, "to be fetched by scikit-learn")
-    assert not whereabouts("imagenet12")[0]
+    assert availability("mnist") == (True, "to be fetched by scikit-learn")
+    assert not availability("imagenet12")[0]
     with pytest.raises(FileNotFoundError, match="AKKM_DATA is not set"):
         load("imagenet12")
     monkeypatch.setenv("AKKM_DATA", "nowhere")
@@ -261,7 +261,7 @@ def test_images_become_pyramids_once(put, folders, rng):
             entry.size = len(raw)
             archive.addfile(entry, io.BytesIO(raw))
     put("imagenet12/imagenet12.tar.gz", packed.getvalue())
-    import experiments.datasets._images as images
+    import experiments.datasets.image_rows as images
 
     small = images.SpatialPyramid(n_words=5, levels=2, random_state=0)
     with pytest.MonkeyPatch.context() as patch:

@@ -15,12 +15,12 @@ import weakref
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from experiments._plan import unique
-from experiments._results import MEASURES, Results, Spread, paper
-from experiments._store import Store
-from experiments._subject import Subject
-from experiments._tables import runs
-from experiments._verdicts import (
+from experiments.paper.plan import unique
+from experiments.paper.results import MEASURES, Results, Spread, paper
+from experiments.paper.store import Store
+from experiments.paper.prepared import PreparedData
+from experiments.paper.tables import runs
+from experiments.paper.verdicts import (
     FAILS,
     HOLDS,
     OPEN,
@@ -36,7 +36,7 @@ from experiments._verdicts import (
     no_worse,
     worse,
 )
-from experiments.claims import CLAIMS, verdicts
+from experiments.paper.claims import CLAIMS, verdicts
 from experiments.cli import paper as app
 from scipy import stats
 
@@ -121,7 +121,7 @@ class TestPlan:
 
     def test_a_cell_survives_json(self):
         cell = Cell("mnist", "aKKm", 100, 3, (("init", "k-means++"), ("x", 1.5)))
-        assert Cell.of(json.loads(cell.key)) == cell
+        assert Cell.from_json(json.loads(cell.key)) == cell
 
 
 class TestRun:
@@ -159,10 +159,10 @@ class TestRun:
         assert run([cell], tmp_path) == 0
 
     def test_subjects_do_not_pile_up(self):
-        subject = Subject.named("tiny-mnist", {})
-        subject.start_error(0)
-        gone = weakref.ref(subject)
-        del subject
+        prepared = PreparedData.load("tiny-mnist", {})
+        prepared.start_error(0)
+        gone = weakref.ref(prepared)
+        del prepared
         gc.collect()
         assert gone() is None
 
@@ -205,7 +205,7 @@ class TestRun:
         assert MEASURES["ari"](store.get(cells[1])) == 1
 
     def test_a_cell_that_fails_leaves_the_reason(self, tmp_path, monkeypatch):
-        def fail(subject, cell):
+        def fail(prepared, cell):
             raise ValueError("too narrow")
 
         cells = TINY[-1].cells[:1]
@@ -214,7 +214,7 @@ class TestRun:
             run(cells, tmp_path)
         results = Results(Store(tmp_path), TINY, tiny=True)
         data = cells[0].data.removeprefix("tiny-")
-        reason = results.gap(data, cells[0].method, cells[0].m)
+        reason = results.missing_reason(data, cells[0].method, cells[0].m)
         assert reason == "failed: ValueError: too narrow"
         assert run(cells, tmp_path) == 0
 
@@ -247,9 +247,9 @@ class TestMeasures:
     def test_errors_are_those_of_the_exact_kernel(self, whole):
         store, cell = Store(whole), Cell("tiny-mnist", "KKm", None, 1)
         record, labels = store.get(cell), store.exact_labels(cell)
-        subject = Subject.named("tiny-mnist", {})
-        X, kernel = subject.data.X, subject.data.kernel
-        before = clustering_error(X, subject.start(1), kernel)
+        prepared = PreparedData.load("tiny-mnist", {})
+        X, kernel = prepared.data.X, prepared.data.kernel
+        before = clustering_error(X, prepared.start(1), kernel)
         after = clustering_error(X, labels, kernel)
         reduction = error_reduction(before, after)
         assert MEASURES["reduction"](record) == pytest.approx(reduction, rel=1e-4)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.datasets._files import data_folder, original
+from experiments.datasets.files import data_folder, original
 
 Array = NDArray[Any]
 Arrays = dict[str, Array]  # X: (n, d) float32, classes: (n,) uint8, from 0

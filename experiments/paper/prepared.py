@@ -1,4 +1,4 @@
-"""A data set, and what all of its cells share."""
+"""A data set with everything that its cells share: start labels, landmarks, errors."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ from akkm.landmarks import (
     weighted_sample,
 )
 from akkm.methods.leaders import Crowd
-from experiments.datasets import Dataset, load
-from experiments.datasets._images import image_kernel, whole_matrix
+from experiments.datasets import Dataset
+from experiments.datasets import load as load_dataset
+from experiments.datasets.image_rows import image_kernel, full_kernel_matrix
 
 Array = NDArray[Any]
 
-# Rows on which clustering errors are measured, in the exact kernel: all pairs of all
-# rows would cost more than the fits. The same rows for every method and seed.
+# Clustering errors are measured with the exact kernel on these many rows, the same for
+# every method and seed. All pairs of all rows would cost more than the fits.
 ERROR_ROWS = 10_000
-# Leaders: the paper does not say how many there were.
-_LEADERS = 1000
-# Points of a strip while the whole kernel matrix is passed over.
-_POINTS = 1000
+# The paper does not say how many leaders it had.
+_N_LEADERS = 1000
+# Columns of the kernel matrix that are computed at a time.
+_COLUMNS = 1000
 
 _ROWS: dict[str, Callable[[Array], Array]] = {
     "pixels 0 to 255": lambda X: X * 255,
@@ -41,18 +42,19 @@ _ROWS: dict[str, Callable[[Array], Array]] = {
 }
 
 
-class Subject:
-    """Rows, start labels, landmarks and errors of one data set."""
+class PreparedData:
+    """Rows, start labels, landmarks and clustering errors of one data set."""
 
     def __init__(self, data: Dataset) -> None:
         self.data = data
         self.n = data.X.shape[0]
+        self.n_clusters = data.n_clusters
         self._start_errors: dict[int, float] = {}
 
     @classmethod
-    def named(cls, name: str, variation: Mapping[str, Any]) -> Subject:
-        """A data set by name, with other rows or another kernel if that is asked."""
-        data = load(name)
+    def load(cls, name: str, variation: Mapping[str, Any]) -> PreparedData:
+        """Load a data set by name, with other rows or another kernel if requested."""
+        data = load_dataset(name)
         params = dict(variation)
         rows = params.pop("rows", None)
         if rows is not None:
@@ -63,13 +65,13 @@ class Subject:
         return cls(replace(data, kernel=replace(kernel, **params)))
 
     def start(self, seed: int) -> Array:
-        """Random labels (n,), the same for all methods that start from such."""
-        return np.random.default_rng(seed).integers(self.data.n_clusters, size=self.n)
+        """Return random labels (n,), the same for all methods that start from labels."""
+        return np.random.default_rng(seed).integers(self.n_clusters, size=self.n)
 
     def landmarks(self, strategy: str, m: int, seed: int) -> tuple[Array, float]:
-        """Row numbers (m,), and the seconds that it took to choose them.
+        """Return row numbers (m,) and the seconds that it took to choose them.
 
-        Column norms do not depend on m and seed. They are computed once, and that time
+        Column norms depend on neither m nor seed. They are computed once, and that time
         is counted in full for every choice.
         """
         rng = np.random.default_rng((seed, m))
@@ -91,12 +93,12 @@ class Subject:
             norms = squared_column_norms(pool, np.random.default_rng(0))
         return norms, perf_counter() - start
 
-    def pass_over(self, points: Array) -> None:
-        """Compute the kernel of all rows with some of them, and keep nothing."""
+    def kernel_pass(self, points: Array) -> None:
+        """Compute the kernel of all rows with the rows `points`, and discard it."""
         X, kernel = self.data.X, self.data.kernel
         with Threads() as engine:
-            for s in range(0, len(points), _POINTS):
-                Z = kernel.select(X, points[s : s + _POINTS])
+            for s in range(0, len(points), _COLUMNS):
+                Z = kernel.select(X, points[s : s + _COLUMNS])
                 strip = Strip(X, kernel, Z, np.float32)
 
                 def compute(chunk: slice, strip: Strip = strip) -> None:
@@ -108,30 +110,30 @@ class Subject:
 
     @cached_property
     def threshold(self) -> float:
-        """The distance that gives about `_LEADERS` leaders.
+        """The distance that gives about 1,000 leaders.
 
-        Their method is given one, so the search for it is not in its time.
+        The method takes it as a parameter, so the search is not part of its time.
         """
-        wanted, rng = min(_LEADERS, self.n // 10), np.random.default_rng(0)
+        n_leaders, rng = min(_N_LEADERS, self.n // 10), np.random.default_rng(0)
         with Threads() as engine:
             crowd = Crowd(self.data.X, self.data.kernel, engine, None)
-            found = crowd.lead_about(wanted, self.data.n_clusters, rng)
+            found = crowd.lead_about(n_leaders, self.n_clusters, rng)
         return float(found.heads.threshold)
 
     @cached_property
     def exact_input(self) -> tuple[Any, Any]:
         """Rows and kernel for exact kernel k-means.
 
-        The matrix, where comparing rows is slow and all pairs fit into memory.
+        Images are compared slowly, and all pairs fit in memory: they use the matrix.
         """
         if self.data.name == "imagenet12":
             return image_kernel(), "precomputed"
         return self.data.X, self.data.kernel
 
     def error(self, labels: Array) -> float:
-        """The clustering error of labels (n,), on the rows for that.
+        """Return the clustering error of labels (n,) on the rows for that.
 
-        As `akkm.metrics.clustering_error`, from a kernel matrix that is there.
+        It equals `akkm.metrics.clustering_error`, but the kernel matrix is cached.
         """
         rows, K = self._error_kernel
         members = labels[rows][:, None] == np.unique(labels[rows])
@@ -141,16 +143,16 @@ class Subject:
         return float(K.diagonal().sum(dtype=np.float64) - (inside / counts).sum())
 
     def start_error(self, seed: int) -> float:
-        """That of the random labels."""
+        """Return the clustering error of the random start labels."""
         if seed not in self._start_errors:
             self._start_errors[seed] = self.error(self.start(seed))
         return self._start_errors[seed]
 
     @cached_property
     def _error_kernel(self) -> tuple[Array, Array]:
-        """Some rows (b,), and their kernel matrix (b, b)."""
+        """Row numbers (b,) and the kernel matrix (b, b) of these rows."""
         rng = np.random.default_rng(0)
         rows = np.sort(rng.choice(self.n, min(self.n, ERROR_ROWS), replace=False))
         if self.exact_input[1] == "precomputed":
             return rows, self.exact_input[0][np.ix_(rows, rows)]
-        return rows, whole_matrix(self.data.X[rows], self.data.kernel)
+        return rows, full_kernel_matrix(self.data.X[rows], self.data.kernel)

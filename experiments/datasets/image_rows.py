@@ -1,4 +1,4 @@
-"""The images as rows: unpacked, described and compared once."""
+"""Images as rows: unpacked, described and compared once, then cached."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.images import SpatialPyramid, find_files
 from akkm.kernels import Intersection, Kernel
-from experiments.datasets._files import cache_folder, original, readable
+from experiments.datasets.files import cache_folder, original, readable
 
 Array = NDArray[Any]
 
 ARCHIVE = "imagenet12/imagenet12.tar.gz"
-# Landmarks of a strip while the whole matrix is computed.
+# Columns of the kernel matrix that are computed at a time.
 _COLUMNS = 1000
 
 
 def image_files() -> list[str]:
-    """Paths of the images, unpacked into the cache, synset by synset."""
+    """Unpack the images into the cache and return their paths, synset by synset."""
     cache = cache_folder()
     if not (cache / "imagenet12").is_dir():
         unpacked = cache / "imagenet12.unfinished"
@@ -37,13 +37,13 @@ def image_files() -> list[str]:
 
 
 def image_classes() -> Array:
-    """The synset of each image: (n,)."""
+    """Return the synset of each image as integers (n,)."""
     names = [Path(path).parent.name for path in image_files()]
     return np.unique(names, return_inverse=True)[1].astype(np.uint8)
 
 
 def pyramids() -> Any:
-    """Spatial pyramids of the images, CSR (n, 17000); a few minutes the first time."""
+    """Return spatial pyramids, CSR (n, 17000); the first call takes minutes."""
     path = cache_folder() / "pyramids.npz"
     if not path.exists():
         X = SpatialPyramid(random_state=0).fit_transform(image_files())
@@ -54,18 +54,18 @@ def pyramids() -> Any:
 
 
 def image_kernel() -> Array:
-    """All of the kernel matrix: (n, n) float32."""
+    """Return the kernel matrix of all images: (n, n) float32."""
     path = cache_folder() / "kernel.npy"
     if not path.exists():
-        K = whole_matrix(pyramids(), Intersection())
+        K = full_kernel_matrix(pyramids(), Intersection())
         with AtomicFile(path) as file:
             np.save(file, K)
     with readable(path):
         return np.load(path)
 
 
-def whole_matrix(X: Any, kernel: Kernel) -> Array:
-    """The kernel of all pairs of rows X: (n, n) float32, symmetric."""
+def full_kernel_matrix(X: Any, kernel: Kernel) -> Array:
+    """Return the kernel of all pairs of rows X: (n, n) float32, symmetric."""
     n = X.shape[0]
     K = np.empty((n, n), dtype=np.float32)
     with Threads() as engine:
@@ -74,4 +74,4 @@ def whole_matrix(X: Any, kernel: Kernel) -> Array:
             strip.hold(engine)
             for part, tile in strip.tiles(slice(0, n)):
                 K[part, s : s + _COLUMNS] = tile
-    return np.maximum(K, K.T)  # not even the last digit tells the halves apart
+    return np.maximum(K, K.T)  # exactly symmetric in spite of rounding

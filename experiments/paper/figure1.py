@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from akkm import ApproxKernelKMeans, TwoStepKernelKMeans
-from akkm.silence import ignore_warnings
-from experiments._document import Picture
+from experiments.harness.pages import Picture
 
 Array = NDArray[Any]
 
@@ -22,7 +22,7 @@ _GRID = 120
 
 
 def two_arcs(rng: np.random.Generator) -> Array:
-    """Two clusters of points in the plane, (500, 2), that no line separates well."""
+    """Return two clusters of points in the plane, (500, 2), that no line separates."""
     half = _N // 2
     angle = rng.uniform(0, np.pi, size=_N)
     points = np.c_[np.cos(angle), np.sin(angle)]
@@ -31,7 +31,7 @@ def two_arcs(rng: np.random.Generator) -> Array:
 
 
 def figure1() -> Picture:
-    """Points and landmarks; then the steps of each method, centers' regions shaded."""
+    """Plot points and landmarks, then the steps of each method with shaded regions."""
     from matplotlib.figure import Figure
 
     rng = np.random.default_rng(_SEED)
@@ -42,53 +42,54 @@ def figure1() -> Picture:
     figure = Figure(figsize=(12, 5), layout="constrained")
     grid = figure.subplots(2, 4)
     none = np.full(_N, -1)
-    _points(grid[0, 0], X, none, f"{_N} points")
-    _points(grid[1, 0], X, none, f"{_M} of them: landmarks", landmarks)
+    _scatter(grid[0, 0], X, none, f"{_N} points")
+    _scatter(grid[1, 0], X, none, f"{_M} of them: landmarks", landmarks)
 
     model = ApproxKernelKMeans(_C, **settings)
     last = model.fit(X).n_iter_
     for axes, step in zip(grid[0, 1:], (1, 2, last), strict=True):
-        _stopped(model, X, step)
+        _fit_steps(model, X, step)
         end = ": the end" if step == last else ""
         _regions(axes, model, X)
         title = f"aKKm, iteration {step}{end}"
-        _points(axes, X, model.labels_, title, landmarks, model)
+        _scatter(axes, X, model.labels_, title, landmarks, model)
 
     model = TwoStepKernelKMeans(_C, **settings)
     last = model.fit(X).n_iter_
     for axes, step in zip(grid[1, 1:], (1, last, None), strict=True):
-        _stopped(model, X, step or last)
-        shown = model.labels_ if step is None else _only(model.labels_, landmarks)
+        _fit_steps(model, X, step or last)
+        shown = model.labels_ if step is None else _mask_others(model.labels_, landmarks)
         end = ": the end" if step == last else ""
         name = "all other points" if step is None else f"iteration {step}{end}"
         _regions(axes, model, X)
-        _points(axes, X, shown, f"tKKm, {name}", landmarks, model)
+        _scatter(axes, X, shown, f"tKKm, {name}", landmarks, model)
     file = io.BytesIO()
     figure.savefig(file, dpi=120, format="png")
     caption = (
         f"Figure 1. {_N} points in the plane, of which {_M} are landmarks (circled). "
-        "aKKm (above) labels all points in every iteration; tKKm (below) labels "
-        "landmarks only, and all other points (gray until then) at the end. Shaded: "
-        "which center is nearest. Crosses: the points whose images are nearest to the "
+        "aKKm (top) labels all points in every iteration. tKKm (bottom) labels only "
+        "landmarks, and all other points (gray until then) at the end. Shading shows "
+        "which center is nearest, crosses the points whose images are nearest to the "
         "centers. Both start from the same random labels."
     )
     return Picture("figure1.png", caption, file.getvalue())
 
 
-def _stopped(model: Any, X: Array, step: int) -> None:
-    """The model after so many iterations."""
-    with ignore_warnings(ConvergenceWarning):  # it is stopped on purpose
+def _fit_steps(model: Any, X: Array, step: int) -> None:
+    """Fit the model again and stop after `step` iterations."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # stopped on purpose
         model.set_params(max_iter=int(step)).fit(X)
 
 
-def _only(labels: Array, rows: Array) -> Array:
-    """Labels of some rows; -1 for the others."""
-    found = np.full(len(labels), -1)
-    found[rows] = labels[rows]
-    return found
+def _mask_others(labels: Array, rows: Array) -> Array:
+    """Return labels with -1 for all rows but some."""
+    masked = np.full(len(labels), -1)
+    masked[rows] = labels[rows]
+    return masked
 
 
-def _points(
+def _scatter(
     axes: Any,
     X: Array,
     labels: Array,

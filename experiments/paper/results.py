@@ -1,4 +1,4 @@
-"""Measures of what was run, and the paper's numbers beside them."""
+"""Measures computed from records, and the paper's numbers to compare them with."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from typing import Any
 
 import numpy as np
 
+
 from akkm.metrics import error_reduction, nmi_from_counts
-from experiments._plan import SMALLER, Cell, Experiment
-from experiments._store import Record, Store
+from experiments.paper.plan import TINY_FACTOR, Cell, Experiment, unique
+from experiments.harness.store import Record
+from experiments.paper.store import Store
 
 METHODS = ("aKKm", "tKKm", "nysSC")
 SINGLE = ("KKm", "k-means", "lKKm")
 LARGE = ("covtype", "kddcup99-full")
 SMALL = ("imagenet12", "mnist")
-# Over so many runs the paper's numbers are.
-_RUNS = 10
+# Runs over which the paper averages.
+_PAPER_RUNS = 10
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Numbers over seeds, or the paper's over its runs."""
+    """Mean and standard deviation over seeds, or over the paper's runs."""
 
     mean: float
     sd: float  # 0 for one value
@@ -35,7 +37,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread | None:
-        """None of nothing."""
+        """Summarise values; None if there are none."""
         if not values:
             return None
         sd = stdev(values) if len(values) > 1 else 0.0
@@ -43,11 +45,11 @@ class Spread:
 
 
 def ari(table: Sequence[Sequence[int]]) -> float:
-    """Adjusted Rand index of two labelings, out of their counts in common.
+    """Return the adjusted Rand index of two labelings from their contingency table.
 
     Examples
     --------
-    >>> from experiments._results import ari
+    >>> from experiments.paper.results import ari
     >>> ari([[2, 0], [0, 2]]), round(ari([[1, 1], [1, 1]]), 6)
     (1.0, -0.5)
     """
@@ -57,17 +59,17 @@ def ari(table: Sequence[Sequence[int]]) -> float:
     columns = sum(comb(int(x), 2) for x in counts.sum(axis=0))
     expected = rows * columns / comb(int(counts.sum()), 2)
     most = (rows + columns) / 2
-    # Both one cluster, or both all rows alone: they are the same.
+    # Equal if both have one cluster, or both have every row in its own cluster.
     return 1.0 if most == expected else (pairs - expected) / (most - expected)
 
 
 def _reduction(record: Record) -> float | None:
     before, after = record["error"]["before"], record["error"]["after"]
-    # A constant kernel tells no rows apart.
+    # A constant kernel leaves no error to reduce.
     return error_reduction(before, after) if before > 0 else None
 
 
-# Each from the record of one cell; None where that has nothing to say about it.
+# Computed from the record of one cell; None if the measure does not apply to it.
 MEASURES: dict[str, Callable[[Record], float | None]] = {
     "seconds": lambda r: r["seconds"]["fit"] + r["seconds"].get("sampling", 0.0),
     "sampling": lambda r: r["seconds"].get("sampling"),
@@ -75,56 +77,56 @@ MEASURES: dict[str, Callable[[Record], float | None]] = {
     "peak": lambda r: r["peak_bytes"],
     "matrix": lambda r: 8.0 * r["rows"] ** 2,
     "iterations": lambda r: r["n_iter"],
-    "nmi": lambda r: nmi_from_counts(np.array(r["classes"], dtype=float)),
+    "nmi": lambda r: nmi_from_counts(r["classes"]),
     "ari": lambda r: None if r.get("exact") is None else ari(r["exact"]),
     "reduction": _reduction,
 }
 
 
 class Results:
-    """All records of a plan, by what they are of."""
+    """The records of a plan, by data set, method, size and settings."""
 
     def __init__(
         self, store: Store, plan: Sequence[Experiment], *, tiny: bool = False
     ) -> None:
         self.store, self.plan, self.tiny = store, plan, tiny
         self._planned: dict[tuple[Any, ...], list[Cell]] = {}
-        for cell in sorted({c for e in plan for c in e.cells}, key=lambda c: c.seed):
-            of = cell.data, cell.method, cell.m, cell.settings
-            self._planned.setdefault(of, []).append(cell)
-        found = [store.get(cell) for cells in self._planned.values() for cell in cells]
-        self.records = [record for record in found if record is not None]
-        self.complete = len(self.records) == len(found)  # all that is planned was run
+        for cell in unique(cell for e in plan for cell in e.cells):
+            group = cell.data, cell.method, cell.m, cell.settings
+            self._planned.setdefault(group, []).append(cell)
+        records = [store.get(cell) for cells in self._planned.values() for cell in cells]
+        self.records = [record for record in records if record is not None]
+        self.complete = len(self.records) == len(records)  # every planned cell was run
 
     def name(self, data: str) -> str:
-        """A data set as it is called in this run."""
+        """Return the name of a data set, or of its twin in a tiny run."""
         return f"tiny-{data}" if self.tiny else data
 
-    def at(self, m: int) -> int:
-        """A number of landmarks of the paper, as it is in this run."""
-        return m // SMALLER if self.tiny else m
+    def scaled(self, m: int) -> int:
+        """Return a number of landmarks of the paper, made smaller in a tiny run."""
+        return m // TINY_FACTOR if self.tiny else m
 
     def sizes(self, data: str, method: str = "aKKm") -> list[int]:
-        """Numbers of landmarks that are planned."""
-        of = (self.name(data), method)
-        sizes = {key[2] for key in self._planned if key[:2] == of}
+        """Return the planned numbers of landmarks."""
+        group = (self.name(data), method)
+        sizes = {key[2] for key in self._planned if key[:2] == group}
         return sorted(sizes - {None})
 
     def rows(self, data: str) -> list[int]:
-        """Numbers of landmarks of a table: those planned, and those left out."""
+        """Return the numbers of landmarks of a table: planned and left out."""
         gaps = (gap for e in self.plan for gap in e.left_out)
         out = {m for gap in gaps if self.name(data) in gap.data for m in gap.sizes}
         return sorted({*self.sizes(data), *out})
 
     def cells(self, data: str, method: str, m: int | None, **other: Any) -> list[Cell]:
-        """Planned cells, seed by seed."""
+        """Return planned cells, one per seed."""
         settings = tuple(sorted(other.items()))
         return self._planned.get((self.name(data), method, m, settings), [])
 
     def get(
         self, measure: str, data: str, method: str, m: int | None = None, **other: Any
     ) -> Spread | None:
-        """A measure over seeds; None if there is no run that has it."""
+        """Return a measure over seeds; None if no run has it."""
         values = []
         for cell in self.cells(data, method, m, **other):
             record = self.store.get(cell)
@@ -134,13 +136,13 @@ class Results:
         return Spread.of(values)
 
     def paper(
-        self, measure: str, data: str, of: str | None = None, m: int | None = None
+        self, measure: str, data: str, row: str | None = None, m: int | None = None
     ) -> Spread | None:
-        """The paper's number to show beside it; tiny twins are not the paper's data."""
-        return None if self.tiny else paper(measure, data, of, m)
+        """Return the paper's number; None in a tiny run, which has other data."""
+        return None if self.tiny else published(measure, data, row, m)
 
-    def gap(self, data: str, method: str, m: int | None, **other: Any) -> str:
-        """Why there is no number."""
+    def missing_reason(self, data: str, method: str, m: int | None, **other: Any) -> str:
+        """Return why a table has no number here."""
         cells = self.cells(data, method, m, **other)
         if not cells:
             for gap in (gap for e in self.plan for gap in e.left_out):
@@ -155,28 +157,28 @@ class Results:
 
 
 @cache
-def _paper() -> dict[str, Any]:
-    text = files("experiments").joinpath("paper.toml").read_text("utf-8")
+def _published_numbers() -> dict[str, Any]:
+    text = files("experiments.paper").joinpath("published.toml").read_text("utf-8")
     return tomllib.loads(text)
 
 
-def paper(
-    measure: str, data: str, of: str | None = None, m: int | None = None
+def published(
+    measure: str, data: str, row: str | None = None, m: int | None = None
 ) -> Spread | None:
-    """The paper's number, if it has one.
+    """Return a number that the paper reports; None if it reports none.
 
     Examples
     --------
-    >>> from experiments._results import paper
-    >>> paper("ari", "mnist", "aKKm", 500)
+    >>> from experiments.paper.results import published
+    >>> published("ari", "mnist", "aKKm", 500)
     Spread(mean=0.69, sd=0.11, n=10)
     """
-    found = _paper()[measure].get(data)
-    if of is not None:
-        found = (found or {}).get(of)
+    numbers = _published_numbers()
+    found = numbers[measure].get(data)
+    if row is not None:
+        found = (found or {}).get(row)
     if found is not None and m is not None:
-        sizes: list[int] = _paper()["sizes"]
-        found = dict(zip(sizes, found, strict=False)).get(m)
+        found = dict(zip(numbers["sizes"], found, strict=False)).get(m)
     if found is None:
         return None
-    return Spread(found[0], found[1] if len(found) > 1 else 0.0, _RUNS)
+    return Spread(found[0], found[1] if len(found) > 1 else 0.0, _PAPER_RUNS)

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from akkm.kernels import RBF, Intersection, Kernel, Polynomial, Sigmoid
-from experiments.datasets import _originals, _tiny
-from experiments.datasets._files import cache_folder, data_folder, has, kept
-from experiments.datasets._images import ARCHIVE, image_classes, pyramids
+from experiments.datasets import originals, tiny
+from experiments.datasets.files import cache_folder, data_folder, has, kept
+from experiments.datasets.image_rows import ARCHIVE, image_classes, pyramids
 
 Array = NDArray[Any]
 
@@ -108,17 +108,17 @@ _STAND_IN = (
 )
 _GENERATED = "generated rows with columns of the same kinds"
 _MAKE = {
-    "mnist": _originals.mnist,
-    "covtype": _originals.covtype,
-    "kddcup99": _originals.kdd_ten_percent,
-    "kddcup99-full": _originals.kdd_full,
+    "mnist": originals.mnist,
+    "covtype": originals.covtype,
+    "kddcup99": originals.kdd_ten_percent,
+    "kddcup99-full": originals.kdd_full,
 }
 _TWINS: dict[str, Callable[[np.random.Generator], tuple[Any, Array]]] = {
-    "imagenet12": _tiny.tiny_imagenet12,
-    "mnist": _tiny.tiny_mnist,
-    "covtype": _tiny.tiny_covtype,
-    "kddcup99": _tiny.tiny_kddcup99,
-    "kddcup99-full": partial(_tiny.tiny_kddcup99, copies=3),
+    "imagenet12": tiny.tiny_imagenet12,
+    "mnist": tiny.tiny_mnist,
+    "covtype": tiny.tiny_covtype,
+    "kddcup99": tiny.tiny_kddcup99,
+    "kddcup99-full": partial(tiny.tiny_kddcup99, copies=3),
 }
 
 NAMES = (*_ABOUT, *(_TINY + name for name in _ABOUT))
@@ -161,7 +161,7 @@ def load(name: str) -> Dataset:
     stand_in, n_clusters = name.startswith(_TINY), about.n_clusters
     if stand_in:
         X, classes = _TWINS[name.removeprefix(_TINY)](np.random.default_rng(_SEED))
-        n_clusters = _tiny.CLASSES
+        n_clusters = tiny.CLASSES
     elif name == "imagenet12":
         X, classes = pyramids(), image_classes()
     else:
@@ -202,7 +202,7 @@ def describe(name: str) -> tuple[str, str]:
     return about.title, about.note
 
 
-def whereabouts(name: str) -> tuple[bool, str]:
+def availability(name: str) -> tuple[bool, str]:
     """Whether a data set can be loaded, and where it would come from.
 
     Parameters
@@ -218,8 +218,8 @@ def whereabouts(name: str) -> tuple[bool, str]:
 
     Examples
     --------
-    >>> from experiments.datasets import whereabouts
-    >>> whereabouts("tiny-covtype")
+    >>> from experiments.datasets import availability
+    >>> availability("tiny-covtype")
     (True, 'generated')
     """
     if name.startswith(_TINY):

@@ -1,4 +1,4 @@
-"""What is run: cells, read from one small file per table or figure."""
+"""The plan: cells to run, read from one small TOML file per table or figure."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from importlib.resources import files
 from itertools import product
 from typing import Any
 
-# A tiny run: twins of the data, some of the sizes divided by this, and few seeds.
-SMALLER, _SEEDS, _SIZES = 20, 2, (None, 100, 1000, 5000)
-# Settings that change what is clustered.
-_OF_DATA = ("rows", "gamma", "coef0")
+# A tiny run uses twins of the data, two seeds, and some of the sizes divided by 20.
+TINY_FACTOR, _TINY_SEEDS, _TINY_SIZES = 20, 2, (None, 100, 1000, 5000)
+# Settings that change the rows or the kernel, not the method.
+_DATA_SETTINGS = ("rows", "gamma", "coef0")
 # Data sets in the order in which they are run.
 DATA = ("imagenet12", "mnist", "covtype", "kddcup99", "kddcup99-full")
 
@@ -24,32 +24,32 @@ class Cell:
 
     Examples
     --------
-    >>> from experiments import Cell
+    >>> from experiments.paper import Cell
     >>> print(Cell("mnist", "aKKm", 100, 0))
     mnist, aKKm, m = 100, seed 0
     """
 
     data: str
     method: str
-    m: int | None  # landmarks, of methods that have some
+    m: int | None  # landmarks; None for methods without
     seed: int
-    settings: tuple[tuple[str, Any], ...] = ()  # what is other than usual
+    settings: tuple[tuple[str, Any], ...] = ()  # that differ from the defaults
 
     @property
     def key(self) -> str:
-        """What makes two cells the same."""
+        """A string that is equal for equal cells."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
-    def of(cls, fields: dict[str, Any]) -> Cell:
-        """From what JSON keeps of it."""
+    def from_json(cls, fields: dict[str, Any]) -> Cell:
+        """Rebuild a cell from its fields as JSON holds them."""
         settings = tuple((name, value) for name, value in fields["settings"])
         return cls(**{**fields, "settings": settings})
 
     @property
     def variation(self) -> tuple[tuple[str, Any], ...]:
-        """The settings that are about rows and kernel, not about the method."""
-        return tuple((k, v) for k, v in self.settings if k in _OF_DATA)
+        """The settings of rows and kernel, without those of the method."""
+        return tuple((k, v) for k, v in self.settings if k in _DATA_SETTINGS)
 
     def __str__(self) -> str:
         parts = [self.data, self.method]
@@ -60,17 +60,17 @@ class Cell:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Cells that a table has and that are not run, with the reason."""
+    """Cells of a table that are not run, with the reason."""
 
     data: tuple[str, ...]
     reason: str
-    methods: tuple[str, ...] = ()  # none: all
-    sizes: tuple[int, ...] = ()  # none: all
+    methods: tuple[str, ...] = ()  # empty: all
+    sizes: tuple[int, ...] = ()  # empty: all
 
     def covers(self, data: str, method: str, m: int | None) -> bool:
-        """Whether this is about a cell."""
-        fits = not self.methods or method in self.methods
-        return data in self.data and fits and (not self.sizes or m in self.sizes)
+        """Whether these settings belong to a cell that is left out."""
+        applies = not self.methods or method in self.methods
+        return data in self.data and applies and (not self.sizes or m in self.sizes)
 
 
 @dataclass(frozen=True)
@@ -85,21 +85,26 @@ class Experiment:
 
 
 def experiments(*, tiny: bool = False) -> tuple[Experiment, ...]:
-    """All experiments of the paper.
+    """Return all experiments of the paper.
 
     Parameters
     ----------
     tiny : bool, default=False
-        The same on tiny twins of the data, with fewer landmarks and two seeds: in less
-        than a minute, to see what comes out.
+        Use tiny twins of the data, fewer landmarks and two seeds. Such a run takes less
+        than a minute.
+
+    Returns
+    -------
+    tuple of Experiment
+        One per table or figure, sorted by name.
 
     Examples
     --------
-    >>> from experiments import experiments
+    >>> from experiments.paper import experiments
     >>> [experiment.place for experiment in experiments()][1]
     'Figures 3 and 4'
     """
-    folder = files("experiments").joinpath("plans")
+    folder = files("experiments.paper").joinpath("plans")
     paths = sorted(folder.iterdir(), key=lambda path: path.name)
     return tuple(
         _read(path.name.removesuffix(".toml"), path.read_text("utf-8"), tiny)
@@ -112,8 +117,8 @@ def _read(name: str, text: str, tiny: bool) -> Experiment:
     plan = tomllib.loads(text)
     cells = unique(cell for grid in plan["cells"] for cell in _grid(**grid))
     if tiny:
-        few = (c for c in cells if c.seed < _SEEDS and c.m in _SIZES)
-        cells = unique(map(_smaller, few))
+        few = (c for c in cells if c.seed < _TINY_SEEDS and c.m in _TINY_SIZES)
+        cells = unique(map(_tiny_cell, few))
     left_out = tuple(
         LeftOut(
             tuple(entry["data"]),
@@ -124,7 +129,7 @@ def _read(name: str, text: str, tiny: bool) -> Experiment:
         for entry in plan.get("left_out", ())
     )
     if tiny:
-        left_out = tuple(_smaller_gap(gap) for gap in left_out)
+        left_out = tuple(_tiny_left_out(gap) for gap in left_out)
     return Experiment(name, plan["place"], plan["title"], cells, left_out)
 
 
@@ -135,28 +140,27 @@ def _grid(
     sizes: list[int] | None = None,
     settings: list[dict[str, Any]] | None = None,
 ) -> Iterator[Cell]:
-    each: list[Any] = [data, sizes or [None], methods, settings or [{}], range(seeds)]
-    grid = product(*each)
-    for name, m, method, other, seed in grid:
+    axes: list[Any] = [data, sizes or [None], methods, settings or [{}], range(seeds)]
+    for name, m, method, other, seed in product(*axes):
         yield Cell(name, method, m, seed, tuple(sorted(other.items())))
 
 
-def _smaller(cell: Cell) -> Cell:
-    m = None if cell.m is None else cell.m // SMALLER
+def _tiny_cell(cell: Cell) -> Cell:
+    m = None if cell.m is None else cell.m // TINY_FACTOR
     return replace(cell, data=f"tiny-{cell.data}", m=m)
 
 
-def _smaller_gap(gap: LeftOut) -> LeftOut:
+def _tiny_left_out(gap: LeftOut) -> LeftOut:
     data = tuple(f"tiny-{name}" for name in gap.data)
-    return replace(gap, data=data, sizes=tuple(m // SMALLER for m in gap.sizes))
+    return replace(gap, data=data, sizes=tuple(m // TINY_FACTOR for m in gap.sizes))
 
 
 def unique(cells: Iterable[Cell]) -> tuple[Cell, ...]:
-    """Each cell once, in the order of running.
+    """Return each cell once, in the order in which cells are run.
 
-    Data set by data set, as it is and then with other rows or kernels; first exact
-    kernel k-means, which others are compared with; then seed by seed, so that whatever
-    is there says something about all methods.
+    Data set by data set, first with the usual rows and kernel, then with others. Exact
+    kernel k-means comes first, as other labels are compared with its labels. The rest
+    goes seed by seed, so that a run that is stopped early covers all methods.
     """
     return tuple(sorted(set(cells), key=_order))
 

@@ -4,46 +4,50 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments._checks import OTHERS, SHORT, at, sizes_of, value
-from experiments._results import LARGE, SMALL, Results, Spread
-from experiments._verdicts import Check, Checks, Value, above, below, number
+from experiments.paper.quality_comparisons import OTHERS, SHORT, setting, sizes_of, value
+from experiments.paper.results import LARGE, SMALL, Results, Spread
+from experiments.paper.verdicts import Comparison, Comparisons, Value, above, below, number
 
-# The paper's limit of memory.
-_GIGABYTES = 40
-# A way to sample takes much longer if it takes this many times as long.
-_MUCH = 10
+# The paper's memory limit in gigabytes.
+_MEMORY_LIMIT = 40
+# "Much longer" means at least this many times as long.
+_MUCH_LONGER = 10
 
 
-def kernel_time_saved(results: Results) -> list[Check]:
+def kernel_time_saved(results: Results) -> list[Comparison]:
+    """Compare on images: does the strip save 90 % of the time for the full kernel?"""
     data, found = "imagenet12", []
     whole = results.get("seconds", data, "full kernel")
     for m in results.sizes(data):
         part = results.get("seconds", data, "kernel", m)
         if whole is None or part is None:
-            found.append(Check(at(data, m), None))
+            found.append(Comparison(setting(data, m), None))
             continue
         saved = 1 - part.mean / whole.mean
-        found.append(Check(f"{at(data, m)}: {saved:.1%} saved", saved > 0.9))
+        found.append(Comparison(f"{setting(data, m)}: {saved:.1%} saved", saved > 0.9))
     return found
 
 
-def faster(data: str, other: str, most: int = 10**9, *, ours: str = "aKKm") -> Checks:
-    """Whether aKKm is faster than another method, up to some m."""
+def faster(data: str, other: str, most: int = 10**9, *, ours: str = "aKKm") -> Comparisons:
+    """Compare: is aKKm (`ours`) faster than another method, up to m = `most`?"""
 
-    def checks(results: Results) -> list[Check]:
+    def comparisons(results: Results) -> list[Comparison]:
         return [
             below(
-                at(data, m),
+                setting(data, m),
                 *(value(results, "seconds", data, x, m) for x in (ours, other)),
             )
             for m in sizes_of(results, data, 0, most)
         ]
 
-    return checks
+    return comparisons
 
 
-def faster_than_exact(results: Results) -> list[Check]:
-    """Kernel k-means is given the kernel matrix of images, which takes its time."""
+def faster_than_exact(results: Results) -> list[Comparison]:
+    """Compare: is aKKm faster than kernel k-means?
+
+    Kernel k-means is given the kernel matrix of images; computing it is added.
+    """
     found = []
     for data in SMALL:
         exact = value(results, "seconds", data, "KKm")
@@ -51,22 +55,22 @@ def faster_than_exact(results: Results) -> list[Check]:
             matrix = results.get("seconds", data, "full kernel")
             exact = Value("KKm and its matrix", _plus(exact.spread, matrix), " s")
         found += [
-            below(at(data, m), value(results, "seconds", data, "aKKm", m), exact)
+            below(setting(data, m), value(results, "seconds", data, "aKKm", m), exact)
             for m in results.sizes(data)
         ]
     return found
 
 
 def _plus(a: Spread | None, b: Spread | None) -> Spread | None:
-    """The sum, where b is measured once."""
+    """Return the sum, where b is measured once."""
     return None if a is None or b is None else Spread(a.mean + b.mean, a.sd, a.n)
 
 
-def kernel_and_clustering(data: str, *, more: str) -> Checks:
-    """Which takes longer, computing "kernel" values or "clustering"."""
+def kernel_and_clustering(data: str, *, more: str) -> Comparisons:
+    """Compare: does the "kernel" or the "clustering" take more time?"""
     compare = above if more == "clustering" else below
 
-    def checks(results: Results) -> list[Check]:
+    def comparisons(results: Results) -> list[Comparison]:
         found = []
         for m in results.sizes(data):
             fit = results.get("seconds", data, "aKKm", m)
@@ -75,36 +79,36 @@ def kernel_and_clustering(data: str, *, more: str) -> Checks:
             if fit is not None and kernel is not None:
                 rest = Spread(fit.mean - kernel.mean, fit.sd, fit.n)
             both = Value("clustering", rest, " s"), Value("kernel", kernel, " s")
-            found.append(compare(at(data, m), *both))
+            found.append(compare(setting(data, m), *both))
         return found
 
-    return checks
+    return comparisons
 
 
-def few_against_many(data: str, ours: str, other: str) -> Checks:
-    """Whether a method with 100 landmarks is faster than another with 1,000."""
+def few_against_many(data: str, ours: str, other: str) -> Comparisons:
+    """Compare: is a method with 100 landmarks faster than another with 1,000?"""
 
-    def checks(results: Results) -> list[Check]:
+    def comparisons(results: Results) -> list[Comparison]:
         both = (
             value(results, "seconds", data, method, m, f"{method} at {m:,}")
-            for method, m in ((ours, results.at(100)), (other, results.at(1000)))
+            for method, m in ((ours, results.scaled(100)), (other, results.scaled(1000)))
         )
         return [below(SHORT[data], *both)]
 
-    return checks
+    return comparisons
 
 
-def spectral_grows(results: Results) -> list[Check]:
-    """The slope of log time over log m, from 1,000 landmarks on."""
+def spectral_grows(results: Results) -> list[Comparison]:
+    """Compare: how does the time of nysSC grow, from 1,000 landmarks on?"""
     data = "covtype"
     sizes = sizes_of(results, data, 1000)
     ours = _power(sizes, [results.get("seconds", data, "nysSC", m) for m in sizes])
     theirs = _power(sizes, [results.paper("seconds", data, "nysSC", m) for m in sizes])
     if ours is None:
-        return [Check(SHORT[data], None)]
+        return [Comparison(SHORT[data], None)]
     text = f"{SHORT[data]}: m to the power {ours:.2f}"
     text += "" if theirs is None else f", the paper's {theirs:.2f}"
-    return [Check(text, ours >= min(2.5, theirs or 2.5))]
+    return [Comparison(text, ours >= min(2.5, theirs or 2.5))]
 
 
 def _power(sizes: list[int], times: list[Spread | None]) -> float | None:
@@ -115,63 +119,66 @@ def _power(sizes: list[int], times: list[Spread | None]) -> float | None:
     return float(np.polyfit(log_m, log_time, 1)[0])
 
 
-def crossing(results: Results) -> list[Check]:
-    """Whether nysSC is the faster one for the smallest m, aKKm for the largest."""
+def crossing(results: Results) -> list[Comparison]:
+    """Compare: is nysSC faster at the smallest m, and aKKm at the largest?"""
     data, sizes = "covtype", results.sizes("covtype")
     return [
         compare(
-            at(data, m),
+            setting(data, m),
             *(value(results, "seconds", data, x, m) for x in ("aKKm", "nysSC")),
         )
         for compare, m in ((above, sizes[0]), (below, sizes[-1]))
     ]
 
 
-def less_than_the_matrix(results: Results) -> list[Check]:
-    """Memory, beside all pairs of rows in double precision."""
+def less_than_the_matrix(results: Results) -> list[Comparison]:
+    """Compare: is peak memory below that of the kernel matrix in float64?"""
     found = []
     for data in ("mnist", *LARGE):
         for m in results.sizes(data):
             used = results.get("peak", data, "aKKm", m)
             matrix = results.get("matrix", data, "aKKm", m)
             if used is None or matrix is None:
-                found.append(Check(at(data, m), None))
+                found.append(Comparison(setting(data, m), None))
                 continue
             text = f"{used.mean / 1e9:.1f} of {matrix.mean / 1e9:,.0f} GB"
-            found.append(Check(f"{at(data, m)}: {text}", used.mean < matrix.mean))
+            found.append(Comparison(f"{setting(data, m)}: {text}", used.mean < matrix.mean))
     return found
 
 
-def little_memory(results: Results) -> list[Check]:
+def little_memory(results: Results) -> list[Comparison]:
+    """Compare: is the peak memory on the large data sets below 40 GB?"""
     found = []
     for data in LARGE:
         for m in results.sizes(data):
             peak = results.get("peak", data, "aKKm", m)
-            text = at(data, m)
+            text = setting(data, m)
             if peak is None:
-                found.append(Check(text, None))
+                found.append(Comparison(text, None))
             else:
                 used = peak.mean / 1e9
-                found.append(Check(f"{text}: {used:.1f} GB", used < _GIGABYTES))
+                found.append(Comparison(f"{text}: {used:.1f} GB", used < _MEMORY_LIMIT))
     return found
 
 
-def leaders_too_slow(results: Results) -> list[Check]:
+def leaders_too_slow(results: Results) -> list[Comparison]:
+    """Compare: does lKKm take more than 24 hours on the large data sets?"""
     found = []
     for data in LARGE:
         took = results.get("seconds", data, "lKKm")
         if took is None:
-            found.append(Check(SHORT[data], None))
+            found.append(Comparison(SHORT[data], None))
         else:
             text = f"{SHORT[data]}: {number(took)} s with about 1,000 leaders"
-            found.append(Check(text, took.mean > 24 * 3600))
+            found.append(Comparison(text, took.mean > 24 * 3600))
     return found
 
 
-def uniform_is_cheapest(results: Results) -> list[Check]:
+def uniform_is_cheapest(results: Results) -> list[Comparison]:
+    """Compare: does uniform sampling take the least time?"""
     return [
         below(
-            at(d, m),
+            setting(d, m),
             value(results, "sampling", d, "aKKm", m, "uniform"),
             value(results, "sampling", d, "aKKm", m, other, landmarks=other),
         )
@@ -181,33 +188,34 @@ def uniform_is_cheapest(results: Results) -> list[Check]:
     ]
 
 
-def costly_samplings(results: Results) -> list[Check]:
+def costly_samplings(results: Results) -> list[Comparison]:
+    """Compare: do column norms and k-means take ten times as long as diagonals?"""
     found = []
     for d in SMALL:
         for m in results.sizes(d):
             cheap = results.get("sampling", d, "aKKm", m, landmarks="diagonal")
             for strategy in ("column-norm", "k-means"):
                 slow = results.get("sampling", d, "aKKm", m, landmarks=strategy)
-                text = f"{at(d, m)}, {strategy}"
+                text = f"{setting(d, m)}, {strategy}"
                 if cheap is None or slow is None:
-                    found.append(Check(text, None))
+                    found.append(Comparison(text, None))
                     continue
                 ratio = slow.mean / cheap.mean
                 text += f": {ratio:,.0f} times diagonal's"
-                found.append(Check(text, ratio > _MUCH))
+                found.append(Comparison(text, ratio > _MUCH_LONGER))
     return found
 
 
-def consensus_is_quick(results: Results) -> list[Check]:
+def consensus_is_quick(results: Results) -> list[Comparison]:
+    """Compare: does MCLA take less than a tenth of an ensemble's time?"""
     found = []
     for d in (*SMALL, *LARGE):
         for m in results.sizes(d, "ensemble"):
-            took, all_ = (
-                results.get(x, d, "ensemble", m) for x in ("consensus", "seconds")
-            )
-            if took is None or all_ is None:
-                found.append(Check(at(d, m), None))
+            took = results.get("consensus", d, "ensemble", m)
+            total = results.get("seconds", d, "ensemble", m)
+            if took is None or total is None:
+                found.append(Comparison(setting(d, m), None))
                 continue
-            share = took.mean / all_.mean
-            found.append(Check(f"{at(d, m)}: {share:.1%} of the time", share < 0.1))
-    return found  # fmt: skip
+            share = took.mean / total.mean
+            found.append(Comparison(f"{setting(d, m)}: {share:.1%} of the time", share < 0.1))
+    return found

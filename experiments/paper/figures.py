@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments._document import Picture
-from experiments._results import SMALL, Results
-from experiments._tables import DATA, STRATEGIES, of_strategy, title
+from experiments.harness.pages import Picture
+from experiments.paper.results import SMALL, Results
+from experiments.paper.tables import DATA, STRATEGIES, sampling_settings, title
 
-# Okabe and Ito's colours, and shapes, so that colour is not all that tells them apart.
-_LOOKS = {
+# Colours of Okabe and Ito, and marker shapes for readers who can't see colours.
+_STYLES = {
     "aKKm": ("#0072b2", "o"),
     "tKKm": ("#e69f00", "s"),
     "nysSC": ("#009e73", "^"),
@@ -26,10 +26,10 @@ _LOOKS = {
     "single runs": ("#0072b2", "o"),
     "ensembles of ten": ("#d55e00", "D"),
 }
-# Lines are this factor apart, so that their bars show.
-_ASIDE = 1.1
+# Lines are shifted by this factor, so that their error bars don't overlap.
+_SHIFT = 1.1
 _DASHES = {"KKm": "-", "lKKm": ":", "k-means": "--"}
-_LONG = {"KKm": "kernel k-means"}
+_LONG_NAMES = {"KKm": "kernel k-means"}
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Line:
     name: str
     method: str
     settings: dict[str, str]
-    flat: bool = False  # without landmarks: the same at every m
+    flat: bool = False  # has no landmarks, so it is the same at every m
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Panel:
 
 
 def figures(results: Results) -> dict[str, Picture]:
-    """By number."""
+    """Return Figures 3 to 6 by their number."""
     both = [Line(name, name, {}) for name in ("aKKm", "tKKm")]
     spectral = Line("nysSC", "nysSC", {})
     flat = {
@@ -62,12 +62,12 @@ def figures(results: Results) -> dict[str, Picture]:
     reduction = [
         Panel(d, "reduction", "error reduction", [*both, flat["KKm"]]) for d in DATA
     ]
-    judged = [
+    scored = [
         Panel(d, "nmi", "NMI with the classes", [*both, spectral, *flat.values()])
         for d in DATA
     ]
     strategies = [
-        Line(f"{s} sampling" if s == "k-means" else s, "aKKm", of_strategy(s))
+        Line(f"{s} sampling" if s == "k-means" else s, "aKKm", sampling_settings(s))
         for s in STRATEGIES
     ]
     measures = {"reduction": "error reduction", "nmi": "NMI with the classes"}
@@ -82,13 +82,12 @@ def figures(results: Results) -> dict[str, Picture]:
     ]
     ensembles = [Panel(d, "nmi", "NMI with the classes", members) for d in DATA]
     captions = {
-        "3": "Error reduction (the higher, the more compact), over the number of "
-        "landmarks",
+        "3": "Error reduction (higher is more compact) against the number of landmarks",
         "4": "Normalised mutual information of clusters and classes",
-        "5": "aKKm with landmarks sampled in four ways",
-        "6": "Single runs of aKKm, and ensembles of ten",
+        "5": "aKKm with four strategies to sample landmarks",
+        "6": "Single runs of aKKm and ensembles of ten",
     }
-    panels = {"3": reduction, "4": judged, "5": sampled, "6": ensembles}
+    panels = {"3": reduction, "4": scored, "5": sampled, "6": ensembles}
     return {
         number: _picture(
             results,
@@ -108,7 +107,7 @@ def _picture(
     figure = Figure(figsize=(12, 3.9), layout="constrained")
     handles: dict[str, Any] = {}
     for axes, panel in zip(figure.subplots(1, len(panels)), panels, strict=True):
-        _draw(results, axes, panel, handles)
+        _plot_panel(results, axes, panel, handles)
     if handles:
         figure.legend(
             handles.values(), handles.keys(), loc="outside upper center",
@@ -119,11 +118,11 @@ def _picture(
     return Picture(name, caption, file.getvalue())
 
 
-def _draw(results: Results, axes: Any, panel: Panel, handles: dict[str, Any]) -> None:
+def _plot_panel(results: Results, axes: Any, panel: Panel, handles: dict[str, Any]) -> None:
     sizes = results.sizes(panel.data)
     middle = (sum(not line.flat for line in panel.lines) - 1) / 2
     for number, line in enumerate(panel.lines):
-        colour, shape = _LOOKS[line.name]
+        colour, shape = _STYLES[line.name]
         if line.flat:
             spread = results.get(panel.measure, panel.data, line.method)
             if spread is None:
@@ -134,18 +133,18 @@ def _draw(results: Results, axes: Any, panel: Panel, handles: dict[str, Any]) ->
                 spread.mean, color=colour, linestyle=_DASHES[line.name], linewidth=1.3
             )
         else:
-            of = panel.measure, panel.data, line.method
-            found = [(m, results.get(*of, m, **line.settings)) for m in sizes]
-            there = [(m, spread) for m, spread in found if spread is not None]
-            if not there:
+            row = panel.measure, panel.data, line.method
+            spreads = [(m, results.get(*row, m, **line.settings)) for m in sizes]
+            points = [(m, spread) for m, spread in spreads if spread is not None]
+            if not points:
                 continue
             drawn = axes.errorbar(
-                [m * _ASIDE ** (number - middle) for m, _ in there],
-                [spread.mean for _, spread in there],
-                [spread.sd for _, spread in there],
+                [m * _SHIFT ** (number - middle) for m, _ in points],
+                [spread.mean for _, spread in points],
+                [spread.sd for _, spread in points],
                 color=colour, marker=shape, markersize=4.5, capsize=3, linewidth=1.3,
             )  # fmt: skip
-        handles.setdefault(_LONG.get(line.name, line.name), drawn)
+        handles.setdefault(_LONG_NAMES.get(line.name, line.name), drawn)
     axes.set_xscale("log")
     axes.set_xticks(sizes, [f"{m:,}" for m in sizes], rotation=40)
     axes.minorticks_off()

@@ -1,0 +1,97 @@
+"""What a piece of work costs: seconds, processor seconds, memory; and where it ran."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from time import perf_counter, process_time
+
+_PROC = Path("/proc/self")
+
+
+@dataclass
+class Costs:
+    """The costs of the work inside a `with costs()` block, known afterwards."""
+
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0  # of all threads
+    peak_bytes: int = 0
+    above_bytes: int = 0  # the peak minus the memory in use before
+    memory_by: str = ""  # "VmHWM", reset before, or "ru_maxrss" of the whole process
+
+
+@contextmanager
+def costs() -> Iterator[Costs]:
+    """Measure the work inside the block."""
+    spent = Costs()
+    before, spent.memory_by = _reset_peak()
+    start, cpu_start = perf_counter(), process_time()
+    yield spent
+    spent.seconds = perf_counter() - start
+    spent.cpu_seconds = process_time() - cpu_start
+    spent.peak_bytes = _memory("VmHWM")
+    spent.above_bytes = max(0, spent.peak_bytes - before)
+
+
+def _reset_peak() -> tuple[int, str]:
+    """Reset peak memory where the system can; return bytes in use, and the method."""
+    try:
+        (_PROC / "clear_refs").write_text("5")
+    except OSError:
+        return _memory("VmHWM"), "ru_maxrss"
+    return _memory("VmRSS"), "VmHWM"
+
+
+def _memory(field: str) -> int:
+    """Return bytes from the system's status of this process, or from getrusage."""
+    try:
+        lines = (_PROC / "status").read_text().splitlines()
+        return int(next(x for x in lines if x.startswith(field)).split()[1]) * 1024
+    except OSError:
+        import resource  # not on Windows
+
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@cache
+def processor() -> str:
+    """Return the name of the processor and its number of cores."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next(x for x in lines if x.startswith("model name")).split(": ")[1]
+    except (OSError, StopIteration):
+        name = platform.processor() or platform.machine()
+    return f"{name}, {cores()} cores"
+
+
+def versions(packages: Iterable[str]) -> dict[str, str]:
+    """Return the versions of Python and of those packages that are installed."""
+    installed = {"python": platform.python_version()}
+    for name in packages:
+        try:
+            installed[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return installed
+
+
+def machine() -> str:
+    """Return processor, cores and package versions on one line."""
+    used = versions(("numpy", "scipy", "scikit-learn", "tslearn"))
+    packages = [f"Python {used.pop('python')}", *(f"{k} {v}" for k, v in used.items())]
+    return f"{processor()}; {', '.join(packages)}"

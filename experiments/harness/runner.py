@@ -1,0 +1,85 @@
+"""Run measurements: those that have no record yet, in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from experiments.harness.store import JsonLines, Record
+
+_ROOT = Path(__file__).parents[2]
+
+
+def run_missing(
+    records: JsonLines, runs: Iterable[Record], measure: Callable[..., Record]
+) -> int:
+    """Measure the runs that have no record yet, and return how many these were.
+
+    A run that was stopped continues where it was when it is started again. A run that
+    failed has a record, too, and is not repeated.
+
+    Parameters
+    ----------
+    records : JsonLines
+        Each result is added as soon as it is there.
+    runs : iterable of dict
+        The fields that identify each run.
+    measure : callable
+        Called with these fields as keyword arguments; returns the other fields.
+
+    Returns
+    -------
+    int
+        The number of runs that were measured.
+    """
+    n_measured = 0
+    for run in runs:
+        if not records.find(**run):
+            records.add(run | measure(**run))
+            print(records.records[-1], flush=True)
+            n_measured += 1
+    return n_measured
+
+
+def in_new_process(
+    function: Callable[..., Record], /, *, timeout: float | None = None, **arguments: Any
+) -> Record:
+    """Call a function in a new Python process, so that its peak memory is its own.
+
+    Parameters
+    ----------
+    function : callable
+        A function at the top of a module of `experiments` that returns a dict.
+    timeout : float, optional
+        The seconds after which the process is ended.
+    **arguments : Any
+        Arguments that JSON can hold.
+
+    Returns
+    -------
+    dict
+        What the function returned, or `{"failed": reason}` if it raised an error, was
+        killed or took too long.
+    """
+    order = [function.__module__, function.__qualname__, json.dumps(arguments)]
+    command = [sys.executable, "-m", "experiments.harness.runner", *order]
+    try:
+        ended = subprocess.run(
+            command, cwd=_ROOT, capture_output=True, text=True, timeout=timeout
+        )
+    except subprocess.TimeoutExpired:
+        return {"failed": f"longer than {timeout:g} s"}
+    if ended.returncode:
+        last = (ended.stderr.strip().splitlines() or ["no message"])[-1]
+        return {"failed": f"{last} (exit status {ended.returncode})"}
+    return dict(json.loads(ended.stdout.splitlines()[-1]))
+
+
+if __name__ == "__main__":
+    module, name, arguments = sys.argv[1:]
+    print(json.dumps(getattr(import_module(module), name)(**json.loads(arguments))))

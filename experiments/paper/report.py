@@ -1,0 +1,237 @@
+"""The report: tables, figures and claims, from all records so far."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments.harness.pages import (
+    Block,
+    Heading,
+    Paragraph,
+    Picture,
+    ResultTable,
+    html_page,
+    markdown,
+    write_file,
+)
+from experiments.paper import tables
+from experiments.paper.claims import verdicts
+from experiments.paper.figure1 import figure1
+from experiments.paper.figures import figures
+from experiments.paper.plan import Experiment, experiments
+from experiments.paper.prepared import ERROR_ROWS
+from experiments.paper.results import Results
+from experiments.paper.store import Store
+from experiments.paper.verdicts import RULE
+
+_TITLE = "The paper's experiments, run again"
+_PAPER = (
+    "R. Chitta, R. Jin, T. C. Havens, A. K. Jain: *Scalable Kernel Clustering: "
+    "Approximate Kernel k-means*, 2014."
+)
+
+
+def write_report(
+    folder: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    *,
+    tiny: bool = False,
+) -> list[Path]:
+    """Write README.md, figures and one HTML page about all runs so far.
+
+    Cells that were not run are marked, so the report can be written at any time. It
+    needs matplotlib: `pip install 'akkm[plot]'`.
+
+    Parameters
+    ----------
+    folder : str or path
+        The folder with the records of `run`.
+    out : str or path, optional
+        The folder to write to; the same folder by default.
+    tiny : bool, default=False
+        Whether the records are those of a tiny run.
+
+    Returns
+    -------
+    list of Path
+        The files that were written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from experiments.paper import write_report
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in write_report(folder)][:2]
+    ['README.md', 'index.html']
+    """
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "matplotlib is not installed, and figures need it. Install it with: pip "
+            "install 'akkm[plot]'"
+        ) from error
+    results = Results(Store(folder), experiments(tiny=tiny), tiny=tiny)
+    blocks = _blocks(results)
+    contents: dict[str, str | bytes] = {
+        "README.md": markdown(_TITLE, blocks),
+        "index.html": html_page(_TITLE, blocks),
+    }
+    contents |= {b.name: b.png for b in blocks if isinstance(b, Picture)}
+    target = Path(folder if out is None else out)
+    target.mkdir(parents=True, exist_ok=True)
+    for name, content in contents.items():
+        write_file(target / name, content)
+    return [target / name for name in contents]
+
+
+def _blocks(results: Results) -> list[Block]:
+    drawn = figures(results)
+    return [
+        Paragraph(
+            f"Every table and figure of {_PAPER} `python -m experiments paper report` "
+            "wrote this page from the raw records next to it (`*.jsonl`). Values are "
+            "means and standard deviations over seeds. Columns named *paper* are the "
+            "paper's values: ten runs in MATLAB on a 2.8 GHz processor."
+        ),
+        _about_the_run(results),
+        Heading("Claims"),
+        *_claims(results),
+        Heading("Data sets"),
+        *tables.data_sets(results),
+        Heading("Running time"),
+        Paragraph(
+            "Seconds from rows to labels. The kernel column is one pass over the "
+            "kernel values of all rows with m landmarks, measured alone. The other "
+            "columns include it, except kernel k-means on images, which is given the "
+            "matrix. aKKm may cache up to 8 GB of kernel values. The paper's columns "
+            "for aKKm and tKKm are the sum of its kernel and clustering times. So is "
+            "its nysSC on images, where the printed time is below the kernel time. Its "
+            "times of kernel k-means are without the kernel. The machines differ, so "
+            "only ratios between methods can be compared; they follow below."
+        ),
+        *tables.running_time(results),
+        Heading("Agreement with kernel k-means"),
+        Paragraph(
+            "Adjusted Rand index of the labels of aKKm and tKKm with those of exact "
+            "kernel k-means. All three start from the same random labels. The paper "
+            "does not say whether its methods did; from different starts the labels "
+            "may agree less."
+        ),
+        *tables.agreement(results),
+        Heading("Step by step"),
+        figure1(),
+        Heading("Error reduction and NMI"),
+        Paragraph(
+            "Error reduction is the share by which the clustering error of the random "
+            "start decreases. Errors are measured with the exact kernel, on the same "
+            f"{ERROR_ROWS:,} rows for all methods (all rows, if there are fewer)."
+        ),
+        drawn["3"],
+        drawn["4"],
+        Heading("Sampling strategies"),
+        Paragraph(
+            "Time to choose landmarks. Column norms depend on neither m nor seed: they "
+            "are computed once, including n times 10,000 kernel values, and every row "
+            "counts that time in full. The paper takes them from a kernel matrix that "
+            "exists already. Diagonal and column-norm sampling draw rows with "
+            "probabilities proportional to these numbers; the paper speaks of sorting "
+            "them and taking the first m. In the paper's source the next figure comes "
+            "before the previous two, and may be numbered accordingly."
+        ),
+        *tables.sampling(results),
+        drawn["5"],
+        Heading("Ensembles"),
+        Paragraph(
+            "Ten runs of aKKm from random labels, each with its own landmarks, "
+            "combined by MCLA, which is also timed alone. Sizes go up to m = 1,000, on "
+            "Cover Type up to 200 and on KDD to 100, as an ensemble takes ten times as "
+            "long as a single run."
+        ),
+        *tables.consensus(results),
+        drawn["6"],
+        Heading("Choices"),
+        Paragraph(
+            "The paper leaves some details open. These are the choices made here, and "
+            "what other choices change."
+        ),
+        *tables.choices(results),
+        *_warnings(results),
+    ]
+
+
+def _about_the_run(results: Results) -> Paragraph:
+    """How many cells were run, where, and how long they took."""
+    n_done, n_failed = count_done(results.plan, results.store)
+    n_cells = len({cell for e in results.plan for cell in e.cells})
+    facts = [f"{n_done:,} of {n_cells:,} cells were run, {n_failed:,} of them failed."]
+    if results.records:
+        spent = sum(record.get("total_seconds", 0) for record in results.records)
+        hours, minutes = divmod(round(spent / 60), 60)
+        facts.append(f"Run one after the other, they take {hours} h {minutes} min.")
+        machines = {(r["processor"], r["threads"]) for r in results.records}
+        facts += [
+            f"{name.replace(' 1 cores', ' 1 core')}; {threads} "
+            f"thread{'s' * (threads > 1)}."
+            for name, threads in sorted(machines)
+        ]
+        for used in sorted({tuple(r["versions"].items()) for r in results.records}):
+            facts.append(", ".join(f"{name} {version}" for name, version in used) + ".")
+    facts += [] if n_done == n_cells else ["The others are marked *not run yet*."]
+    tiny = " --tiny" if results.tiny else ""
+    command = "python -m experiments paper"
+    return Paragraph(
+        f"To repeat it: `AKKM_DATA=folder {command} run --all{tiny}`, then "
+        f"`{command} report{tiny}`. {' '.join(facts)}"
+    )
+
+
+def _warnings(results: Results) -> list[Block]:
+    """All warnings that methods raised, the most frequent first."""
+    counts = Counter(
+        (text, f"{r['title']}, {r['cell']['method']}")
+        for r in results.records
+        for text in r.get("warnings", ())
+    )
+    if not counts:
+        return []
+    frequent = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    rows = [[text, where, str(count)] for (text, where), count in frequent]
+    head = ["warning", "data set and method", "cells"]
+    return [
+        Heading("Warnings"),
+        ResultTable("Warnings of the methods", head, rows, True),
+    ]
+
+
+def count_done(plan: Sequence[Experiment], store: Store) -> tuple[int, int]:
+    """Return the number of distinct cells that were run, and of those that failed."""
+    records = [store.get(cell) for cell in {c for e in plan for c in e.cells}]
+    done = [record for record in records if record is not None]
+    return len(done), sum("failed" in record for record in done)
+
+
+def _claims(results: Results) -> list[Block]:
+    judged = verdicts(results)
+    counts = Counter(verdict.verdict for verdict in judged)
+    summary = ", ".join(f"{name}: {count}" for name, count in counts.most_common())
+    rows = [
+        [v.claim.text, v.claim.place, f"**{v.verdict}**", v.figures, v.claim.remark]
+        for v in judged
+    ]
+    text = f"{len(judged)} claims of the paper's text ({summary}). {RULE}"
+    if any(record["stand_in"] for record in results.records):
+        text += (
+            " Claims about KDD are judged on a stand-in, in which many rows occur more "
+            "than once."
+        )
+    if results.tiny:
+        text += " Remarks refer to the real data."
+    head = ["claim", "in the paper", "verdict", "figures", "remark"]
+    return [
+        Paragraph(text),
+        ResultTable("Claims and verdicts, computed from the records", head, rows, True),
+    ]

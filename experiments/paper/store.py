@@ -1,0 +1,78 @@
+"""The records of cells in a folder, and the labels that other labels are compared with."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from akkm.atomic_file import AtomicFile
+from experiments.harness.store import JsonLines, Record
+from experiments.paper.plan import Cell
+
+Array = NDArray[Any]
+
+
+class Store:
+    """One file of records per data set, `<data>.jsonl`, and labels of exact clusterings.
+
+    If a cell has two records, the later one counts.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self._files = {p.stem: JsonLines(p) for p in sorted(self.folder.glob("*.jsonl"))}
+        self.records: dict[str, Record] = {}  # by Cell.key
+        for file in self._files.values():
+            for number, record in enumerate(file.records, start=1):
+                try:
+                    self.records[Cell.from_json(record["cell"]).key] = record
+                except (KeyError, TypeError, ValueError):
+                    raise ValueError(
+                        f"{file.path}, line {number} is not the record of a cell. "
+                        "Remove the line, and the cell is run again."
+                    ) from None
+
+    def get(self, cell: Cell) -> Record | None:
+        """Return the record of a cell, or None if it was not run."""
+        return self.records.get(cell.key)
+
+    def is_done(self, cell: Cell, *, exact_planned: bool) -> bool:
+        """Whether a cell was run, and compared with exact labels if there are any.
+
+        `exact_planned` says that the same run will compute exact labels.
+        """
+        record = self.get(cell)
+        if record is None:
+            return False
+        can_compare = exact_planned or self._labels_path(cell).exists()
+        return record.get("exact", "") is not None or not can_compare
+
+    def add(self, cell: Cell, record: Record) -> None:
+        """Add a record; it is on disk when this returns."""
+        if cell.data not in self._files:
+            path = self.folder / f"{cell.data}.jsonl"
+            self._files[cell.data] = JsonLines(path)
+        self._files[cell.data].add(record)
+        self.records[cell.key] = record
+
+    def save_exact_labels(self, cell: Cell, labels: Array) -> None:
+        """Save the labels (n,) of exact kernel k-means."""
+        path = self._labels_path(cell)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with AtomicFile(path) as file:
+            np.savez_compressed(file, labels=labels.astype(np.uint8))
+
+    def exact_labels(self, cell: Cell) -> Array | None:
+        """Return the exact labels for the same data set and seed, or None."""
+        path = self._labels_path(cell)
+        if not path.exists():
+            return None
+        with np.load(path) as saved:
+            return np.asarray(saved["labels"])
+
+    def _labels_path(self, cell: Cell) -> Path:
+        return self.folder / "labels" / f"{cell.data}-{cell.seed}.npz"

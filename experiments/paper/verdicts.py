@@ -1,0 +1,151 @@
+"""Judge a claim: compare numbers over seeds, and combine the comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+from scipy.stats import t
+
+from experiments.paper.results import Results, Spread
+
+# Numbers from 0 to 1 are alike if they differ by at most 0.02 and 5 % of the larger.
+_ALIKE, _ALIKE_SHARE = 0.02, 0.05
+RULE = (
+    "A number is above another if their means over seeds differ significantly (Welch's "
+    "test, 5 %; a single seed is not enough). Two numbers (NMI, ARI, error reduction) "
+    "are alike if they don't differ significantly, or if they differ by no more than "
+    f"{_ALIKE} and {_ALIKE_SHARE:.0%} of the larger one. With many seeds a number can "
+    "be both above another and alike. A claim holds if all of its comparisons come out "
+    "as claimed, and holds in part if some do."
+)
+HOLDS, PARTLY, FAILS = "holds", "holds in part", "does not hold here"
+OPEN, SO_FAR = "not measured yet", " so far"
+# Number of shown comparisons that come out as claimed. All others are shown.
+_MOST_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One comparison of two numbers."""
+
+    text: str  # what is compared, with the numbers
+    holds: bool | None  # None: a number is missing
+
+
+Comparisons = Callable[[Results], Sequence[Comparison]]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the paper that a measurement can check."""
+
+    place: str  # in the paper
+    text: str  # in our words
+    comparisons: Comparisons
+    remark: str = ""  # what is meant, or why the real data gave this verdict
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the measurements say about a claim."""
+
+    claim: Claim
+    verdict: str
+    figures: str
+
+
+def judge(claim: Claim, results: Results) -> Verdict:
+    """Return the verdict on a claim from stored results."""
+    comparisons = claim.comparisons(results)
+    measured = [c for c in comparisons if c.holds is not None]
+    n_hold = sum(bool(c.holds) for c in measured)
+    n_missing = len(comparisons) - len(measured)
+    if not measured:
+        verdict = OPEN
+    else:
+        verdict = HOLDS if n_hold == len(measured) else PARTLY if n_hold else FAILS
+        verdict += SO_FAR if n_missing and not results.complete else ""
+    parts = [f"{n_hold} of {len(measured)}"] if len(measured) > 1 else []
+    if n_missing:
+        reason = "without a number" if results.complete else OPEN
+        parts.append(f"{n_missing} {reason}")
+    parts += [f"✗ {c.text}" for c in measured if not c.holds]
+    parts += [f"✓ {c.text}" for c in measured if c.holds][:_MOST_SHOWN]
+    parts += [f"✓ {n_hold - _MOST_SHOWN} more"] if n_hold > _MOST_SHOWN else []
+    return Verdict(claim, verdict, "; ".join(parts))
+
+
+def significant_difference(a: Spread, b: Spread) -> float:
+    """Return the difference of two means above which Welch's test is significant."""
+    errors = a.sd**2 / a.n, b.sd**2 / b.n
+    if not sum(errors):
+        return 0.0
+    freedom = sum(errors) ** 2 / (
+        errors[0] ** 2 / (a.n - 1) + errors[1] ** 2 / (b.n - 1)
+    )
+    return float(t.ppf(0.975, freedom)) * sqrt(sum(errors))
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number of a method, as a comparison shows it."""
+
+    name: str
+    spread: Spread | None
+    unit: str = ""
+
+    def __str__(self) -> str:
+        assert self.spread is not None
+        return f"{self.name} {number(self.spread)}{self.unit}"
+
+
+def above(what: str, a: Value, b: Value) -> Comparison:
+    """Compare: is a above b?"""
+    return _compare(what, a, b, _exceeds)
+
+
+def below(what: str, a: Value, b: Value) -> Comparison:
+    """Compare: is a below b?"""
+    return _compare(what, a, b, lambda x, y: _exceeds(y, x))
+
+
+def alike(what: str, a: Value, b: Value) -> Comparison:
+    """Compare: are a and b, numbers from 0 to 1, about the same?"""
+    return _compare(what, a, b, _is_alike)
+
+
+def worse(what: str, a: Value, b: Value) -> Comparison:
+    """Compare: is a below b, and not alike?"""
+    return _compare(what, a, b, lambda x, y: x.mean < y.mean and not _is_alike(x, y))
+
+
+def no_worse(what: str, a: Value, b: Value) -> Comparison:
+    """Compare: is a above b, or alike?"""
+    return _compare(what, a, b, lambda x, y: x.mean >= y.mean or _is_alike(x, y))
+
+
+def _exceeds(a: Spread, b: Spread) -> bool:
+    return a.mean - b.mean > significant_difference(a, b)
+
+
+def _is_alike(a: Spread, b: Spread) -> bool:
+    tolerance = min(_ALIKE, _ALIKE_SHARE * max(abs(a.mean), abs(b.mean)))
+    return abs(a.mean - b.mean) <= max(significant_difference(a, b), tolerance)
+
+
+def _compare(
+    what: str, a: Value, b: Value, holds: Callable[[Spread, Spread], bool]
+) -> Comparison:
+    if any(x.spread is None or x.spread.n < 2 for x in (a, b)):
+        return Comparison(what, None)
+    assert a.spread is not None
+    assert b.spread is not None
+    return Comparison(f"{what}: {a}, {b}", holds(a.spread, b.spread))
+
+
+def number(spread: Spread) -> str:
+    """Return the mean with three digits."""
+    value = spread.mean
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
