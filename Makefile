@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench paper clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "akkm needs Python 3.11 or newer, this is " + sys.version)'
@@ -26,9 +26,12 @@ check: .venv/ready  ## lint, format and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: .venv/bench  ## the figures that the README quotes; needs AKKM_DATA for real data
-	$(BIN)/python -m experiments.benchmarks
-	$(BIN)/python -m experiments.benchmarks.methods
+bench: .venv/bench  ## the figures that the docs quote; needs AKKM_DATA for real data
+	$(BIN)/python -m experiments bench
+
+paper: .venv/ready  ## the paper's experiments on generated twins of its data, in a minute
+	$(BIN)/python -m experiments paper run --all --tiny --folder paper-results/tiny
+	$(BIN)/python -m experiments paper report --tiny --folder paper-results/tiny
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache

@@ -1,1 +1,11 @@
-"""akkm beside scikit-learn, tslearn and the bare cost of a kernel pass."""
+"""Benchmarks: akkm next to other libraries and methods, and its own scaling.
+
+Each module measures one thing and writes its tables from stored records in `results/`.
+Tests of correctness and the paper's own experiments do not belong here.
+"""
+
+from pathlib import Path
+
+RESULTS = Path(__file__).parent / "results"
+CACHE = Path(__file__).parent / ".cache"
+DOCS = Path(__file__).parents[2] / "docs"

@@ -1,38 +1,45 @@
-"""Better clusters: every method beside the others, `python -m experiments.benchmarks.beyond`.
+"""Quality, work and memory of all clustering methods; each run is its own process.
 
-A run is a process of its own (`python -m experiments.benchmarks.beyond one ...`), so its peak
-memory is its own. Each is a line in results/beyond.jsonl as soon as it is there; one
-that is there is not made again. The page results/beyond.md, and the tables in
-docs/which-method.md, are written from these lines. Real data need AKKM_DATA; without it
-the others are run. `--only WORD ...` (data sets or contestants) and `--seeds N` run
-less.
+The page results/beyond.md and the tables in docs/which-method.md are written from the
+records. Real data need AKKM_DATA; without it only the other data sets are used.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import resource
-import subprocess
-import sys
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from statistics import mean, median, stdev
-from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.benchmarks import DOCS, RESULTS
+from experiments.harness.costs import costs, machine, machines
+from experiments.harness.pages import (
+    Block,
+    Heading,
+    Paragraph,
+    ResultTable,
+    markdown,
+    markdown_table,
+    write_file,
+)
+from experiments.harness.runner import in_new_process, run_missing
+from experiments.harness.store import JsonLines, Record
+
 Array = NDArray[Any]
-Record = dict[str, Any]
 Data = tuple[Array, Array, int]  # rows, classes, number of clusters
 
-_RESULTS = Path(__file__).parent / "results"
-_GUIDE = Path(__file__).parent.parent / "docs" / "which-method.md"
-_BEGIN, _END = "<!-- written by benchmarks.beyond -->", "<!-- end -->"
+_GUIDE = DOCS / "which-method.md"
+_BEGIN, _END = "<!-- written by experiments bench beyond -->", "<!-- end -->"
 _TIMEOUT = 3600
+# The machine of the records that do not name one.
+_MACHINE = (
+    "AMD EPYC, 2 cores; Python 3.11.7, numpy 2.4.6, scipy 1.17.1, scikit-learn 1.9.1, "
+    "tslearn 0.10.0"
+)
 
 
 def digits() -> Data:
@@ -78,7 +85,7 @@ def spirals() -> Data:
     return (X + rng.normal(scale=0.3, size=X.shape)).astype(np.float32), y, 2
 
 
-DATA: dict[str, tuple[Callable[[], Data], bool]] = {  # and whether it needs AKKM_DATA
+DATA: dict[str, tuple[Callable[[], Data], bool]] = {  # with whether it needs AKKM_DATA
     "digits": (digits, False),
     "MNIST 1,000": (lambda: mnist(1_000), True),
     "MNIST 10,000": (lambda: mnist(10_000), True),
@@ -121,7 +128,7 @@ def hdbscan(X: Array, n_clusters: int, seed: int) -> Array:
 
 
 def umap_hdbscan(X: Array, n_clusters: int, seed: int) -> Array:
-    """As UMAP's documentation advises for clustering; all cores, so no seed."""
+    """Cluster as UMAP's documentation advises; it uses all cores and no seed."""
     from sklearn.cluster import HDBSCAN
     from umap import UMAP
 
@@ -130,7 +137,7 @@ def umap_hdbscan(X: Array, n_clusters: int, seed: int) -> Array:
     return HDBSCAN(min_samples=10, min_cluster_size=least).fit(embedded).labels_
 
 
-# And the most rows of which ten seeds can be had in time and memory.
+# With the largest number of rows for which ten seeds are feasible.
 CONTESTANTS: dict[str, tuple[Callable[[Array, int, int], Array], float]] = {
     "k-means": (kmeans, np.inf),
     "aKKm": (_akkm("ApproxKernelKMeans"), np.inf),
@@ -142,163 +149,139 @@ CONTESTANTS: dict[str, tuple[Callable[[Array, int, int], Array], float]] = {
     "sparse": (_akkm("SparseKernelKMeans"), np.inf),
     "ensemble of 20 sparse": (_akkm("ConsensusKernelKMeans"), 100_000),
 }
-# Rows to warm up with, where 5,000 are too few for the way that more rows take.
+# Rows of the warm-up; 5,000 for all others. More rows take another algorithm.
 _WARM_UP = {"diffusion": 20_500}
-# These know no chance.
-_ONE_SEED = ("HDBSCAN",)
+# Methods without randomness need one seed.
+_DETERMINISTIC = ("HDBSCAN",)
 
 
-def run_one(data: str, contestant: str, seed: int) -> Record:
+def measure(data: str, contestant: str, seed: int) -> Record:
+    """Measure one run, in a process of its own."""
+    run = {"data": data, "contestant": contestant, "seed": seed}
+    return in_new_process(measure_here, timeout=_TIMEOUT, **run)
+
+
+def measure_here(data: str, contestant: str, seed: int) -> Record:
+    """Measure one run in this process."""
     from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
     X, y, n_clusters = DATA[data][0]()
     fit, most = CONTESTANTS[contestant]
     if len(X) > most:
         return {"skipped": f"more than {most:,.0f} rows"}
-    # Imports, thread pools and compilers are nobody's fault: as many rows as make
-    # each take the way that it takes with all of them.
-    few = np.random.default_rng(0).permutation(len(X))[
-        : _WARM_UP.get(contestant, 5_000)
-    ]
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    fit(X[few], n_clusters, seed)
-    start, worked = perf_counter(), process_time()
-    labels = fit(X, n_clusters, seed)
-    seconds, worked = perf_counter() - start, process_time() - worked
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    found = labels >= 0
+    # A smaller fit first keeps imports, thread pools and compilation out of the
+    # measurement. It has enough rows to use the same algorithm as the whole data.
+    order = np.random.default_rng(0).permutation(len(X))
+    fit(X[order[: _WARM_UP.get(contestant, 5_000)]], n_clusters, seed)
+    with costs() as spent:
+        labels = fit(X, n_clusters, seed)
     return {
-        "seconds": seconds,
-        "processor_seconds": worked,
-        "peak_mb": peak / 1024,
-        "above_data_mb": (peak - before) / 1024,
+        "seconds": spent.seconds,
+        "processor_seconds": spent.cpu_seconds,
+        "peak_mb": spent.peak_bytes / 2**20,
+        "above_data_mb": spent.above_bytes / 2**20,
         "nmi": float(normalized_mutual_info_score(y, labels)),
         "ari": float(adjusted_rand_score(y, labels)),
-        "clustered": float(found.mean()),
+        "clustered": float((labels >= 0).mean()),
+        "machine": machine(),
     }
 
 
-def _all(lines: list[Record], path: Path, only: list[str], seeds: int) -> None:
-    done = {(r["data"], r["contestant"], r["seed"]) for r in lines}
-    for seed in range(seeds):
-        for data, (_, real) in DATA.items():
-            for contestant in CONTESTANTS:
-                about = {"data": data, "contestant": contestant, "seed": seed}
-                wanted = not only or data in only or contestant in only
-                absent = real and "AKKM_DATA" not in os.environ
-                if not wanted or absent or tuple(about.values()) in done:
-                    continue
-                if seed and contestant in _ONE_SEED:
-                    continue
-                lines.append(about | _process(data, contestant, seed))
-                with path.open("a") as file:
-                    file.write(json.dumps(lines[-1]) + "\n")
-                print(lines[-1], flush=True)
+def runs(only: Sequence[str], seeds: int) -> Iterator[Record]:
+    """Yield the runs on available data; `only` names data sets or contestants."""
+    for seed, data, contestant in product(range(seeds), DATA, CONTESTANTS):
+        is_chosen = not only or data in only or contestant in only
+        is_available = not DATA[data][1] or "AKKM_DATA" in os.environ
+        is_repeated = seed > 0 and contestant in _DETERMINISTIC
+        if is_chosen and is_available and not is_repeated:
+            yield {"data": data, "contestant": contestant, "seed": seed}
 
 
-def _process(data: str, contestant: str, seed: int) -> Record:
-    order = ["-m", "benchmarks.beyond", "one", data, contestant, str(seed)]
-    try:
-        ended = subprocess.run(
-            [sys.executable, *order], capture_output=True, text=True, timeout=_TIMEOUT
-        )
-    except subprocess.TimeoutExpired:
-        return {"failed": f"longer than {_TIMEOUT} s"}
-    if ended.returncode:
-        return {"failed": (ended.stderr.strip().splitlines() or ["killed"])[-1]}
-    return dict(json.loads(ended.stdout.splitlines()[-1]))
-
-
-def page(lines: list[Record]) -> str:
-    """One table per data set; times relative to k-means'."""
-    from experiments.benchmarks.run_one import machine
-
-    text = "# Every method beside the others\n\nWritten by `python -m "
-    text += f"benchmarks.beyond` from `beyond.jsonl`; not by hand.\n\n{machine()}\n\n"
-    text += "Means over seeds ± standard deviation; work, in seconds of processor time "
-    text += "of all threads, relative to k-means with ten restarts, medians; peak "
-    text += "memory of the process, data included. Rows that a method leaves out count "
-    text += "as a cluster of their own.\n"
+def report(records: JsonLines) -> str:
+    """Return the page: one table per data set, times relative to k-means."""
+    blocks: list[Block] = [
+        Paragraph(
+            "Written by `python -m experiments bench beyond` from `beyond.jsonl`, not "
+            "by hand."
+        ),
+        Paragraph(machines(records.records, _MACHINE)),
+        Paragraph(
+            "NMI and ARI are means over seeds ± standard deviation. Work is the median "
+            "processor time of all threads, relative to k-means with ten restarts. "
+            "Memory is the peak of the process, data included. Rows that a method "
+            "leaves out count as one cluster."
+        ),
+    ]
+    head = ["", "NMI", "ARI", "clustered", "work", "peak MB", "seeds"]
     for data in DATA:
-        of_data = [r for r in lines if r["data"] == data]
-        if not of_data:
-            continue
-        text += f"\n## {data}\n\n| | NMI | ARI | clustered | work | peak MB | seeds |\n"
-        text += "|---|---:|---:|---:|---:|---:|---:|\n"
-        base = [r["processor_seconds"] for r in of_data if r["contestant"] == "k-means"]
-        for contestant in CONTESTANTS:
-            text += _line(contestant, of_data, median(base) if base else None)
-    return text
+        if records.find(data=data):
+            base = [
+                r["processor_seconds"]
+                for r in records.find(data=data, contestant="k-means")
+            ]
+            unit = median(base) if base else None
+            rows = [_row(records, data, name, unit) for name in CONTESTANTS]
+            blocks += [Heading(data), ResultTable("", head, rows)]
+    return markdown("All methods compared", blocks)
 
 
-def _line(contestant: str, of_data: list[Record], base: float | None) -> str:
-    runs = [r for r in of_data if r["contestant"] == contestant]
-    good = [r for r in runs if "nmi" in r]
+def _row(
+    records: JsonLines, data: str, contestant: str, unit: float | None
+) -> list[str]:
+    found = records.find(data=data, contestant=contestant)
+    good = [r for r in found if "nmi" in r]
     if not good:
-        return f"| {contestant} | {_why_not(runs)} | | | | | |\n"
+        return [contestant, _missing_reason(found), *[""] * 5]
     time = median(r["processor_seconds"] for r in good)
-    cells = [_spread([r[name] for r in good]) for name in ("nmi", "ari")]
-    cells += [f"{mean(r['clustered'] for r in good):.0%}"]
-    cells.append(f"{time:.1f} s" if base is None else f"{time / base:.2f}")
-    cells += [f"{max(r['peak_mb'] for r in good):,.0f}", str(len(good))]
-    return f"| {contestant} | {' | '.join(cells)} |\n"
+    return [
+        contestant,
+        *(_spread([r[name] for r in good]) for name in ("nmi", "ari")),
+        f"{mean(r['clustered'] for r in good):.0%}",
+        f"{time:.1f} s" if unit is None else f"{time / unit:.2f}",
+        f"{max(r['peak_mb'] for r in good):,.0f}",
+        str(len(good)),
+    ]
 
 
 def _spread(values: list[float]) -> str:
     return f"{mean(values):.3f}" + (f" ± {stdev(values):.3f}" if values[1:] else "")
 
 
-def _why_not(runs: list[Record]) -> str:
-    return next((r.get("failed") or r["skipped"] for r in runs), "not run")
+def _missing_reason(found: list[Record]) -> str:
+    return next((r.get("failed") or r["skipped"] for r in found), "not run")
 
 
-def summary(lines: list[Record]) -> str:
-    """NMI, and processor time in seconds, of all contestants on all data sets."""
-    text = ""
-    for title, cell in (
-        ("NMI", lambda good: _spread([r["nmi"] for r in good])),
-        (
-            "seconds of processor time",
-            lambda good: f"{median(r['processor_seconds'] for r in good):.1f}",
+def summary(records: JsonLines) -> str:
+    """Return two tables: NMI and processor time of all methods on all data sets."""
+    cells: dict[str, Callable[[list[Record]], str]] = {
+        "NMI": lambda good: _spread([r["nmi"] for r in good]),
+        "seconds of processor time": lambda good: (
+            f"{median(r['processor_seconds'] for r in good):.1f}"
         ),
-    ):
-        text += f"| {title} | {' | '.join(DATA)} |\n|---|{'---:|' * len(DATA)}\n"
+    }
+    tables = []
+    for title, cell in cells.items():
+        rows = []
         for contestant in CONTESTANTS:
-            cells = []
+            row = [contestant]
             for data in DATA:
-                about = {"data": data, "contestant": contestant}
-                runs = [r for r in lines if about.items() <= r.items()]
-                good = [r for r in runs if "nmi" in r]
-                too_many = any("skipped" in r for r in runs)
-                why_not = "–" if good or too_many else _why_not(runs)
-                cells.append(cell(good) if good else why_not)
-            text += f"| {contestant} | {' | '.join(cells)} |\n"
-        text += "\n"
-    return text
+                found = records.find(data=data, contestant=contestant)
+                good = [r for r in found if "nmi" in r]
+                skipped = any("skipped" in r for r in found)
+                if good:
+                    row.append(cell(good))
+                else:
+                    row.append("–" if skipped else _missing_reason(found))
+            rows.append(row)
+        tables.append(markdown_table([title, *DATA], rows))
+    return "\n\n".join(tables)
 
 
-def _tell(lines: list[Record]) -> None:
-    """Write the page, and the tables that the guide has of it."""
-    (_RESULTS / "beyond.md").write_text(page(lines))
+def main(only: Sequence[str] = (), seeds: int = 10) -> None:
+    """Measure what is missing; write the page and the tables of the guide."""
+    records = JsonLines(RESULTS / "beyond.jsonl")
+    run_missing(records, runs(only, seeds), measure)
+    write_file(RESULTS / "beyond.md", report(records))
     text = _GUIDE.read_text()
     before, after = text.split(_BEGIN)[0], text.split(_END)[1]
-    _GUIDE.write_text(f"{before}{_BEGIN}\n\n{summary(lines)}{_END}{after}")
-
-
-def main() -> None:
-    if sys.argv[1:2] == ["one"]:
-        print(json.dumps(run_one(sys.argv[2], sys.argv[3], int(sys.argv[4]))))
-        return
-    parser = argparse.ArgumentParser(prog="python -m experiments.benchmarks.beyond")
-    parser.add_argument("--only", nargs="*", default=[])
-    parser.add_argument("--seeds", type=int, default=10)
-    given = parser.parse_args()
-    path = _RESULTS / "beyond.jsonl"
-    kept = path.read_text().splitlines() if path.exists() else []
-    lines: list[Record] = [json.loads(line) for line in kept]
-    _all(lines, path, given.only, given.seeds)
-    _tell(lines)
-
-
-if __name__ == "__main__":
-    main()
+    write_file(_GUIDE, f"{before}{_BEGIN}\n\n{summary(records)}\n\n{_END}{after}")

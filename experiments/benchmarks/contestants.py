@@ -1,4 +1,4 @@
-"""Who runs: each contestant is a function (task, seed, X) -> Result."""
+"""The contestants of the speed benchmark: functions (task, seed, X) -> Result."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from experiments.harness.costs import cores
 from experiments.benchmarks import tasks
 from experiments.benchmarks.tasks import Task
+from experiments.harness.costs import cores
 
 Array = NDArray[Any]
-Fill = Callable[[Array, Array], None]  # (rows, out): kernel rows into out
+FillRows = Callable[[Array, Array], None]  # (X, out): write kernel rows to out
 
 _BLOCK_ROWS = 1024
 
 
 class Result(NamedTuple):
-    """What a fit gives."""
+    """The result of a fit."""
 
     labels: Array | None
     n_iter: int | None
 
 
 def akkm(name: str, task: Task, seed: int, X: Array, **options: Any) -> Result:
+    """Fit an estimator of akkm."""
     import akkm
 
     options |= task.params | {"kernel": task.kernel, "random_state": seed}
@@ -38,10 +39,12 @@ def akkm(name: str, task: Task, seed: int, X: Array, **options: Any) -> Result:
 
 
 def sampling(name: str, task: Task, seed: int, X: Array, **options: Any) -> Result:
+    """Fit an estimator of akkm with m landmarks."""
     return akkm(name, task, seed, X, n_landmarks=task.m, **options)
 
 
 def leaders(task: Task, seed: int, X: Array) -> Result:
+    """Fit leaders, about m of them."""
     return akkm("LeadersKernelKMeans", task, seed, X, n_leaders=task.m)
 
 
@@ -49,6 +52,7 @@ approximate = partial(sampling, "ApproxKernelKMeans")
 
 
 def sklearn(name: str, task: Task, seed: int, X: Array, **options: Any) -> Result:
+    """Fit a scikit-learn clusterer to Nystroem features."""
     from sklearn import cluster
     from sklearn.kernel_approximation import Nystroem
     from sklearn.pipeline import make_pipeline
@@ -61,10 +65,12 @@ def sklearn(name: str, task: Task, seed: int, X: Array, **options: Any) -> Resul
 
 
 def sklearn_kmeans(task: Task, seed: int, X: Array) -> Result:
+    """Fit KMeans to Nystroem features."""
     return sklearn("KMeans", task, seed, X, n_init=task.restarts)
 
 
 def tslearn(task: Task, seed: int, X: Array) -> Result:
+    """Fit exact kernel k-means of tslearn."""
     from tslearn.clustering import KernelKMeans
 
     options = {"kernel": task.kernel, "kernel_params": dict(task.params)}
@@ -74,7 +80,7 @@ def tslearn(task: Task, seed: int, X: Array) -> Result:
 
 
 def bare_pass(task: Task, seed: int, X: Array) -> Result:
-    """One GEMM and one elementwise function over all rows, and nothing else."""
+    """Compute one GEMM and one elementwise function over all rows, nothing else."""
     Z = X[np.random.default_rng(seed).choice(len(X), task.m, replace=False)]
     starts = range(0, len(X), _BLOCK_ROWS)
 
@@ -90,7 +96,7 @@ def bare_pass(task: Task, seed: int, X: Array) -> Result:
     return Result(None, None)
 
 
-def _fill_rbf(Z: Array, gamma: float) -> Fill:
+def _fill_rbf(Z: Array, gamma: float) -> FillRows:
     # (x, -gamma |x|², 1) · (2 gamma z, 1, -gamma |z|²) is the exponent.
     rate = np.float32(gamma)
     d = Z.shape[1]
@@ -108,7 +114,7 @@ def _fill_rbf(Z: Array, gamma: float) -> Fill:
     return fill
 
 
-def _fill_sigmoid(Z: Array, gamma: float, coef0: float) -> Fill:
+def _fill_sigmoid(Z: Array, gamma: float, coef0: float) -> FillRows:
     right = np.float32(gamma) * np.ascontiguousarray(Z.T)
 
     def fill(X: Array, out: Array) -> None:
@@ -119,7 +125,7 @@ def _fill_sigmoid(Z: Array, gamma: float, coef0: float) -> Fill:
     return fill
 
 
-def _fill_poly(Z: Array, gamma: float, degree: int, coef0: float) -> Fill:
+def _fill_poly(Z: Array, gamma: float, degree: int, coef0: float) -> FillRows:
     right = np.float32(gamma) * np.ascontiguousarray(Z.T)
     base = np.empty((_BLOCK_ROWS, len(Z)), dtype=np.float32)
 
@@ -134,7 +140,7 @@ def _fill_poly(Z: Array, gamma: float, degree: int, coef0: float) -> Fill:
     return fill
 
 
-_FILLS: dict[str, Callable[..., Fill]] = {
+_FILLS: dict[str, Callable[..., FillRows]] = {
     "rbf": _fill_rbf,
     "sigmoid": _fill_sigmoid,
     "poly": _fill_poly,
@@ -156,12 +162,12 @@ CONTESTANTS: dict[str, Callable[[Task, int, Array], Result]] = {
 
 
 def memory_needed(task: Task, contestant: str) -> int:
-    """Bytes a contestant can't do without: Nystroem has K and its features at once."""
+    """Return bytes that a contestant needs: Nystroem holds K and its features."""
     nystroem = contestant in (tasks.KMEANS, tasks.MINIBATCH)
     return 2 * task.n * task.m * 4 if nystroem else 0
 
 
-def fits(task: Task, contestant: str) -> bool:
-    """Whether the machine has enough memory, and some to spare."""
+def fits_in_memory(task: Task, contestant: str) -> bool:
+    """Whether a contestant needs at most 80 % of the machine's memory."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return memory_needed(task, contestant) <= 0.8 * total

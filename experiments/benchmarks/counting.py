@@ -1,22 +1,18 @@
-"""How many clusters? `n_clusters="auto"` on many data, `python -m experiments.benchmarks.counting`.
+"""The number of clusters that `n_clusters="auto"` finds on many data sets.
 
-Each run is a line in results/counting.jsonl as soon as it is there; one that is there
-is not made again. The page results/counting.md is written from these lines. All data
-are made here or come with scikit-learn. `--only WORD` (a data set or a method) and
-`--seeds N` run less, or more. The rule was chosen on the data of the first two tables,
-on digits, and, for the limit of what is cut, on moons of few rows and on blobs of three
-spreads and stretched ones; the others had no part in that, nor had seeds from 10 on.
+All data are generated or come with scikit-learn. The rule was chosen on the data of the
+first two tables, on digits, and, for the limit of what is cut, on moons of few rows and
+on blobs of three spreads and stretched ones, with seeds below 10. The other data sets
+and seeds had no influence on it.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -25,16 +21,25 @@ from sklearn import datasets
 from sklearn.preprocessing import StandardScaler
 
 from akkm import DiffusionKernelKMeans, SparseKernelKMeans
+from experiments.benchmarks import RESULTS
+from experiments.harness.pages import (
+    Block,
+    Heading,
+    Paragraph,
+    ResultTable,
+    markdown,
+    write_file,
+)
+from experiments.harness.runner import run_missing
+from experiments.harness.store import JsonLines, Record
 
 Array = NDArray[Any]
-Record = dict[str, Any]
 
-_RESULTS = Path(__file__).parent / "results"
 METHODS = {"sparse": SparseKernelKMeans, "diffusion": DiffusionKernelKMeans}
 
 
 def mixture(C: int, d: int, apart: float, seed: int, n: int = 0) -> Array:
-    """C Gaussian clusters of standard deviation 1, centers at least so far apart."""
+    """Return C Gaussian clusters of unit variance, centers at least `apart` apart."""
     rng = np.random.default_rng([seed, C, d])
     side = apart * (3 * C) ** (1 / d)
     centers = rng.random((1, d)) * side
@@ -106,7 +111,7 @@ def rings_and_blobs(seed: int) -> Array:
 
 
 def stretched(seed: int) -> Array:
-    """As in scikit-learn's comparison of methods, with centers that are apart."""
+    """Return stretched blobs as in scikit-learn's comparison, but well separated."""
     centers = np.array([[0.0, 0.0], [8.0, 0.0], [0.0, 8.0]])
     X = datasets.make_blobs(2000, centers=centers, random_state=seed)[0]
     return X @ np.array([[0.6, -0.6], [-0.4, 0.8]])
@@ -117,7 +122,7 @@ def real(load: Callable[..., Any], seed: int) -> Array:
     return X if load is datasets.load_digits else StandardScaler().fit_transform(X)
 
 
-# Rows from a seed, and the number of clusters that was planted; 1: none at all.
+# Functions from seed to rows, and the planted number of clusters (1: no clusters).
 PLANTED: dict[str, tuple[Callable[[int], Array], int]] = (
     {
         f"{C} Gaussians, {d} columns, {apart} apart": (partial(mixture, C, d, apart), C)
@@ -156,7 +161,7 @@ FRESH: dict[str, tuple[Callable[[int], Array], int]] = {
     "moons of 1,000 rows": (partial(moons, 0.05, n=1000), 2),
     "moons of 500 rows": (partial(moons, 0.05, n=500), 2),
 }
-# Numbers of classes: nothing says that each is one cluster.
+# With the number of classes, which need not be clusters.
 REAL: dict[str, tuple[Callable[[int], Array], int]] = {
     "digits": (partial(real, datasets.load_digits), 10),
     "iris": (partial(real, datasets.load_iris), 3),
@@ -166,85 +171,77 @@ REAL: dict[str, tuple[Callable[[int], Array], int]] = {
 DATA = PLANTED | NOTHING | FRESH | REAL
 
 
-def run(data: str, method: str, seed: int) -> Record:
+def measure(data: str, method: str, seed: int) -> Record:
+    """Estimate the number of clusters of one data set."""
     X = DATA[data][0](seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = METHODS[method]("auto", random_state=seed, n_jobs=1).fit(X)
-    found = model.evidence_
+    evidence = model.evidence_
     return {
-        "found": found.n_clusters,
-        "sure": found.sure,
-        "gap": round(float(found.gaps.max(initial=0)), 3),
+        "found": evidence.n_clusters,
+        "sure": evidence.sure,
+        "gap": round(float(evidence.gaps.max(initial=0)), 3),
     }
 
 
-def _all(lines: list[Record], path: Path, only: str, seeds: int) -> None:
-    done = {(r["data"], r["method"], r["seed"]) for r in lines}
-    for seed in range(seeds):
-        for data in DATA:
-            for method in METHODS:
-                about = {"data": data, "method": method, "seed": seed}
-                if only not in ("", data, method) or tuple(about.values()) in done:
-                    continue
-                lines.append(about | run(data, method, seed))
-                with path.open("a") as file:
-                    file.write(json.dumps(lines[-1]) + "\n")
-                print(lines[-1], flush=True)
-
-
-def page(lines: list[Record]) -> str:
-    """Four tables: how often a number was found, and how often surely."""
-    text = "# How many clusters?\n\nWritten by `python -m experiments.benchmarks.counting` from "
-    text += "`counting.jsonl`; not by hand. Each data set is drawn anew for each seed "
-    text += '(real ones: landmarks are). "10: 9 + 1" reads: the number 10 was found '
-    text += 'surely in 9 seeds, and with an "unsure" in 1.\n'
-    text += _table("Planted clusters", "planted", PLANTED, lines)
-    text += _table("No clusters: should be unsure", "", NOTHING, lines)
-    text += _table("Planted, other than those", "planted", FRESH, lines)
-    text += _table(
-        "Real, standardised but digits",
-        "classes",
-        REAL,
-        lines,
+def report(records: JsonLines) -> str:
+    """Return the page: how often each number was found, and how often surely."""
+    return markdown(
+        "How many clusters?",
+        [
+            Paragraph(
+                "Written by `python -m experiments bench counting` from "
+                "`counting.jsonl`, not by hand. Generated data sets differ from seed "
+                'to seed; on real ones only the landmarks do. "10: 9 + 1" means: the '
+                'number 10 was found surely in 9 seeds, and marked "unsure" in 1.'
+            ),
+            *_blocks("Planted clusters", "planted", PLANTED, records),
+            *_blocks("No clusters: should be unsure", "", NOTHING, records),
+            *_blocks("Planted, other data sets", "planted", FRESH, records),
+            *_blocks("Real, standardised except digits", "classes", REAL, records),
+        ],
     )
-    return text
 
 
-def _table(title: str, truth: str, group: dict[str, Any], lines: list[Record]) -> str:
-    text = f"\n## {title}\n\n| data | {truth} | {' | '.join(METHODS)} |\n|---|---:"
-    text += "|---" * len(METHODS) + "|\n"
+def _blocks(
+    title: str, truth: str, group: dict[str, Any], records: JsonLines
+) -> list[Block]:
+    rows = []
     for data, (_, C) in group.items():
-        cells = [_told(data, method, lines) for method in METHODS]
-        text += f"| {data} | {C if truth else ''} | {' | '.join(cells)} |\n"
+        cells = [_counts(records.find(data=data, method=method)) for method in METHODS]
+        rows.append([data, str(C) if truth else "", *cells])
+    table = ResultTable("", ["data", truth, *METHODS], rows, prose=True)
+    blocks: list[Block] = [Heading(title), table]
     for method in METHODS if truth == "planted" else ():
-        runs = [r for r in lines if r["method"] == method and r["data"] in group]
+        runs = [r for r in records.find(method=method) if r["data"] in group]
         right = [r for r in runs if r["found"] == group[r["data"]][1]]
-        wrong = sum(r["sure"] for r in runs) - sum(r["sure"] for r in right)
-        text += f"\n{method}: the planted number in {len(right)} of {len(runs)} runs, "
-        text += f"surely in {sum(r['sure'] for r in right)}; surely wrong in {wrong}.\n"
-    return text
+        n_sure = sum(r["sure"] for r in right)
+        n_wrong = sum(r["sure"] for r in runs) - n_sure
+        blocks.append(
+            Paragraph(
+                f"{method}: the planted number in {len(right)} of {len(runs)} runs, "
+                f"surely in {n_sure}; surely wrong in {n_wrong}."
+            )
+        )
+    return blocks
 
 
-def _told(data: str, method: str, lines: list[Record]) -> str:
-    runs = [r for r in lines if (r["data"], r["method"]) == (data, method)]
+def _counts(runs: list[Record]) -> str:
+    """Return each number found with its sure and unsure seeds."""
     sure = Counter(r["found"] for r in runs if r["sure"])
     unsure = Counter(r["found"] for r in runs if not r["sure"])
     numbers = sorted(sure | unsure, key=lambda k: -sure[k] - unsure[k])
     return ", ".join(f"{k}: {sure[k]} + {unsure[k]}" for k in numbers)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m experiments.benchmarks.counting")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--seeds", type=int, default=10)
-    given = parser.parse_args()
-    path = _RESULTS / "counting.jsonl"
-    kept = path.read_text().splitlines() if path.exists() else []
-    lines: list[Record] = [json.loads(line) for line in kept]
-    _all(lines, path, given.only, given.seeds)
-    (_RESULTS / "counting.md").write_text(page(lines))
-
-
-if __name__ == "__main__":
-    main()
+def main(only: Sequence[str] = (), seeds: int = 10) -> None:
+    """Measure what is missing, and write the page."""
+    records = JsonLines(RESULTS / "counting.jsonl")
+    runs = [
+        {"data": data, "method": method, "seed": seed}
+        for seed, data, method in product(range(seeds), DATA, METHODS)
+        if not only or data in only or method in only
+    ]
+    run_missing(records, runs, measure)
+    write_file(RESULTS / "counting.md", report(records))

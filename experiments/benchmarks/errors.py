@@ -1,4 +1,4 @@
-"""How good labels are: two measures that are the same for every contestant."""
+"""Two clustering errors that are computed in the same way for every contestant."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from akkm.kernels import Kernel
 Array = NDArray[Any]
 
 EXACT_ROWS = 20_000
-# Not a seed of any contestant's.
+# No contestant uses this seed.
 _SEED = 20_260_000
 
 
 def exact_error(X: Array, labels: Array, kernel: Kernel) -> float:
-    """sum_i k(x_i, x_i) - sum_k (1 / n_k) sum_{i, j in k} k(x_i, x_j).
+    """Return sum_i k(x_i, x_i) - sum_k (1 / n_k) sum_{i, j in k} k(x_i, x_j).
 
-    On at most 20,000 rows, the same ones for all.
+    Computed on at most 20,000 rows, the same for all contestants.
     """
-    rows = _fixed(len(X), EXACT_ROWS)
+    rows = _fixed_sample(len(X), EXACT_ROWS)
     X, member = X[rows], _one_hot(labels[rows])  # (n, C)
     sums = _cluster_sums(Strip(X, kernel, X, np.float32), member)  # (C, n)
     within = np.einsum("kn,nk->k", sums, member)
@@ -32,11 +32,11 @@ def exact_error(X: Array, labels: Array, kernel: Kernel) -> float:
 
 
 def nystroem_error(X: Array, labels: Array, kernel: Kernel, m: int) -> float:
-    """sum_i k(x_i, x_i) - sum_k n_k |β_k|², with the same m landmarks for all.
+    """Return sum_i k(x_i, x_i) - sum_k n_k |β_k|², with the same m landmarks for all.
 
-    β_k is the mean of cluster k in the coordinates that the landmarks give.
+    β_k is the mean of cluster k in the coordinates given by the landmarks.
     """
-    Z = X[_fixed(len(X), m)]
+    Z = X[_fixed_sample(len(X), m)]
     strip = Strip(X, kernel, Z, np.float32)
     gram = factor(strip.precise(Z), dtype=np.float32)
     sums = _cluster_sums(strip, _one_hot(labels))  # (C, m)
@@ -45,7 +45,7 @@ def nystroem_error(X: Array, labels: Array, kernel: Kernel, m: int) -> float:
     return _trace(X, kernel) - float(counts @ (beta**2).sum(axis=1))
 
 
-def _fixed(n: int, size: int) -> Array:
+def _fixed_sample(n: int, size: int) -> Array:
     rng = np.random.default_rng(_SEED)
     return np.sort(rng.choice(n, min(n, size), replace=False))
 
@@ -55,7 +55,7 @@ def _one_hot(labels: Array) -> Array:
 
 
 def _cluster_sums(strip: Strip, member: Array) -> Array:
-    """Kernel rows summed by cluster: (C, m)."""
+    """Return kernel rows summed by cluster: (C, m)."""
 
     def tally(chunk: slice) -> Array:
         total = np.zeros((member.shape[1], strip.m))

@@ -1,92 +1,106 @@
-"""What a file costs beside an array: `python -m experiments.benchmarks.files`.
+"""The command line on a CSV file next to a fit of the same rows from an array.
 
-Clusters the Cover Type file by the command line (with labels, model and report) and
-the same rows from a NumPy array, in turn, each in its own process, and prints the
-medians: seconds, peak memory, and the time pyarrow alone takes to parse the file.
+Clusters the Cover Type file by the command line (with labels, model and report) and the
+same rows from a NumPy array, in turn, each in its own process. Prints the medians:
+seconds, peak memory, and the time that pyarrow alone takes to parse the file.
 """
 
 from __future__ import annotations
 
 import os
-import statistics
+import resource
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
 
-_SETTINGS = "n_clusters=7, kernel='rbf', gamma='median', n_landmarks=1000"
-_PARSE = """
-import sys, time
-import pyarrow.csv
-started = time.perf_counter()
-read = pyarrow.csv.ReadOptions(autogenerate_column_names=True)
-pyarrow.csv.read_csv(sys.argv[1], read_options=read)
-print(time.perf_counter() - started)
-"""
-_FIT = f"""
-import sys, time
-import numpy as np, pyarrow.csv
-from akkm import ApproxKernelKMeans
-read = pyarrow.csv.ReadOptions(autogenerate_column_names=True)
-table = pyarrow.csv.read_csv(sys.argv[1], read_options=read)
-X = np.column_stack([c.to_numpy() for c in table.columns[:-1]]).astype(np.float32)
-X = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1)
-started = time.perf_counter()
-ApproxKernelKMeans({_SETTINGS}, random_state=0).fit(X)
-print(time.perf_counter() - started)
-"""
+from experiments.benchmarks.prepared_rows import require_data
+from experiments.harness.costs import costs
+from experiments.harness.pages import markdown_table
+from experiments.harness.runner import in_new_process
+from experiments.harness.store import Record
+
+_SETTINGS: Any = {"n_clusters": 7, "kernel": "rbf", "gamma": "median"}
 _CLUSTER = "-k 7 --kernel rbf --gamma median --landmarks 1000 --no-header --label 54"
 
 
 def main(rounds: int = 3) -> None:
     """Measure, and print a table."""
-    file = str(Path(os.environ["AKKM_DATA"]) / "covtype" / "covtype.data.gz")
-    found: dict[str, list[tuple[float, float]]] = {}
+    require_data()
+    original = Path(os.environ["AKKM_DATA"]) / "covtype" / "covtype.data.gz"
+    names = (
+        "parsing alone (pyarrow)",
+        "fit of the array",
+        "akkm cluster",
+        "akkm cluster, labels, model, report",
+    )
+    measured: dict[str, list[Record]] = {name: [] for name in names}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
-            copy = Path(folder, "covtype.csv.gz")
-            copy.symlink_to(file)
-            akkm = ["-m", "akkm.cli", "cluster", str(copy), *_CLUSTER.split()]
+            file = Path(folder, "covtype.csv.gz")
+            file.symlink_to(original)
             outputs = []
             for name in ("labels.parquet", "model.skops", "report.html"):
-                outputs += ["--" + name.split(".")[0], str(Path(folder, name))]
-            for what, command in {
-                "parsing alone (pyarrow)": ["-c", _PARSE, file],
-                "fit of the array": ["-c", _FIT, file],
-                "akkm cluster": akkm,
-                "akkm cluster, labels, model, report": [*akkm, *outputs],
-            }.items():
-                found.setdefault(what, []).append(_measure(command))
-    medians = {
-        what: tuple(statistics.median(values) for values in zip(*runs, strict=True))
-        for what, runs in found.items()
-    }
-    print("| what | seconds | peak memory, MB |")
-    print("|---|---|---|")
-    for what, (seconds, peak) in medians.items():
-        print(f"| {what} | {seconds:.2f} | {peak / 1e6:.0f} |")
-    parse, fit, *commands = (seconds for seconds, _ in medians.values())
-    for seconds in commands:
-        print(f"(command - parsing) / fit: {(seconds - parse) / fit:.2f}")
+                outputs += [f"--{Path(name).stem}", str(Path(folder, name))]
+            runs = (
+                in_new_process(parse, file=str(file)),
+                in_new_process(fit_array, file=str(file)),
+                in_new_process(cluster, file=str(file), outputs=[]),
+                in_new_process(cluster, file=str(file), outputs=outputs),
+            )
+        for name, record in zip(names, runs, strict=True):
+            if "failed" in record:
+                raise ValueError(f"{name} failed: {record['failed']}")
+            measured[name].append(record)
+    seconds = {x: median(r["seconds"] for r in measured[x]) for x in names}
+    peaks = {x: median(r["peak_bytes"] for r in measured[x]) for x in names}
+    rows = [[x, f"{seconds[x]:.2f}", f"{peaks[x] / 1e6:.0f}"] for x in names]
+    print(markdown_table(["", "seconds", "peak memory, MB"], rows))
+    parsing, fitting, *commands = seconds.values()
+    for value in commands:
+        print(f"(command - parsing) / fit: {(value - parsing) / fitting:.2f}")
 
 
-def _measure(command: list[str]) -> tuple[float, float]:
-    """Seconds (those printed, else of the whole process) and peak bytes."""
-    started = time.perf_counter()
-    child = subprocess.Popen(
-        [sys.executable, *command], stdout=subprocess.PIPE, text=True
-    )
-    assert child.stdout is not None
-    said = child.stdout.read()
-    _, status, usage = os.wait4(child.pid, 0)
-    took = time.perf_counter() - started
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        raise SystemExit(f"{command} failed")
-    peak = usage.ru_maxrss * 1024
-    return (float(said) if command[0] == "-c" else took), peak
+def _read(file: str) -> Any:
+    import pyarrow.csv
+
+    options = pyarrow.csv.ReadOptions(autogenerate_column_names=True)
+    return pyarrow.csv.read_csv(file, read_options=options)
 
 
-if __name__ == "__main__":
-    main()
+def parse(file: str) -> Record:
+    """Measure the time that pyarrow takes to read the file."""
+    import pyarrow.csv  # noqa: F401 (not part of the time)
+
+    with costs() as spent:
+        _read(file)
+    return {"seconds": spent.seconds, "peak_bytes": spent.peak_bytes}
+
+
+def fit_array(file: str) -> Record:
+    """Measure the fit of an array; the peak includes reading the file."""
+    import numpy as np
+
+    from akkm import ApproxKernelKMeans
+
+    with costs() as spent:
+        X = np.column_stack([c.to_numpy() for c in _read(file).columns[:-1]])
+        X = X.astype(np.float32)
+        X = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1)
+        start = perf_counter()
+        ApproxKernelKMeans(**_SETTINGS, n_landmarks=1000, random_state=0).fit(X)
+        seconds = perf_counter() - start
+    return {"seconds": seconds, "peak_bytes": spent.peak_bytes}
+
+
+def cluster(file: str, outputs: list[str]) -> Record:
+    """Measure the command line, from the start of its process to its end."""
+    command = [sys.executable, "-m", "akkm.cli", "cluster", file, *_CLUSTER.split()]
+    start = perf_counter()
+    subprocess.run([*command, *outputs], check=True, stdout=subprocess.DEVNULL)
+    seconds = perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    return {"seconds": seconds, "peak_bytes": peak}

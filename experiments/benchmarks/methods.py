@@ -1,16 +1,10 @@
-"""Landmark strategies, MCLA and the ensemble: `python -m experiments.benchmarks.methods`.
-
-Each measurement is a line in results/methods.jsonl as soon as it is there; one that is
-there is not made again. The tables are written from these lines to results/methods.md.
-Needs AKKM_DATA.
-"""
+"""Landmark strategies, MCLA and ensembles: quality and time. Needs AKKM_DATA."""
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterator
-from pathlib import Path
+from functools import lru_cache
+from itertools import product
 from statistics import mean, median, stdev
 from time import perf_counter
 from typing import Any
@@ -27,16 +21,25 @@ from akkm.core.threads import Threads
 from akkm.kernels import RBF, Kernel, Polynomial
 from akkm.landmarks import STRATEGIES, Pool
 from akkm.metrics import nmi
+from experiments.benchmarks import RESULTS
 from experiments.benchmarks.contestants import bare_pass
-from experiments.benchmarks.data import prepare
-from experiments.benchmarks.run_one import machine
+from experiments.benchmarks.prepared_rows import prepare, require_data
 from experiments.benchmarks.tasks import SECTIONS
 from experiments.datasets import load
+from experiments.harness.costs import machine, machines
+from experiments.harness.pages import (
+    Block,
+    Heading,
+    Paragraph,
+    ResultTable,
+    markdown,
+    write_file,
+)
+from experiments.harness.runner import run_missing
+from experiments.harness.store import JsonLines, Record
 
 Array = NDArray[Any]
-Record = dict[str, Any]
 
-_RESULTS = Path(__file__).parent / "results"
 _SIZES = (175, 250, 350, 500, 700, 1000, 1400, 2000)
 _DATA: dict[str, tuple[str, int, Kernel]] = {
     "covtype": ("Cover Type, rbf, sigma 0.35", 581_012, RBF(sigma=0.35)),
@@ -48,31 +51,18 @@ _DATA: dict[str, tuple[str, int, Kernel]] = {
 }
 # Rows on which the trace error is measured, the same for all.
 _MEASURED = 20_000
-
-
-class Lines:
-    """Measurements in a file, by what they are of."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        lines = path.read_text().splitlines() if path.exists() else []
-        self.records: list[Record] = [json.loads(line) for line in lines]
-
-    def find(self, **about: Any) -> list[Record]:
-        return [r for r in self.records if about.items() <= r.items()]
-
-    def add(self, record: Record) -> None:
-        self.records.append(record)
-        with self.path.open("a") as file:
-            file.write(json.dumps(record) + "\n")
-        print(record, flush=True)
+# The machine of the records that do not name one.
+_MACHINE = (
+    "AMD EPYC, 1 cores; Python 3.11.7, numpy 2.4.6, scipy 1.17.1, scikit-learn 1.9.1, "
+    "tslearn 0.10.0"
+)
 
 
 def trace_error(X: Array, rows: Array, kernel: Kernel, engine: Threads) -> float:
-    """tr(K - K_B K̂⁺ K_Bᵀ) / tr(K), over a sample of the rows X."""
-    some = np.random.default_rng(1).choice(len(X), _MEASURED, replace=False)
+    """Return tr(K - K_B K̂⁺ K_Bᵀ) / tr(K) over a sample of the rows X."""
+    sample = np.random.default_rng(1).choice(len(X), _MEASURED, replace=False)
     Z = X[rows].astype(np.float64)
-    strip = Strip(X[np.sort(some)].astype(np.float64), kernel, Z, np.float64)
+    strip = Strip(X[np.sort(sample)].astype(np.float64), kernel, Z, np.float64)
     gram = factor(strip.precise(Z))
     diag = kernel.diag(strip.X)
 
@@ -83,60 +73,52 @@ def trace_error(X: Array, rows: Array, kernel: Kernel, engine: Threads) -> float
     return sum(engine.map(part, chunks(strip.n))) / float(diag.sum())
 
 
-def _plan() -> Iterator[tuple[str, str, int, int]]:
-    for data in _DATA:
-        for seed in range(5):
-            for m in _SIZES:
-                for strategy in STRATEGIES:
-                    # Its n x 10,000 kernel values are the same for every m.
-                    slow = strategy == "column-norm" and (m != 1000 or seed)
-                    others = strategy not in ("uniform", "rpcholesky") and seed > 1
-                    if not (slow or others):
-                        yield data, strategy, m, seed
+def _landmark_runs() -> Iterator[Record]:
+    for data, seed, m, strategy in product(_DATA, range(5), _SIZES, STRATEGIES):
+        # Its n x 10,000 kernel values are the same for every m.
+        is_slow = strategy == "column-norm" and (m != 1000 or seed)
+        is_extra = strategy not in ("uniform", "rpcholesky") and seed > 1
+        if not (is_slow or is_extra):
+            about = {"of": "landmarks", "data": data, "strategy": strategy}
+            yield about | {"m": m, "seed": seed}
 
 
-def measure_landmarks(lines: Lines, folder: Path) -> None:
-    """Trace error and time of every strategy."""
-    loaded: tuple[str, Array] | None = None
-    for data, strategy, m, seed in _plan():
-        about = {"of": "landmarks", "data": data, "strategy": strategy}
-        about |= {"m": m, "seed": seed}
-        if lines.find(**about):
-            continue
-        _, n, kernel = _DATA[data]
-        if loaded is None or loaded[0] != data:
-            loaded = data, np.load(prepare(data, n, folder))
-        with Threads() as engine:
-            pool = Pool(loaded[1], kernel, None, engine)
-            start = perf_counter()
-            rows = STRATEGIES[strategy](pool, m, np.random.default_rng(seed))
-            seconds = perf_counter() - start
-            error = trace_error(loaded[1], rows, kernel, engine)
-        lines.add({**about, "seconds": seconds, "error": error})
+def measure_landmarks(of: str, data: str, strategy: str, m: int, seed: int) -> Record:
+    """Measure trace error and time of a strategy."""
+    kernel, X = _DATA[data][2], _rows(data)
+    with Threads() as engine:
+        pool = Pool(X, kernel, None, engine)
+        start = perf_counter()
+        rows = STRATEGIES[strategy](pool, m, np.random.default_rng(seed))
+        seconds = perf_counter() - start
+        error = trace_error(X, rows, kernel, engine)
+    return {"seconds": seconds, "error": error, "machine": machine()}
 
 
-def measure_mcla(lines: Lines, folder: Path) -> None:
-    """Ten noisy copies of a planted partition, beside one kernel pass."""
+@lru_cache(maxsize=1)
+def _rows(data: str) -> Array:
+    return np.load(prepare(data, _DATA[data][1]))
+
+
+def measure_mcla(of: str, seed: int) -> Record:
+    """Time MCLA of ten noisy copies of a planted partition, and one kernel pass."""
     task = next(t for s in SECTIONS if s.name == "kdd" for t in s.tasks if t.m == 1000)
     planted, labelings = _noisy_copies(task.n, 23, 10)
-    X = np.load(prepare("kdd", task.n, folder))
-    for seed in range(5):
-        if lines.find(of="mcla", seed=seed):
-            continue
-        record: Record = {"of": "mcla", "seed": seed}
+    X = _rows("kdd")
+    record: Record = {}
+    start = perf_counter()
+    bare_pass(task, seed, X)
+    record["kernel pass"] = perf_counter() - start
+    for partitioner in ("matching", "metis"):
         start = perf_counter()
-        bare_pass(task, seed, X)
-        record["kernel pass"] = perf_counter() - start
-        for partitioner in ("matching", "metis"):
-            start = perf_counter()
-            found = mcla(labelings, 23, partitioner=partitioner, random_state=seed)
-            record[partitioner] = perf_counter() - start
-            record[f"ARI {partitioner}"] = adjusted_rand_score(planted, found.labels)
-        lines.add(record)
+        found = mcla(labelings, 23, partitioner=partitioner, random_state=seed)
+        record[partitioner] = perf_counter() - start
+        record[f"ARI {partitioner}"] = adjusted_rand_score(planted, found.labels)
+    return record | {"machine": machine()}
 
 
 def _noisy_copies(n: int, n_clusters: int, members: int) -> tuple[Array, list[Array]]:
-    """A partition, and copies with other names and a fifth of the labels at random."""
+    """Return a partition, and copies with permuted names and 20 % random labels."""
     rng = np.random.default_rng(0)
     planted = rng.integers(n_clusters, size=n, dtype=np.int32)
     copies = []
@@ -156,119 +138,128 @@ _MEMBERS = {
 }
 
 
-def measure_ensemble(lines: Lines, folder: Path) -> None:
-    """NMI with the digits, over ten seeds."""
+def measure_ensemble(of: str, method: str, seed: int) -> Record:
+    """Measure time and NMI with the digits."""
     data = load("mnist")
-    X, classes = data.X, data.classes
-    for seed in range(10):
-        for name, (method, m) in _MEMBERS.items():
-            about = {"of": "ensemble", "method": name, "seed": seed}
-            if lines.find(**about):
-                continue
-            model = method(10, n_landmarks=m, random_state=seed, **_MNIST)
-            start = perf_counter()
-            model.fit(X)
-            seconds = perf_counter() - start
-            lines.add(about | {"seconds": seconds, "nmi": nmi(classes, model.labels_)})
+    estimator, m = _MEMBERS[method]
+    model = estimator(10, n_landmarks=m, random_state=seed, **_MNIST)
+    start = perf_counter()
+    model.fit(data.X)
+    seconds = perf_counter() - start
+    score = nmi(data.classes, model.labels_)
+    return {"seconds": seconds, "nmi": score, "machine": machine()}
 
 
-def report(lines: Lines) -> str:
-    """The page."""
-    text = "# Methods beside one another\n\nWritten by `python -m experiments.benchmarks.methods` "
-    text += f"from `methods.jsonl`; not by hand.\n\n{machine()}\n"
-    text += "\n## Landmark strategies\n\nRelative trace error, tr(K - K_B K̂⁺ K_Bᵀ) / "
-    text += f"tr(K), on {_MEASURED:,} sampled rows: mean over 5 seeds for uniform and "
-    text += "rpcholesky, 2 for others, 1 for column-norm; seconds are medians.\n"
+def report(records: JsonLines) -> str:
+    """Return the whole page as Markdown."""
+    blocks: list[Block] = [
+        Paragraph(
+            "Written by `python -m experiments bench methods` from `methods.jsonl`, "
+            "not by hand."
+        ),
+        Paragraph(machines(records.records, _MACHINE)),
+        Heading("Landmark strategies"),
+        Paragraph(
+            "Relative trace error, tr(K - K_B K̂⁺ K_Bᵀ) / tr(K), on "
+            f"{_MEASURED:,} sampled rows: mean over 5 seeds for uniform and "
+            "rpcholesky, 2 for the others, 1 for column-norm. Seconds are medians."
+        ),
+    ]
     for data, (title, n, _) in _DATA.items():
-        text += f"\n### {title}, {n:,} rows\n\n" + _strategies(lines, data)
-    text += "\n## MCLA\n\n" + _mcla(lines)
-    text += "\n## Ensemble, MNIST, sigmoid kernel\n\n" + _ensemble(lines)
-    return text
+        blocks.append(Heading(f"{title}, {n:,} rows", 3))
+        blocks += [_strategies(records, data), _needed(records, data)]
+    n_runs = len(records.find(of="mcla"))
+    blocks += [
+        Heading("MCLA"),
+        Paragraph(
+            "Ten copies of a partition of 4,898,431 rows into 23 clusters, with "
+            "permuted names and a fifth of the labels random, next to one kernel pass "
+            "over as many rows of 50 columns at m = 1,000. Medians of "
+            f"{n_runs} runs."
+        ),
+        _mcla(records),
+        Heading("Ensemble, MNIST, sigmoid kernel"),
+        _ensemble(records),
+    ]
+    return markdown("Methods compared", blocks)
 
 
-def _strategies(lines: Lines, data: str) -> str:
-    text = f"| m | {' | '.join(f'{s} | s' for s in STRATEGIES)} |\n"
-    text += "|---:" * (1 + 2 * len(STRATEGIES)) + "|\n"
+def _strategies(records: JsonLines, data: str) -> ResultTable:
+    head = ["m", *(name for strategy in STRATEGIES for name in (strategy, "s"))]
+    rows = []
     for m in _SIZES:
-        cells = []
+        row = [f"{m:,}"]
         for strategy in STRATEGIES:
-            found = lines.find(of="landmarks", data=data, strategy=strategy, m=m)
+            found = records.find(of="landmarks", data=data, strategy=strategy, m=m)
             if found:
-                cells.append(f"{mean(r['error'] for r in found):.3g}")
-                cells.append(_seconds(median(r["seconds"] for r in found)))
+                row.append(f"{mean(r['error'] for r in found):.3g}")
+                row.append(_seconds(median(r["seconds"] for r in found)))
             else:
-                cells += ["–", "–"]
-        text += f"| {m:,} | {' | '.join(cells)} |\n"
-    return text + "\n" + _needed(lines, data)
+                row += ["–", "–"]
+        rows.append(row)
+    return ResultTable("", head, rows)
 
 
 def _seconds(value: float) -> str:
     return f"{value:.0f}" if value >= 10 else f"{value:.2g}" if value >= 0.01 else "0"
 
 
-def _needed(lines: Lines, data: str) -> str:
-    """Landmarks by rpcholesky that have the error of m uniform ones."""
+def _needed(records: JsonLines, data: str) -> ResultTable:
+    """Show how many rpcholesky landmarks have the error of m uniform ones."""
     errors = {
         s: [
-            mean(r["error"] for r in lines.find(data=data, strategy=s, m=m))
+            mean(r["error"] for r in records.find(data=data, strategy=s, m=m))
             for m in _SIZES
         ]
         for s in ("uniform", "rpcholesky")
     }
-    text = "| uniform landmarks | rpcholesky landmarks with the same error | share |\n"
-    text += "|---:|---:|---:|\n"
+    rows = []
     falling = np.minimum.accumulate(errors["rpcholesky"])
     for m, error in zip(_SIZES, errors["uniform"], strict=True):
         if error > falling[0]:
-            text += f"| {m:,} | fewer than {_SIZES[0]} | below {_SIZES[0] / m:.0%} |\n"
-            continue
-        log = np.interp(-np.log(error), -np.log(falling), np.log(_SIZES))
-        text += f"| {m:,} | {np.exp(log):,.0f} | {np.exp(log) / m:.0%} |\n"
-    return text
+            few = _SIZES[0]
+            rows.append([f"{m:,}", f"fewer than {few}", f"below {few / m:.0%}"])
+        else:
+            log = np.interp(-np.log(error), -np.log(falling), np.log(_SIZES))
+            rows.append([f"{m:,}", f"{np.exp(log):,.0f}", f"{np.exp(log) / m:.0%}"])
+    head = ["uniform landmarks", "rpcholesky landmarks with the same error", "share"]
+    return ResultTable("", head, rows)
 
 
-def _mcla(lines: Lines) -> str:
-    found = lines.find(of="mcla")
-    text = (
-        "Ten copies of a partition of 4,898,431 rows into 23 clusters, names permuted "
-    )
-    text += "and a fifth of the labels random; one kernel pass of as many rows of 50 "
-    text += f"columns at m = 1,000 beside it. Medians of {len(found)} runs.\n\n"
-    text += "| | seconds | time / kernel pass | ARI with the planted partition |\n"
-    text += "|---|---:|---:|---:|\n"
+def _mcla(records: JsonLines) -> ResultTable:
+    found = records.find(of="mcla")
+    rows = []
     for name in ("kernel pass", "matching", "metis"):
         seconds = median(r[name] for r in found)
         ratio = median(r[name] / r["kernel pass"] for r in found)
         agreement = min((r.get(f"ARI {name}", np.nan) for r in found), default=np.nan)
         shown = "–" if np.isnan(agreement) else f"{agreement:.5f}"
-        text += f"| {name} | {seconds:.2f} | {ratio:.2f} | {shown} |\n"
-    return text
+        rows.append([name, f"{seconds:.2f}", f"{ratio:.2f}", shown])
+    head = ["", "seconds", "time / kernel pass", "ARI with the planted partition"]
+    return ResultTable("", head, rows)
 
 
-def _ensemble(lines: Lines) -> str:
-    text = "| | NMI, mean | standard deviation | lowest | highest | seeds | seconds |\n"
-    text += "|---|---:|---:|---:|---:|---:|---:|\n"
+def _ensemble(records: JsonLines) -> ResultTable:
+    rows = []
     for name in _MEMBERS:
-        found = lines.find(of="ensemble", method=name)
+        found = records.find(of="ensemble", method=name)
         values = [r["nmi"] for r in found]
         cells = [mean(values), stdev(values), min(values), max(values)]
-        shown = " | ".join(f"{value:.4f}" for value in cells)
         seconds = median(r["seconds"] for r in found)
-        text += f"| {name} | {shown} | {len(found)} | {seconds:.1f} |\n"
-    return text
+        shown = [f"{value:.4f}" for value in cells]
+        rows.append([name, *shown, str(len(found)), f"{seconds:.1f}"])
+    head = ["", "NMI, mean", "standard deviation", "lowest", "highest", "seeds"]
+    return ResultTable("", [*head, "seconds"], rows)
 
 
 def main() -> None:
-    folder = os.environ.get("AKKM_DATA")
-    if folder is None:
-        raise SystemExit(
-            "Set AKKM_DATA to the folder with covtype/, mnist/, kddcup99/."
-        )
-    lines = Lines(_RESULTS / "methods.jsonl")
-    for measure in (measure_ensemble, measure_mcla, measure_landmarks):
-        measure(lines, Path(folder))
-    (_RESULTS / "methods.md").write_text(report(lines))
-
-
-if __name__ == "__main__":
-    main()
+    """Measure what is missing, and write the page."""
+    require_data()
+    records = JsonLines(RESULTS / "methods.jsonl")
+    members = product(range(10), _MEMBERS)
+    ensemble = [{"of": "ensemble", "method": x, "seed": seed} for seed, x in members]
+    run_missing(records, ensemble, measure_ensemble)
+    copies = [{"of": "mcla", "seed": seed} for seed in range(5)]
+    run_missing(records, copies, measure_mcla)
+    run_missing(records, _landmark_runs(), measure_landmarks)
+    write_file(RESULTS / "methods.md", report(records))

@@ -1,12 +1,12 @@
-"""The pictures of docs/which-method.md: `python -m experiments.benchmarks.pictures`, two minutes.
+"""The pictures of docs/which-method.md.
 
-Shapes by methods, each with defaults but the number of clusters; the same shapes with a
-million points; and the digits that clusters of digits hold.
+Shapes clustered by several methods with default parameters and the true number of
+clusters; the same shapes with a million points; and clusters of digits.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,19 +18,18 @@ from sklearn.datasets import load_digits, make_blobs
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from akkm import ApproxKernelKMeans, DiffusionKernelKMeans, SparseKernelKMeans
-from experiments.benchmarks import beyond
+from experiments.benchmarks import DOCS, beyond
 
 Array = NDArray[Any]
 
-_DOCS = Path(__file__).parents[1] / "docs"
 _ROWS = 5_000
 # As in akkm.plot.
-_COLOURS = ListedColormap(["#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9"])
+_COLOURS: Any = ListedColormap(["#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9"])
 _SHAPES = {"rings": beyond.rings, "moons": beyond.moons, "spirals": beyond.spirals}
-# Points of a picture, each way; digits of a cluster that are shown.
+# Pixels of a picture in each direction; digits shown per cluster.
 _PIXELS, _SHOWN = 500, 24
 
-METHODS = {
+METHODS: dict[str, Callable[[int], Any]] = {
     "k-means": lambda C: KMeans(C, n_init=10, random_state=0),
     "aKKm": lambda C: ApproxKernelKMeans(C, random_state=0),
     "sparse": lambda C: SparseKernelKMeans(C, random_state=0),
@@ -39,22 +38,22 @@ METHODS = {
 
 
 def shapes() -> dict[str, tuple[Array, Array]]:
-    """Rows and what they are of: some of those in `benchmarks.beyond`, and blobs."""
-    found = {}
+    """Return rows and classes: samples of the shapes in `beyond`, and blobs."""
+    data = {}
     for name, make in _SHAPES.items():
         X, y, _ = make()
-        some = np.random.default_rng(0).choice(len(X), _ROWS, replace=False)
-        found[name] = X[some], y[some]
+        sample = np.random.default_rng(0).choice(len(X), _ROWS, replace=False)
+        data[name] = X[sample], y[sample]
     centers = np.array([[-8, -8], [4, 6], [-9, 3], [7, -6], [-1, -3]])
     spread = np.array([1.0, 2.5, 0.5, 1.0, 1.5])
-    found["blobs"] = make_blobs(
+    data["blobs"] = make_blobs(
         _ROWS, centers=centers, cluster_std=spread, random_state=0
     )[:2]
-    return found
+    return data
 
 
 def by_method() -> None:
-    """Each method sees each shape."""
+    """Draw each shape as clustered by each method."""
     data = shapes()
     figure, axes = pyplot.subplots(
         len(data), len(METHODS), figsize=(10, 10), layout="constrained"
@@ -64,25 +63,25 @@ def by_method() -> None:
             labels = make(len(np.unique(y))).fit(X).labels_
             ax.scatter(*X.T, c=labels, s=2, cmap=_COLOURS, vmin=0, vmax=4)
             ax.set(xticks=[], yticks=[], aspect="equal")
-            # 0.0 is added so that none is -0.
+            # Adding 0.0 turns -0.0 into 0.0.
             ax.set_xlabel(f"ARI {round(adjusted_rand_score(y, labels), 2) + 0.0:.2f}")
             if name == "rings":
                 ax.set_title(method)
         line[0].set_ylabel(name)
-    figure.savefig(_DOCS / "which-method.png", dpi=80)
+    figure.savefig(DOCS / "which-method.png", dpi=80)
 
 
 def million() -> None:
-    """A million points each, by the landmark form: where they are, and whose."""
+    """Draw a million points per shape as clustered by SparseKernelKMeans."""
     figure, axes = pyplot.subplots(1, 3, figsize=(10, 4), layout="constrained")
     for ax, (name, make) in zip(axes, _SHAPES.items(), strict=True):
         X, y, n_clusters = make()
         labels = SparseKernelKMeans(n_clusters, random_state=0).fit(X).labels_
-        ends = np.stack([X.min(axis=0), X.max(axis=0)], axis=1)
+        ends: Any = np.stack([X.min(axis=0), X.max(axis=0)], axis=1)
         counts = np.stack(
             [
-                np.histogram2d(*X[labels == k].T, bins=_PIXELS, range=ends)[0].T
-                for k in range(n_clusters)
+                np.histogram2d(X[own, 0], X[own, 1], bins=_PIXELS, range=ends)[0].T
+                for own in (labels == k for k in range(n_clusters))
             ]
         )
         colours = np.array([_COLOURS(k)[:3] for k in range(n_clusters)])
@@ -90,7 +89,7 @@ def million() -> None:
         mixed = (
             np.einsum("kij,kc->ijc", counts, colours) / np.maximum(total, 1)[..., None]
         )
-        # Crowded places are darker than lonely ones, which are seen all the same.
+        # Dense places are darker, but single points remain visible.
         alpha = np.where(total > 0, 0.35 + 0.65 * (total / total.max()) ** 0.3, 0)
         ax.imshow(
             np.dstack([mixed, alpha]),
@@ -100,11 +99,11 @@ def million() -> None:
         )
         score = normalized_mutual_info_score(y, labels)
         ax.set(xticks=[], yticks=[], title=name, xlabel=f"NMI {score:.3f}")
-    figure.savefig(_DOCS / "million.png", dpi=100)
+    figure.savefig(DOCS / "million.png", dpi=100)
 
 
 def digits() -> None:
-    """Clusters of digits, those of another class than most in orange."""
+    """Draw clusters of digits, with digits of minority classes in orange."""
     X, y = load_digits(return_X_y=True)
     figure, axes = pyplot.subplots(1, 2, figsize=(10, 2.6), layout="constrained")
     for ax, method in zip(axes, ("k-means", "diffusion"), strict=True):
@@ -122,15 +121,15 @@ def digits() -> None:
             ylabel="most are",
             title=f"{method}: NMI {score:.2f}",
         )
-    figure.savefig(_DOCS / "digits.png", dpi=90)
+    figure.savefig(DOCS / "digits.png", dpi=90)
 
 
 def _strip(X: Array, y: Array, members: Array, most: int) -> Array:
-    """Some of a cluster's digits side by side, as pixels (9, 9 x shown, 3)."""
+    """Return digits of a cluster side by side, as pixels (9, 9 x shown, 3)."""
     rng = np.random.default_rng(0)
-    some = rng.choice(members, min(_SHOWN, len(members)), replace=False)
+    sample = rng.choice(members, min(_SHOWN, len(members)), replace=False)
     strip = np.ones((9, 9 * _SHOWN, 3))
-    for place, i in enumerate(some):
+    for place, i in enumerate(sample):
         ink = X[i].reshape(8, 8, 1) / 16
         colour = np.zeros(3) if y[i] == most else np.array(_COLOURS(1)[:3])
         strip[:8, 9 * place : 9 * place + 8] = 1 - ink * (1 - colour)
@@ -138,10 +137,7 @@ def _strip(X: Array, y: Array, members: Array, most: int) -> Array:
 
 
 def main() -> None:
+    """Draw all pictures."""
     by_method()
     digits()
     million()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,30 +1,28 @@
-"""Is there anything better than restarts? `python -m experiments.benchmarks.restarts`.
+"""Is there anything better than restarts of k-means in the same time?
 
-The start of every fit is k-means on a sample of at most 10,000 to 20,000 points: ten
-restarts of greedy k-means++ and Lloyd. Here two others get the time that these take, on
-the very same points:
+Every fit starts from k-means on a sample of at most 10,000 to 20,000 points: ten
+restarts of greedy k-means++ and Lloyd. Here two other algorithms get the processor time
+of these restarts, on the same points and with one thread:
 
-* local search (LS++, Lattanzi and Sohler 2019): a point drawn by its distance takes the
-  place of a center wherever that lowers the error, then Lloyd;
-* breathing (Fritzke 2020): five centers more where the error is largest, Lloyd, five
-  fewer where they are missed least, Lloyd; four, three, ... when that does not help.
+* local search (LS++, Lattanzi and Sohler 2019): a point drawn by its distance replaces
+  a center wherever that lowers the error, then Lloyd;
+* breathing (Fritzke 2020): add five centers where the error is largest, Lloyd, remove
+  the five that are missed least, Lloyd; then four, three, ... if that does not help.
 
-What counts is the lowest error at the end of that time, which is that of the processor
-and of one thread. Each run is a line in results/restarts.jsonl as soon as it is there,
-and results/restarts.md is written from these lines. Real data need AKKM_DATA; without
-it the others are run.
+The lowest error in that time counts. Real data need AKKM_DATA; without it only the
+other data sets are used.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from functools import lru_cache
+from itertools import product
 from statistics import mean
 from time import process_time
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,15 +32,15 @@ from sklearn.metrics import pairwise_distances
 from threadpoolctl import threadpool_limits
 
 from akkm import ApproxKernelKMeans, SparseKernelKMeans
-from akkm.approx import seeding
 from akkm.demo import disc_in_ring
-from experiments.benchmarks import beyond
+from experiments.benchmarks import RESULTS, beyond
+from experiments.harness.pages import Paragraph, ResultTable, markdown, write_file
+from experiments.harness.runner import run_missing
+from experiments.harness.store import JsonLines, Record
 
 Array = NDArray[Any]
-Record = dict[str, Any]
-Runs = Iterator[float]  # errors, forever
+Runs = Iterator[float]  # errors of endless runs
 
-_RESULTS = Path(__file__).parent / "results"
 _RESTARTS, _BREATHS = 10, 5
 
 
@@ -56,12 +54,12 @@ def disc() -> beyond.Data:
 
 
 def covtype() -> beyond.Data:
-    X, y, C = beyond.covtype()
+    X, y, C = beyond.real("covtype")
     rows = np.random.default_rng(0).choice(len(X), 10_000, replace=False)
     return X[rows], y[rows], C
 
 
-# Rows, whether they are real, and the number of clusters.
+# With whether the data are real.
 DATA: dict[str, tuple[Callable[[], beyond.Data], bool]] = {
     "digits": (beyond.digits, False),
     "50 blobs": (blobs, False),
@@ -72,25 +70,24 @@ DATA: dict[str, tuple[Callable[[], beyond.Data], bool]] = {
 SPACES = {"aKKm": ApproxKernelKMeans, "sparse": SparseKernelKMeans}
 
 
-class _Caught(Exception):
-    """Points on their way to the restarts."""
+class _CaughtPoints(Exception):
+    """The points of the first k-means run of a fit."""
 
 
-def points_of(space: str, X: Array, C: int) -> Array:
-    """The points (s, q) that an estimator's restarts see."""
-    usual = seeding._restart
+@lru_cache(maxsize=1)
+def points_of(space: str, data: str) -> tuple[Array, int]:
+    """Return the points (s, q) that an estimator's restarts see, and C."""
+    X, _, C = DATA[data][0]()
 
-    def catch(points: Array, *_: Any) -> KMeans:
-        raise _Caught(points)
+    def catch(self: KMeans, points: Array, *_: Any, **__: Any) -> KMeans:
+        raise _CaughtPoints(points)
 
-    seeding._restart = catch
     try:
-        SPACES[space](C, random_state=0, n_jobs=1).fit(X)
-    except _Caught as caught:
-        return caught.args[0]
-    finally:
-        seeding._restart = usual
-    raise AssertionError("no restart was made")
+        with patch.object(KMeans, "fit", catch):
+            SPACES[space](C, random_state=0, n_jobs=1).fit(X)
+    except _CaughtPoints as caught:
+        return caught.args[0], C
+    raise AssertionError("The fit made no restart.")
 
 
 def lloyd(X: Array, C: int, init: Any, rng: np.random.Generator) -> KMeans:
@@ -146,7 +143,7 @@ def breathing(X: Array, C: int, rng: np.random.Generator) -> Runs:
 
 
 def _without(X: Array, centers: Array, count: int) -> Array:
-    """Centers without those that are missed least, no two of them side by side."""
+    """Remove the centers that are missed least, no two of them neighbours."""
     D = pairwise_distances(X, centers, metric="sqeuclidean")
     near = np.partition(D, 1, axis=1)[:, :2]
     missed = np.bincount(
@@ -154,90 +151,84 @@ def _without(X: Array, centers: Array, count: int) -> Array:
     )
     apart = pairwise_distances(centers)
     frozen = np.zeros(len(centers), dtype=bool)
-    gone: list[int] = []
+    removed: list[int] = []
     for c in np.argsort(missed):
-        if len(gone) < count and not frozen[c]:
-            gone.append(int(c))
-            if len(gone) + frozen.sum() < len(centers) - count:
+        if len(removed) < count and not frozen[c]:
+            removed.append(int(c))
+            if len(removed) + frozen.sum() < len(centers) - count:
                 frozen[np.argsort(apart[c])[1]] = True
     for c in np.argsort(missed):
-        if len(gone) < count and int(c) not in gone:
-            gone.append(int(c))
-    return np.delete(centers, gone, axis=0)
+        if len(removed) < count and int(c) not in removed:
+            removed.append(int(c))
+    return np.delete(centers, removed, axis=0)
 
 
-OTHERS = {"local search": local_search, "breathing": breathing}
+ALTERNATIVES = {"local search": local_search, "breathing": breathing}
 
 
-def run(X: Array, C: int, seed: int) -> Record:
-    """The lowest error of each way, in the time of ten restarts."""
-    runs = plain(X, C, np.random.default_rng(seed))
-    start = process_time()
-    found: Record = {"ten restarts": min(next(runs) for _ in range(_RESTARTS))}
-    seconds = process_time() - start
-    for name, way in OTHERS.items():
-        runs = way(X, C, np.random.default_rng(seed))
-        start, error = process_time(), next(runs)
-        while True:
-            new = next(runs)
-            if process_time() - start > seconds:
-                break
-            error = min(error, new)
-        found[name] = error
-    return found | {"seconds": round(seconds, 3)}
+def measure(data: str, space: str, seed: int) -> Record:
+    """Return the lowest error of each algorithm in the time of ten restarts."""
+    X, C = points_of(space, data)
+    with threadpool_limits(1):
+        runs = plain(X, C, np.random.default_rng(seed))
+        start = process_time()
+        errors: Record = {"ten restarts": min(next(runs) for _ in range(_RESTARTS))}
+        seconds = process_time() - start
+        for name, algorithm in ALTERNATIVES.items():
+            runs = algorithm(X, C, np.random.default_rng(seed))
+            start, error = process_time(), next(runs)
+            while True:
+                new = next(runs)
+                if process_time() - start > seconds:
+                    break
+                error = min(error, new)
+            errors[name] = error
+    return {"C": C, **errors, "seconds": round(seconds, 3)}
 
 
-def page(lines: list[Record]) -> str:
-    text = "# Better than restarts?\n\nWritten by `python -m experiments.benchmarks.restarts` from "
-    text += "`restarts.jsonl`; not by hand.\n\nThe lowest error in the time of ten "
-    text += "restarts, relative to theirs (below 1 is better), mean over seeds; and in "
-    text += "how many seeds it is lower, equal (to 1e-6) or higher.\n\n"
-    text += "| points | clusters | seconds | local search | breathing | seeds |\n"
-    text += "|---|---:|---:|---:|---:|---:|\n"
-    for data in DATA:
-        for space in SPACES:
-            runs = [r for r in lines if (r["data"], r["space"]) == (data, space)]
-            if not runs:
-                continue
-            cells = [_cell(runs, name) for name in OTHERS]
+def report(records: JsonLines) -> str:
+    """Return the whole page as Markdown."""
+    rows = []
+    for data, space in product(DATA, SPACES):
+        runs = records.find(data=data, space=space)
+        if runs:
             seconds = mean(r["seconds"] for r in runs)
-            text += f"| {data}, {space} | {runs[0]['C']} | {seconds:.2f} | "
-            text += f"{' | '.join(cells)} | {len(runs)} |\n"
-    return text
+            cells = [_cell(runs, name) for name in ALTERNATIVES]
+            row = [f"{data}, {space}", str(runs[0]["C"]), f"{seconds:.2f}", *cells]
+            rows.append([*row, str(len(runs))])
+    head = ["points", "clusters", "seconds", *ALTERNATIVES, "seeds"]
+    return markdown(
+        "Better than restarts?",
+        [
+            Paragraph(
+                "Written by `python -m experiments bench restarts` from "
+                "`restarts.jsonl`, not by hand."
+            ),
+            Paragraph(
+                "The lowest error in the time of ten restarts, relative to theirs "
+                "(below 1 is better), mean over seeds. In brackets: the number of "
+                "seeds in which it is lower, equal (to 1e-6) and higher."
+            ),
+            ResultTable("", head, rows),
+        ],
+    )
 
 
 def _cell(runs: list[Record], name: str) -> str:
-    # Points that all lie on centers have no error at all.
+    # The error is zero if all points lie on centers.
     ratios = np.array([(r[name] + 1e-9) / (r["ten restarts"] + 1e-9) for r in runs])
     lower, higher = int((ratios < 1 - 1e-6).sum()), int((ratios > 1 + 1e-6).sum())
-    even = len(ratios) - lower - higher
-    return f"{ratios.mean():.5f} ({lower}, {even}, {higher})"
+    equal = len(ratios) - lower - higher
+    return f"{ratios.mean():.5f} ({lower}, {equal}, {higher})"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m experiments.benchmarks.restarts")
-    parser.add_argument("--seeds", type=int, default=5)
-    given = parser.parse_args()
-    path = _RESULTS / "restarts.jsonl"
-    kept = path.read_text().splitlines() if path.exists() else []
-    lines: list[Record] = [json.loads(line) for line in kept]
-    done = {(r["data"], r["space"], r["seed"]) for r in lines}
-    for data, (make, real) in DATA.items():
-        if real and "AKKM_DATA" not in os.environ:
-            continue
-        X, _, C = make()
-        for space in SPACES:
-            left = [s for s in range(given.seeds) if (data, space, s) not in done]
-            points = points_of(space, X, C) if left else None
-            for seed in left:
-                about = {"data": data, "space": space, "seed": seed, "C": C}
-                with threadpool_limits(1):
-                    lines.append(about | run(points, C, seed))
-                with path.open("a") as file:
-                    file.write(json.dumps(lines[-1]) + "\n")
-                print(lines[-1], flush=True)
-    (_RESULTS / "restarts.md").write_text(page(lines))
-
-
-if __name__ == "__main__":
-    main()
+def main(seeds: int = 5) -> None:
+    """Measure what is missing, and write the page."""
+    records = JsonLines(RESULTS / "restarts.jsonl")
+    runs = [
+        {"data": data, "space": space, "seed": seed}
+        for data, space, seed in product(DATA, SPACES, range(seeds))
+        if not DATA[data][1] or "AKKM_DATA" in os.environ
+    ]
+    run_missing(records, runs, measure)
+    write_file(RESULTS / "restarts.md", report(records))

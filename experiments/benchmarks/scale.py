@@ -1,47 +1,31 @@
-"""Files larger than memory: `python -m experiments.benchmarks.scale [rows]`.
+"""Parquet files larger than memory next to an array.
 
 Writes a mixture of 20 Gaussians in 100 columns as Parquet, a file per million rows
-(what is there is not written again), clusters all of it at m = 500, and as many of its
-rows as fit in memory from an array. Each in its own process; prints time per row, the
-processor's and that of the clock, and peak memory. The folder is AKKM_SCALE, by
-default one beside the benchmark's cache.
+(existing files are kept). Clusters all of it at m = 500, and as many of its rows as fit
+in memory from an array, each in its own process. Prints elapsed and processor time per
+row, and peak memory. The folder is AKKM_SCALE, by default in the benchmarks' cache.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from experiments.benchmarks.data import CACHE
+from experiments.benchmarks import CACHE
+from experiments.harness.costs import costs
+from experiments.harness.pages import markdown_table
+from experiments.harness.runner import in_new_process
+from experiments.harness.store import Record
 
 _WIDTH, _CLUSTERS, _FILE, _GROUP = 100, 20, 1_000_000, 65_536
-_SETTINGS = "n_clusters=20, gamma=0.0025, n_landmarks=500, random_state=0, verbose=1"
-_RUN = f"""
-import resource, sys, time
-import numpy as np
-import akkm
-rows = akkm.open_rows(sys.argv[1])
-where, n = sys.argv[2], int(sys.argv[3])
-if where == "memory":
-    rows = rows[:n]
-start, busy = time.perf_counter(), time.process_time()
-model = akkm.ApproxKernelKMeans({_SETTINGS}, cache_size=256).fit(rows)
-took, busy = time.perf_counter() - start, time.process_time() - busy
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-passes = model.history_[:, 1].sum() / rows.shape[0]
-n = rows.shape[0]
-print(f"| {{where}} | {{n:,}} | {{n * 4e-7:.1f}} | {{took:.1f}} |", end=" ")
-print(f"{{1e6 * took / n:.2f}} | {{1e6 * busy / n:.2f}} |", end=" ")
-print(f"{{passes:.2f}} | {{peak / 1e6:,.0f}} |", flush=True)
-"""
+_IN_MEMORY = 4_000_000
 
 
-def write(folder: Path, n: int) -> None:
-    """The files that are not there yet."""
+def write_parquet(folder: Path, n: int) -> None:
+    """Write the Parquet files that do not exist yet."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -57,7 +41,7 @@ def write(folder: Path, n: int) -> None:
         X += means[rng.integers(_CLUSTERS, size=count)].astype(np.float32)
         table = pa.table({f"x{j}": X[:, j] for j in range(_WIDTH)})
         hidden = path.with_suffix(".part")
-        # Numbers of no pattern: nothing to gain from dictionaries or compression.
+        # Random numbers gain nothing from dictionaries or compression.
         parquet.write_table(
             table,
             hidden,
@@ -68,30 +52,51 @@ def write(folder: Path, n: int) -> None:
         hidden.rename(path)
 
 
-def main() -> None:
-    """Write, measure, print."""
-    n = int(sys.argv[1]) if len(sys.argv) > 1 else 50_000_000
+def measure(folder: str, n_in_memory: int | None) -> Record:
+    """Fit the rows of a folder, or the first of them from an array."""
+    import akkm
+
+    rows: Any = akkm.open_rows(folder)
+    if n_in_memory is not None:
+        rows = rows[:n_in_memory]
+    model = akkm.ApproxKernelKMeans(
+        _CLUSTERS, gamma=0.0025, n_landmarks=500, random_state=0, cache_size=256
+    )
+    with costs() as spent:
+        model.fit(rows)
+    return {
+        "rows": rows.shape[0],
+        "seconds": spent.seconds,
+        "cpu_seconds": spent.cpu_seconds,
+        "passes": float(model.history_[:, 1].sum() / rows.shape[0]),
+        "peak_bytes": spent.peak_bytes,
+    }
+
+
+def main(n: int = 50_000_000) -> None:
+    """Write the files, measure, and print a table."""
     folder = Path(os.environ.get("AKKM_SCALE", CACHE / "scale"))
-    write(folder, n)
+    write_parquet(folder, n)
     on_disk = sum(path.stat().st_size for path in folder.glob("*.parquet"))
     print(f"{n:,} x {_WIDTH} float32, {on_disk / 1e9:.1f} GB of Parquet")
-    print(
-        "| rows from | rows | GB | seconds | µs per row | µs of the processors |",
-        end="",
-    )
-    print(" passes | peak memory, MB |")
-    print("|---" * 8 + "|", flush=True)
-    for where in ("memory", "disk", "memory"):  # what the clock says varies
-        command = [
-            sys.executable,
-            "-c",
-            _RUN,
-            str(folder),
-            where,
-            str(min(n, 4_000_000)),
-        ]
-        subprocess.run(command, check=True)
-
-
-if __name__ == "__main__":
-    main()
+    rows = []
+    for source in ("memory", "disk", "memory"):  # twice, as elapsed time varies
+        n_in_memory = min(n, _IN_MEMORY) if source == "memory" else None
+        found = in_new_process(measure, folder=str(folder), n_in_memory=n_in_memory)
+        if "failed" in found:
+            raise ValueError(f"The fit from {source} failed: {found['failed']}")
+        per_row = 1e6 / found["rows"]
+        rows.append(
+            [
+                source,
+                f"{found['rows']:,}",
+                f"{found['rows'] * 4 * _WIDTH / 1e9:.1f}",
+                f"{found['seconds']:.1f}",
+                f"{found['seconds'] * per_row:.2f}",
+                f"{found['cpu_seconds'] * per_row:.2f}",
+                f"{found['passes']:.2f}",
+                f"{found['peak_bytes'] / 1e6:,.0f}",
+            ]
+        )
+    head = ["rows from", "rows", "GB", "seconds", "µs per row", "processor µs per row"]
+    print(markdown_table([*head, "passes", "peak memory, MB"], rows))

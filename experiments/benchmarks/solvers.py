@@ -1,13 +1,11 @@
-"""Conjugate gradients and steepest descent: `python -m experiments.benchmarks.solvers`.
+"""Conjugate gradients next to steepest descent on Cover Type. Needs AKKM_DATA.
 
-Steps (products with the landmarks' kernel matrix) until the residual is small, and the
-time of a fit with either solver. Needs AKKM_DATA.
+Prints the steps (products with the landmarks' kernel matrix) until the residual is
+small, and the time of a fit with each solver.
 """
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -16,28 +14,28 @@ from numpy.typing import NDArray
 
 from akkm import ApproxKernelKMeans
 from akkm.core.gradient import conjugate_gradients
-from experiments.benchmarks.data import prepare
+from experiments.benchmarks.prepared_rows import prepare
 
 Array = NDArray[Any]
 
-_MOST = 20_000
+_MAX_STEPS = 20_000
 
 
 def steepest_descent(K: Array, B: Array, tolerance: float) -> int:
-    """Steps of length 1 / λ₁ until every row's residual is small."""
+    """Return the number of steps of length 1 / λ₁ until all residuals are small."""
     step = 1 / np.linalg.eigvalsh(K)[-1]
     A = np.zeros_like(B)
-    for steps in range(_MOST):
+    for steps in range(_MAX_STEPS):
         R = B - A @ K
         if (np.linalg.norm(R, axis=1) <= tolerance * np.linalg.norm(B, axis=1)).all():
             return steps
         A += step * R
-    return _MOST
+    return _MAX_STEPS
 
 
 def conjugate(K: Array, B: Array, tolerance: float) -> int:
-    """The fewest steps that are enough, by bisection."""
-    low, high = 0, _MOST
+    """Return the smallest sufficient number of steps, by bisection."""
+    low, high = 0, _MAX_STEPS
     while low < high:
         middle = (low + high) // 2
         zero = np.zeros_like(B)
@@ -49,8 +47,8 @@ def conjugate(K: Array, B: Array, tolerance: float) -> int:
 
 
 def main() -> None:
-    folder = os.environ.get("AKKM_DATA")
-    X = np.load(prepare("covtype", 581_012, Path(folder) if folder else None))
+    """Measure, and print the steps and times."""
+    X = np.load(prepare("covtype", 581_012))
     params: Any = {"gamma": 1 / (2 * 0.35**2), "random_state": 0}
     for m in (500, 1000):
         seconds = {}
@@ -64,13 +62,11 @@ def main() -> None:
         values = np.linalg.eigvalsh(K)
         print(f"m = {m}: condition number {values[-1] / values[0]:.2g}; time of a fit,")
         print(f"  gradient / eigh: {seconds['gradient'] / seconds['eigh']:.1f}")
-        some = [X[model.labels_ == k][:5000].astype(np.float64) for k in range(7)]
-        B = np.array([model.kernel_(rows, Z).mean(axis=0) for rows in some])
+        samples = [X[model.labels_ == k][:5000].astype(np.float64) for k in range(7)]
+        B = np.array([model.kernel_(rows, Z).mean(axis=0) for rows in samples])
         for tolerance in (1e-3, 1e-6):
             steps = conjugate(K, B, tolerance), steepest_descent(K, B, tolerance)
             print(f"  residual {tolerance:g}: conjugate gradients {steps[0]} steps,")
-            print(f"    steepest descent {steps[1]} (of at most {_MOST})", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+            print(
+                f"    steepest descent {steps[1]} (of at most {_MAX_STEPS})", flush=True
+            )

@@ -1,4 +1,4 @@
-"""What is measured: data set x kernel x sizes x contestants."""
+"""The tasks of the speed benchmark: data set x kernel x sizes x contestants."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ BARE = "bare kernel pass"
 class Task:
     """One data set, one kernel and one set of sizes, for some contestants."""
 
-    data: str  # by its name in data.py
+    data: str  # by its name in prepared_rows.py
     n: int  # rows
     m: int  # landmarks
     n_clusters: int
-    kernel: str  # by the name that akkm and scikit-learn share
+    kernel: str  # the name in akkm and scikit-learn
     params: dict[str, float]
     contestants: tuple[str, ...]
     seeds: int
@@ -36,31 +36,37 @@ class Task:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All that a single run depends on, but for contestant and seed."""
+        """Everything that a run depends on, except contestant and seed."""
         fields = asdict(self)
         del fields["contestants"], fields["seeds"]
         return fields
 
+    @classmethod
+    def of(cls, settings: dict[str, Any]) -> Task:
+        """Return the task with these settings, without contestants."""
+        return cls(**settings, contestants=(), seeds=0)
+
 
 @dataclass(frozen=True)
 class Section:
-    """Tasks that belong together."""
+    """Tasks that are shown together."""
 
-    name: str  # for --tasks
+    name: str  # for --task
     title: str
     tasks: tuple[Task, ...]
     vary: str | None = None  # the size that grows from task to task
-    note: str = ""  # what a reader must know to compare fairly
+    note: str = ""  # what is needed for a fair comparison
 
-    def runs(self) -> Iterator[tuple[Task, str, int]]:
-        """All runs, seed by seed, so that what is compared ran at about one time."""
+    def runs(self) -> Iterator[dict[str, Any]]:
+        """Yield all runs, seed by seed, so that compared runs are close in time."""
         for seed in range(max(task.seeds for task in self.tasks)):
             for task in self.tasks:
                 for contestant in task.contestants if seed < task.seeds else ():
-                    yield task, contestant, seed
+                    about = {"contestant": contestant, "seed": seed}
+                    yield {"settings": task.settings, **about}
 
     def reduced(self, quick: bool, seeds: int | None) -> Section:
-        """The same with small tasks, or with another number of seeds."""
+        """Return the section with small tasks, or with another number of seeds."""
         tasks = self.tasks
         if quick:
             tasks = tuple(map(_small, tasks))
@@ -113,15 +119,15 @@ SECTIONS = (
         "covtype",
         "Cover Type",
         (_covtype(581_012, 1000, contestants=_EVERYONE, seeds=5),),
-        note="akkm chooses the best of several starts on a sample, KMeans has one: "
-        "a difference in error may be due to that.",
+        note="akkm chooses the best of several starts on a sample, KMeans has one. A "
+        "difference in error may be due to that.",
     ),
     Section(
         "mnist",
         "MNIST",
         (_mnist(70_000, 1000, contestants=_EVERYONE, seeds=3),),
-        note="This kernel is indefinite. akkm leaves negative eigenvalues out; "
-        "Nystroem, which is not made for such kernels, takes them positive.",
+        note="This kernel is indefinite. akkm drops negative eigenvalues. Nystroem, "
+        "which is not made for such kernels, uses their absolute values.",
     ),
     Section(
         "kdd",
@@ -131,9 +137,9 @@ SECTIONS = (
             _kdd(2000, contestants=(AKKM,), seeds=1),
         ),
         note="Stand-in: drawn from the 10 % file, with the full file's size and class "
-        "counts. The landmarks' kernel matrix is singular: in float32, as here, "
-        "Nystroem's features are spoilt by rounding, in float64 they are not. So its "
-        "errors, where shown here, say nothing about the method.",
+        "counts. The landmarks' kernel matrix is singular. In float32, as here, "
+        "rounding spoils the features of Nystroem; in float64 it does not. So its "
+        "errors here say nothing about the method.",
     ),
     Section(
         "tslearn",
@@ -145,7 +151,7 @@ SECTIONS = (
         "exact",
         "Exact kernel k-means, all of MNIST",
         (_mnist(70_000, 1000, contestants=(EXACT_ONCE,), seeds=1),),
-        note="Columns for landmarks do not apply, but for the error.",
+        note="Landmarks are used only for the error.",
     ),
     Section(
         "methods",
@@ -158,7 +164,8 @@ SECTIONS = (
                 seeds=1,
             ),
         ),
-        note="Spectral clustering minimises another error; leaders are about 1,000.",
+        note="Spectral clustering minimises another error. There are about 1,000 "
+        "leaders.",
     ),
     Section(
         "growth",

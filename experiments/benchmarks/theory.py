@@ -1,13 +1,11 @@
-"""The bounds beside what is measured: `python -m experiments.benchmarks.theory`, from the root.
+"""Error bounds next to measured errors.
 
-Draws docs/theory.png and prints the tables of docs/theory.md. Data sets of scikit-learn
-always; Cover Type and MNIST if AKKM_DATA names the folder that holds them.
+Draws docs/theory.png and prints the tables of docs/theory.md. Uses data sets of
+scikit-learn, and Cover Type and MNIST if AKKM_DATA is set.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,22 +28,23 @@ from akkm.theory import (
     spectrum,
     suggest_n_landmarks,
 )
-from experiments.benchmarks.data import prepare
+from experiments.benchmarks import DOCS
+from experiments.benchmarks.prepared_rows import prepare
+from experiments.harness.pages import markdown_table
 
 Array = NDArray[Any]
 
-_PICTURE = Path(__file__).parent.parent / "docs" / "theory.png"
 _COUNTS = (5, 10, 20, 50, 100, 200, 500, 1000)
 _SAMPLES = 20
-# The large data sets: rows, the m that others are measured by, and seeds.
+# Large data sets: rows, the m of the reference fit, and seeds.
 _ROWS, _MANY, _SEEDS = 20_000, 2_000, 5
-# An indefinite kernel: rows, and numbers of landmarks.
+# Indefinite kernel: rows and numbers of landmarks.
 _FEW, _SPANS = 4_000, (64, 256, 1_000)
 _BLUE, _ORANGE, _GREEN = "#0072b2", "#d55e00", "#009e73"
 
 
 @dataclass(frozen=True)
-class Set:
+class KernelData:
     """Rows and the kernel that compares them."""
 
     name: str
@@ -67,34 +66,34 @@ class Curves:
     inertia: Array  # (s, samples) after ApproxKernelKMeans with these landmarks
 
 
-def small_sets() -> list[Set]:
-    """Three real data sets that come with scikit-learn."""
+def small_sets() -> list[KernelData]:
+    """Return three real data sets that come with scikit-learn."""
     standard = StandardScaler()
     cancer = standard.fit_transform(load_breast_cancer().data)
     wine = standard.fit_transform(load_wine().data)
     return [
-        Set("digits", load_digits().data / 16, 10),
-        Set("breast cancer", cancer, 2),
-        Set("wine", wine, 3),
+        KernelData("digits", load_digits().data / 16, 10),
+        KernelData("breast cancer", cancer, 2),
+        KernelData("wine", wine, 3),
     ]
 
 
-def large_sets(folder: Path | None) -> Iterator[Set]:
-    """Samples of MNIST and Cover Type with the paper's kernels, and with rbf."""
+def large_sets() -> Iterator[KernelData]:
+    """Yield samples of MNIST and Cover Type with the paper's kernels, and with rbf."""
     try:
-        mnist = np.load(prepare("mnist", _ROWS, folder))
-        covtype = np.load(prepare("covtype", _ROWS, folder))
+        mnist = np.load(prepare("mnist", _ROWS))
+        covtype = np.load(prepare("covtype", _ROWS))
     except FileNotFoundError as error:
-        print(f"MNIST and Cover Type left out; {error}")
+        print(f"MNIST and Cover Type are left out. {error}")
         return
     neural = {"kernel": "sigmoid", "gamma": 0.0045, "coef0": 0.11}
-    yield Set("MNIST, sigmoid", mnist, 10, neural)
-    yield Set("MNIST, rbf", mnist, 10)
-    yield Set("Cover Type, rbf", covtype, 7, {"kernel_params": {"sigma": 0.35}})
+    yield KernelData("MNIST, sigmoid", mnist, 10, neural)
+    yield KernelData("MNIST, rbf", mnist, 10)
+    yield KernelData("Cover Type, rbf", covtype, 7, {"kernel_params": {"sigma": 0.35}})
 
 
-def curves(data: Set) -> Curves:
-    """Bounds and measurements for the labels of exact kernel k-means."""
+def curves(data: KernelData) -> Curves:
+    """Compute bounds and errors for the labels of exact kernel k-means."""
     X, C, n = data.X, data.n_clusters, len(data.X)
     labels = KernelKMeans(C, random_state=0, **data.kernel).fit(X).labels_
     kernel = resolve(data.kernel.get("kernel", "rbf"), X)
@@ -105,7 +104,7 @@ def curves(data: Set) -> Curves:
     rng = np.random.default_rng(0)
     without, each, inertia = np.zeros((3, len(counts), _SAMPLES))
     for i, m in enumerate(counts):
-        # All rows are all rows, however often they are drawn.
+        # With m = n every sample is the same.
         for j in [slice(None)] if m == n else range(_SAMPLES):
             drawn = np.sort(rng.choice(n, m, replace=False))
             without[i, j] = error_in_span(K, labels, drawn)
@@ -116,7 +115,7 @@ def curves(data: Set) -> Curves:
 
 
 def error_in_span(K: Array, labels: Array, drawn: Array) -> float:
-    """L(U, ξ) = tr(K) - tr(Ũ K_B K̂⁺ K_Bᵀ Ũᵀ)."""
+    """Return L(U, ξ) = tr(K) - tr(Ũ K_B K̂⁺ K_Bᵀ Ũᵀ)."""
     if not drawn.size:
         return float(np.trace(K))
     coordinates = K[:, drawn] @ factor(K[np.ix_(drawn, drawn)]).whitener
@@ -124,23 +123,23 @@ def error_in_span(K: Array, labels: Array, drawn: Array) -> float:
 
 
 def _between(coordinates: Array, labels: Array) -> float:
-    """Squared lengths of the clusters' means, as many times as they have rows."""
+    """Return sum_k n_k |mean_k|² of the clusters' means."""
     means = [coordinates[labels == k].mean(axis=0) for k in np.unique(labels)]
     sizes = np.unique(labels, return_counts=True)[1]
     return float(sizes @ (np.array(means) ** 2).sum(axis=1))
 
 
 def final_error(X: Array, C: int, kernel: Any, drawn: Array, labels: Array) -> float:
-    """What aKKm makes of these landmarks, started from the exact labels."""
+    """Return the error of aKKm with these landmarks, started from the exact labels."""
     model = ApproxKernelKMeans(C, kernel=kernel, landmarks=drawn, init=labels)
     return model.fit(X).inertia_
 
 
-def draw(found: dict[str, Curves], picture: Path) -> None:
-    """One panel for each data set."""
+def plot_curves(measured: dict[str, Curves], picture: Path) -> None:
+    """Plot one panel per data set."""
     figure = Figure(figsize=(11, 4.2), layout="constrained")
-    panels = figure.subplots(1, len(found))
-    for axes, (name, c) in zip(panels, found.items(), strict=True):
+    panels = figure.subplots(1, len(measured))
+    for axes, (name, c) in zip(panels, measured.items(), strict=True):
         _panel(axes, c)
         axes.set(title=f"{name}, {c.counts[-1]:,} rows", xlabel="landmarks m")
     panels[0].set_ylabel("clustering error / exact error")
@@ -185,57 +184,61 @@ def _panel(axes: Axes, c: Curves) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def tell_curves(name: str, c: Curves) -> None:
-    """A row per m; errors relative to the exact one."""
-    print(f"\n{name}: exact error {c.exact:.2f}")
-    print("| m | Corollary 1 | Theorem 1 | mean | most | mean, each row | aKKm |")
+def print_curves(name: str, c: Curves) -> None:
+    """Print one row per m; errors are relative to the exact error."""
+    rows = []
     for i, m in enumerate(c.counts):
-        row = [c.corollary[i], c.theorem[i], c.without[i].mean(), c.without[i].max()]
-        row += [c.each[i].mean(), c.inertia[i].mean()]
-        print(f"| {m} |", " | ".join(f"{x / c.exact:.4f}" for x in row), "|")
+        cells = [c.corollary[i], c.theorem[i], c.without[i].mean(), c.without[i].max()]
+        cells += [c.each[i].mean(), c.inertia[i].mean()]
+        rows.append([str(m), *(f"{x / c.exact:.4f}" for x in cells)])
         assert c.without[i].mean() <= c.theorem[i], (name, m)
         assert c.each[i].mean() <= c.theorem[i], (name, m)
+    head = ["m", "Corollary 1", "Theorem 1", "mean", "largest", "mean, each row"]
+    print(f"\n{name}: exact error {c.exact:.2f}")
+    print(markdown_table([*head, "aKKm"], rows))
 
 
-def compare(data: Set) -> None:
-    """A table row: the square root rule beside the suggestion."""
-    found = suggest_n_landmarks(data.X, data.n_clusters, random_state=0, **data.kernel)
-    many = min(_MANY, len(data.X))
+def compare(data: KernelData) -> list[str]:
+    """Return a table row: the square root rule next to the suggested m.
+
+    Errors are means of five seeds relative to m = 2,000.
+    """
+    suggestion = suggest_n_landmarks(
+        data.X, data.n_clusters, random_state=0, **data.kernel
+    )
+    reference = min(_MANY, len(data.X))
     errors = {
-        m: np.array([_fitted(data, m, seed) for seed in range(_SEEDS)])
-        for m in {found.square_root, found.n_landmarks, many}
+        m: np.array([_fit_errors(data, m, seed) for seed in range(_SEEDS)])
+        for m in {suggestion.square_root, suggestion.n_landmarks, reference}
     }
     cells = [data.name, f"{len(data.X):,}"]
-    for m in (found.square_root, found.n_landmarks):
-        shares = errors[m] / errors[many].mean(axis=0)  # (seeds, 2)
-        inertia, error = shares.mean(axis=0)
-        cells += [
-            f"{m:,}",
-            f"{inertia:.3f}",
-            f"{error:.3f}",
-            f"{shares[:, 1].max():.3f}",
-        ]
-    cells += [f"{1 + found.bound:.3f}"]
-    print(f"| {' | '.join(cells)} |", flush=True)
+    for m in (suggestion.square_root, suggestion.n_landmarks):
+        relative = errors[m] / errors[reference].mean(axis=0)  # (seeds, 2)
+        inertia, error = relative.mean(axis=0)
+        worst = relative[:, 1].max()
+        cells += [f"{m:,}", f"{inertia:.3f}", f"{error:.3f}", f"{worst:.3f}"]
+    return [*cells, f"{1 + suggestion.bound:.3f}"]
 
 
-def tell_spans(data: Set) -> None:
-    """How much of an indefinite kernel landmarks hold, with which eigenvalues."""
+def print_spans(data: KernelData) -> None:
+    """Print how much of an indefinite kernel the span of landmarks contains."""
     X, C = data.X[:_FEW], data.n_clusters
     kernel = resolve(X=X, **data.kernel)
     labels = KernelKMeans(C, kernel=kernel, random_state=0).fit(X).labels_
     K = kernel(X)
-    print(f"\n{data.name}, {len(X):,} rows, five draws of landmarks:")
-    print("| m | all positive: share of tr K | longest row | error | clip: the same |")
+    rows = []
     for m in _SPANS:
         rng = np.random.default_rng(m)
-        drawn = [rng.choice(len(X), m, replace=False) for _ in range(_SEEDS)]
+        samples = [rng.choice(len(X), m, replace=False) for _ in range(_SEEDS)]
         cells = [f"{m:,}"]
         for whiten in (_all_positive, lambda K: factor(K).whitener):
-            held = [_held(K, labels, rows, whiten) for rows in drawn]
-            share, longest, error = np.mean(held, axis=0)
+            parts = [_span_measures(K, labels, sample, whiten) for sample in samples]
+            share, longest, error = np.mean(parts, axis=0)
             cells += [f"{share:.1%}", f"{longest:.2f}", f"{error:.0f}"]
-        print(f"| {' | '.join(cells)} |", flush=True)
+        rows.append(cells)
+    head = ["m", "all positive: share of tr K", "longest row", "error"]
+    print(f"\n{data.name}, {len(X):,} rows, five samples of landmarks:")
+    print(markdown_table([*head, "clip: share", "longest row", "error"], rows))
 
 
 def _all_positive(K: Array) -> Array:
@@ -244,10 +247,10 @@ def _all_positive(K: Array) -> Array:
     return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
 
 
-def _held(
+def _span_measures(
     K: Array, labels: Array, rows: Array, whiten: Callable[[Array], Array]
 ) -> tuple[float, float, float]:
-    """Share of tr K in the span, longest image beside k(x, x), and L(U, ξ)."""
+    """Return the share of tr K in the span, max |image|² / k(x, x), and L(U, ξ)."""
     coordinates = K[:, rows] @ whiten(K[np.ix_(rows, rows)])
     squared = (coordinates**2).sum(axis=1)
     longest = float((squared / K.diagonal()).max())
@@ -255,8 +258,8 @@ def _held(
     return float(squared.sum() / np.trace(K)), longest, float(error)
 
 
-def _fitted(data: Set, m: int, seed: int) -> tuple[float, float]:
-    """`inertia_`, and the exact error of the labels."""
+def _fit_errors(data: KernelData, m: int, seed: int) -> tuple[float, float]:
+    """Return `inertia_` and the exact error of the labels."""
     model = ApproxKernelKMeans(
         data.n_clusters, n_landmarks=m, random_state=seed, **data.kernel
     )
@@ -264,27 +267,19 @@ def _fitted(data: Set, m: int, seed: int) -> tuple[float, float]:
     return model.inertia_, clustering_error(data.X, labels, **data.kernel)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.benchmarks.theory", description=__doc__
-    )
-    parser.add_argument("--picture", type=Path, default=_PICTURE)
-    picture = parser.parse_args().picture
-    found = {}
+def main(picture: Path | None = None) -> None:
+    """Measure, draw the picture, and print the tables."""
+    picture = picture or DOCS / "theory.png"
+    measured = {}
     for data in small_sets():
-        found[data.name] = curves(data)
-        tell_curves(data.name, found[data.name])
-    draw(found, picture)
+        measured[data.name] = curves(data)
+        print_curves(data.name, measured[data.name])
+    plot_curves(measured, picture)
     print(f"\nPicture: {picture}\n")
-    columns = "m | inertia | error | worst"
-    print(f"| data | n | auto: {columns} | suggested: {columns} | bound |")
-    folder = os.environ.get("AKKM_DATA")
-    large = list(large_sets(Path(folder) if folder else None))
-    for data in (*small_sets(), *large):
-        compare(data)  # relative to m = 2,000; mean of five seeds
+    columns = ["m", "inertia", "error", "worst"]
+    names = [f"{rule}: {x}" for rule in ("auto", "suggested") for x in columns]
+    large = list(large_sets())
+    rows = [compare(data) for data in (*small_sets(), *large)]
+    print(markdown_table(["data", "n", *names, "bound"], rows))
     for data in large[:1]:
-        tell_spans(data)
-
-
-if __name__ == "__main__":
-    main()
+        print_spans(data)

@@ -1,6 +1,6 @@
-"""Which rule for the kernel's width: `python -m experiments.benchmarks.width`, a table of NMI.
+"""NMI of the rules for the width of the kernel, on eight small data sets.
 
-Only data that come with scikit-learn or are generated; it takes about two minutes.
+All data are generated or come with scikit-learn. It takes about two minutes.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from akkm import ApproxKernelKMeans, NystroemSpectralClustering
 from akkm.demo import disc_in_ring
 from akkm.metrics import nmi
+from experiments.harness.pages import markdown_table
 
 Array = NDArray[Any]
 
@@ -24,7 +25,7 @@ SEEDS = 5
 
 
 def data() -> Iterator[tuple[str, Array, Array]]:
-    """Names, rows and classes."""
+    """Yield names, rows and classes."""
     rng = np.random.default_rng(0)
     yield "disc in a ring", *disc_in_ring(10_000, rng)
     yield "two moons", *make_moons(10_000, noise=0.06, random_state=0)
@@ -51,10 +52,10 @@ def _standard(data: tuple[Array, Array]) -> tuple[Array, Array]:
 
 
 def main() -> None:
+    """Measure, and print a table."""
     methods = (ApproxKernelKMeans, NystroemSpectralClustering)
     head = [f"{m.__name__}, {rule}" for m in methods for rule in RULES]
-    print(f"| data | {' | '.join(head)} | gammas |")
-    print("|---" + "|---:" * len(head) + "|---|", flush=True)
+    rows = []
     for name, X, y in data():
         cells, gammas = [], []
         for method in methods:
@@ -66,8 +67,5 @@ def main() -> None:
                 cells.append(f"{np.mean([nmi(y, fit.labels_) for fit in fits]):.2f}")
                 gammas.append(f"{fits[0].kernel_.rate:.3g}")
         widths = ", ".join(gammas[: len(RULES)])
-        print(f"| {name} | {' | '.join(cells)} | {widths} |", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+        rows.append([name, *cells, widths])
+    print(markdown_table(["data", *head, "gammas"], rows))

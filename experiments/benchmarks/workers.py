@@ -1,17 +1,15 @@
-"""A Dask cluster of two processes beside two threads: `python -m experiments.benchmarks.workers`.
+"""A Dask cluster of two processes next to two threads (docs/large.md).
 
-Cover Type at m = 1,000 from an array and from a Dask array that is on the workers, in
-turn, the fit alone; with `memory` as argument the client's peak memory for 20 million
-generated rows; with `blocks` what rows cost a thread, and with `estimate` what follows
-from that for 10^9 rows on 100 workers (docs/large.md).
+`overhead` compares fits of Cover Type at m = 1,000 from an array and from a Dask array
+on the workers. `memory` measures the client's peak memory for 20 million generated
+rows. `rows` measures the time per row of a thread, and `estimate` extrapolates it to
+10^9 rows on 100 workers.
 """
 
 from __future__ import annotations
 
-import os
 import resource
 import statistics
-import sys
 import threading
 import time
 from pathlib import Path
@@ -20,18 +18,18 @@ from typing import Any
 import numpy as np
 
 from akkm import ApproxKernelKMeans
-from experiments.benchmarks.data import prepare
+from experiments.benchmarks.prepared_rows import prepare
 
 _ROUNDS = 5
 _COVTYPE: dict[str, Any] = {"n_clusters": 7, "gamma": "median", "n_landmarks": 1000}
 
 
 def overhead() -> None:
-    """Seconds of the same fit, here and there."""
+    """Compare the time of the same fit in this process and on the workers."""
     import dask.array as da
     from distributed import Client, LocalCluster, wait
 
-    X = np.load(prepare("covtype", 581_012, Path(os.environ["AKKM_DATA"])))
+    X = np.load(prepare("covtype", 581_012))
     found: dict[str, list[float]] = {"array": [], "workers": []}
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as two,
@@ -67,7 +65,7 @@ def _block(number: int, rows: int, width: int) -> Any:
 
 
 def memory(n: int = 20_000_000, width: int = 20, rows: int = 500_000) -> None:
-    """The client's peak memory while workers cluster n rows."""
+    """Measure the client's peak memory while workers cluster n rows."""
     import dask.array as da
     from dask.delayed import delayed
     from distributed import Client, LocalCluster
@@ -100,8 +98,8 @@ def memory(n: int = 20_000_000, width: int = 20, rows: int = 500_000) -> None:
         )
 
 
-def blocks() -> tuple[float, float]:
-    """Microseconds per row that is looked at, and that is left alone."""
+def time_per_row(n: int = 200_000) -> tuple[float, float]:
+    """Measure the microseconds per evaluated row, and per skipped row."""
     from akkm.approx import solve as approximate
     from akkm.core.bounds import Moves
     from akkm.core.lloyd import means_of
@@ -111,7 +109,7 @@ def blocks() -> tuple[float, float]:
     from akkm.kernels import RBF
     from akkm.landmarks import Landmarks
 
-    X = _block(0, 200_000, 100)
+    X = _block(0, n, 100)
     chosen = Landmarks(X[:500], X[:500], None)
     factored = approximate.factor(X, RBF(gamma=0.0025), chosen, dtype=np.float32)
     with Threads(1) as engine:
@@ -126,20 +124,20 @@ def blocks() -> tuple[float, float]:
             part.sweep(view, moves, 0)
             times.append((time.perf_counter() - started) / len(X) * 1e6)
     print(
-        f"one thread, 100 columns, m = 500: {times[0]:.2f} µs per row looked at, "
-        f"{times[1]:.3f} µs per row left alone"
+        f"one thread, 100 columns, m = 500: {times[0]:.2f} µs per evaluated row, "
+        f"{times[1]:.3f} µs per skipped row"
     )
     return times[0], times[1]
 
 
 def estimate(n: int = 10**9, workers: int = 100, draws: int = 1000) -> None:
-    """A simulated fit: 100 columns, m = 500, C = 10, workers of one thread each.
+    """Simulate a fit: 100 columns, m = 500, C = 10, workers with one thread each.
 
     Assumed: 10 Gbit/s and 1 ms per message, 1 ms of the scheduler per task, workers
-    whose speed varies by 10 % from iteration to iteration, and the shares of rows in
-    doubt that are seen here on a million rows. Measured: the cost of rows.
+    whose speed varies by 10 % from iteration to iteration, and the shares of evaluated
+    rows of a fit of a million rows. Measured: the time per row.
     """
-    looked, left = blocks()
+    evaluated, skipped = time_per_row()
     X = np.concatenate([_block(i, 250_000, 100) for i in range(4)])
     settings: dict[str, Any] = {"gamma": 0.0025, "n_landmarks": 500, "random_state": 0}
     history = ApproxKernelKMeans(10, **settings).fit(X).history_
@@ -148,24 +146,26 @@ def estimate(n: int = 10**9, workers: int = 100, draws: int = 1000) -> None:
     rows, C, m, d = n / workers, 10, 500, 100
     message = 8 * C * m / 1.25e9 + 1e-3
     fan = np.ceil(np.log(workers) / np.log(8))
-    # Rows of the sample come to the client, which clusters them.
+    # The rows of the sample are sent to the client, which clusters them.
     start = 128e6 / 1.25e9 + 30.0 + m * d * 4 * workers / 1.25e9
     totals = []
     for _ in range(draws):
         slowest = rng.lognormal(0, 0.1, (len(shares), workers)).max(axis=1)
-        compute = rows * (shares * looked + (1 - shares) * left) * 1e-6 * slowest
-        talk = 2 * fan * message + workers * message + 2.2 * workers * 1e-3
-        totals.append(start + (compute + talk).sum())
+        compute = rows * (shares * evaluated + (1 - shares) * skipped) * 1e-6 * slowest
+        messages = 2 * fan * message + workers * message + 2.2 * workers * 1e-3
+        totals.append(start + (compute + messages).sum())
     print(
         f"{n:,} rows on {workers} workers: {np.median(totals):.0f} s "
         f"({np.quantile(totals, 0.05):.0f} to {np.quantile(totals, 0.95):.0f}) in "
         f"{len(shares)} iterations of {shares.sum():.2f} passes; a worker holds "
-        f"{rows * (4 * d + 26) / 1e9:.1f} GB and talks of "
+        f"{rows * (4 * d + 26) / 1e9:.1f} GB and sends "
         f"{len(shares) * 2 * 8 * C * m / 1e6:.1f} MB after the start"
     )
 
 
-if __name__ == "__main__":
-    {"memory": memory, "blocks": blocks, "estimate": estimate}.get(
-        sys.argv[-1], overhead
-    )()
+PARTS = {
+    "overhead": overhead,
+    "memory": memory,
+    "rows": time_per_row,
+    "estimate": estimate,
+}

@@ -232,4 +232,4 @@ def availability(name: str) -> tuple[bool, str]:
         return True, f"originals in {data_folder()}"
     if about.fetched and data_folder() is None:
         return True, "to be fetched by scikit-learn"
-    return False, f"not there: set AKKM_DATA to a folder with {about.place}"
+    return False, f"missing: set AKKM_DATA to a folder with {about.place}"

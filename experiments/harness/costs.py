@@ -12,6 +12,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 from time import perf_counter, process_time
+from typing import Any
 
 _PROC = Path("/proc/self")
 
@@ -95,3 +96,9 @@ def machine() -> str:
     used = versions(("numpy", "scipy", "scikit-learn", "tslearn"))
     packages = [f"Python {used.pop('python')}", *(f"{k} {v}" for k, v in used.items())]
     return f"{processor()}; {', '.join(packages)}"
+
+
+def machines(records: Iterable[dict[str, Any]], default: str) -> str:
+    """Return the machines that records name, or the default where they name none."""
+    names = dict.fromkeys(record.get("machine", default) for record in records)
+    return "; ".join(names).replace(" 1 cores", " 1 core")

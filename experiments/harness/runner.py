@@ -47,7 +47,11 @@ def run_missing(
 
 
 def in_new_process(
-    function: Callable[..., Record], /, *, timeout: float | None = None, **arguments: Any
+    function: Callable[..., Record],
+    /,
+    *,
+    timeout: float | None = None,
+    **arguments: Any,
 ) -> Record:
     """Call a function in a new Python process, so that its peak memory is its own.
 

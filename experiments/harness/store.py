@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from akkm.atomic_file import AtomicFile
-
 Record = dict[str, Any]
 
 
@@ -64,6 +62,8 @@ class JsonLines:
         removed = {id(record) for record in records}
         self.records = [r for r in self.records if id(r) not in removed]
         if removed:
+            from akkm.atomic_file import AtomicFile  # slow to import
+
             with AtomicFile(self.path) as file:
                 file.writelines(map(_line, self.records))
 

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.paper.quality_comparisons import OTHERS, SHORT, setting, sizes_of, value
+from experiments.paper.quality_comparisons import (
+    OTHERS,
+    SHORT,
+    setting,
+    sizes_of,
+    value,
+)
 from experiments.paper.results import LARGE, SMALL, Results, Spread
-from experiments.paper.verdicts import Comparison, Comparisons, Value, above, below, number
+from experiments.paper.verdicts import (
+    Comparison,
+    Comparisons,
+    Value,
+    above,
+    below,
+    number,
+)
 
 # The paper's memory limit in gigabytes.
 _MEMORY_LIMIT = 40
@@ -28,7 +41,9 @@ def kernel_time_saved(results: Results) -> list[Comparison]:
     return found
 
 
-def faster(data: str, other: str, most: int = 10**9, *, ours: str = "aKKm") -> Comparisons:
+def faster(
+    data: str, other: str, most: int = 10**9, *, ours: str = "aKKm"
+) -> Comparisons:
     """Compare: is aKKm (`ours`) faster than another method, up to m = `most`?"""
 
     def comparisons(results: Results) -> list[Comparison]:
@@ -91,7 +106,10 @@ def few_against_many(data: str, ours: str, other: str) -> Comparisons:
     def comparisons(results: Results) -> list[Comparison]:
         both = (
             value(results, "seconds", data, method, m, f"{method} at {m:,}")
-            for method, m in ((ours, results.scaled(100)), (other, results.scaled(1000)))
+            for method, m in (
+                (ours, results.scaled(100)),
+                (other, results.scaled(1000)),
+            )
         )
         return [below(SHORT[data], *both)]
 
@@ -142,7 +160,9 @@ def less_than_the_matrix(results: Results) -> list[Comparison]:
                 found.append(Comparison(setting(data, m), None))
                 continue
             text = f"{used.mean / 1e9:.1f} of {matrix.mean / 1e9:,.0f} GB"
-            found.append(Comparison(f"{setting(data, m)}: {text}", used.mean < matrix.mean))
+            found.append(
+                Comparison(f"{setting(data, m)}: {text}", used.mean < matrix.mean)
+            )
     return found
 
 
@@ -217,5 +237,7 @@ def consensus_is_quick(results: Results) -> list[Comparison]:
                 found.append(Comparison(setting(d, m), None))
                 continue
             share = took.mean / total.mean
-            found.append(Comparison(f"{setting(d, m)}: {share:.1%} of the time", share < 0.1))
+            found.append(
+                Comparison(f"{setting(d, m)}: {share:.1%} of the time", share < 0.1)
+            )
     return found

@@ -58,7 +58,9 @@ def figure1() -> Picture:
     last = model.fit(X).n_iter_
     for axes, step in zip(grid[1, 1:], (1, last, None), strict=True):
         _fit_steps(model, X, step or last)
-        shown = model.labels_ if step is None else _mask_others(model.labels_, landmarks)
+        shown = (
+            model.labels_ if step is None else _mask_others(model.labels_, landmarks)
+        )
         end = ": the end" if step == last else ""
         name = "all other points" if step is None else f"iteration {step}{end}"
         _regions(axes, model, X)

@@ -118,7 +118,9 @@ def _picture(
     return Picture(name, caption, file.getvalue())
 
 
-def _plot_panel(results: Results, axes: Any, panel: Panel, handles: dict[str, Any]) -> None:
+def _plot_panel(
+    results: Results, axes: Any, panel: Panel, handles: dict[str, Any]
+) -> None:
     sizes = results.sizes(panel.data)
     middle = (sum(not line.flat for line in panel.lines) - 1) / 2
     for number, line in enumerate(panel.lines):

@@ -23,7 +23,7 @@ from akkm.landmarks import (
 from akkm.methods.leaders import Crowd
 from experiments.datasets import Dataset
 from experiments.datasets import load as load_dataset
-from experiments.datasets.image_rows import image_kernel, full_kernel_matrix
+from experiments.datasets.image_rows import full_kernel_matrix, image_kernel
 
 Array = NDArray[Any]
 
@@ -65,7 +65,7 @@ class PreparedData:
         return cls(replace(data, kernel=replace(kernel, **params)))
 
     def start(self, seed: int) -> Array:
-        """Return random labels (n,), the same for all methods that start from labels."""
+        """Return random labels (n,), the same for all methods that need a start."""
         return np.random.default_rng(seed).integers(self.n_clusters, size=self.n)
 
     def landmarks(self, strategy: str, m: int, seed: int) -> tuple[Array, float]:

@@ -58,7 +58,9 @@ def value(
 def ari_above(results: Results) -> list[Comparison]:
     """Compare: is the ARI of aKKm above that of tKKm, at every m?"""
     return [
-        above(setting(d, m), *(value(results, "ari", d, x, m) for x in ("aKKm", "tKKm")))
+        above(
+            setting(d, m), *(value(results, "ari", d, x, m) for x in ("aKKm", "tKKm"))
+        )
         for d in SMALL
         for m in results.sizes(d)
     ]
@@ -102,7 +104,10 @@ def better(measure: str, data: Sequence[str], than: str, least: int = 0) -> Comp
 
     def comparisons(results: Results) -> list[Comparison]:
         return [
-            above(setting(d, m), *(value(results, measure, d, x, m) for x in ("aKKm", than)))
+            above(
+                setting(d, m),
+                *(value(results, measure, d, x, m) for x in ("aKKm", than)),
+            )
             for d in data
             for m in sizes_of(results, d, least)
         ]
@@ -128,7 +133,9 @@ def few_against_many(results: Results) -> list[Comparison]:
     ]
 
 
-def against_k_means(data: str, methods: Sequence[str], *, beat: bool = True) -> Comparisons:
+def against_k_means(
+    data: str, methods: Sequence[str], *, beat: bool = True
+) -> Comparisons:
     """Compare: are methods above k-means (`beat`), or not above it?"""
 
     def comparisons(results: Results) -> list[Comparison]:

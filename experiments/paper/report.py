@@ -58,14 +58,6 @@ def write_report(
     -------
     list of Path
         The files that were written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from experiments.paper import write_report
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [path.name for path in write_report(folder)][:2]
-    ['README.md', 'index.html']
     """
     try:
         import matplotlib  # noqa: F401

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-
 from akkm.metrics import error_reduction, nmi_from_counts
-from experiments.paper.plan import TINY_FACTOR, Cell, Experiment, unique
 from experiments.harness.store import Record
+from experiments.paper.plan import TINY_FACTOR, Cell, Experiment, unique
 from experiments.paper.store import Store
 
 METHODS = ("aKKm", "tKKm", "nysSC")
@@ -94,7 +93,9 @@ class Results:
         for cell in unique(cell for e in plan for cell in e.cells):
             group = cell.data, cell.method, cell.m, cell.settings
             self._planned.setdefault(group, []).append(cell)
-        records = [store.get(cell) for cells in self._planned.values() for cell in cells]
+        records = [
+            store.get(cell) for cells in self._planned.values() for cell in cells
+        ]
         self.records = [record for record in records if record is not None]
         self.complete = len(self.records) == len(records)  # every planned cell was run
 
@@ -141,7 +142,9 @@ class Results:
         """Return the paper's number; None in a tiny run, which has other data."""
         return None if self.tiny else published(measure, data, row, m)
 
-    def missing_reason(self, data: str, method: str, m: int | None, **other: Any) -> str:
+    def missing_reason(
+        self, data: str, method: str, m: int | None, **other: Any
+    ) -> str:
         """Return why a table has no number here."""
         cells = self.cells(data, method, m, **other)
         if not cells:

@@ -1,4 +1,4 @@
-"""The records of cells in a folder, and the labels that other labels are compared with."""
+"""The records of cells in a folder, and the labels of exact kernel k-means."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ Array = NDArray[Any]
 
 
 class Store:
-    """One file of records per data set, `<data>.jsonl`, and labels of exact clusterings.
+    """A file of records per data set, `<data>.jsonl`, and labels of exact clusterings.
 
     If a cell has two records, the later one counts.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        self._files = {p.stem: JsonLines(p) for p in sorted(self.folder.glob("*.jsonl"))}
+        self._files = {
+            p.stem: JsonLines(p) for p in sorted(self.folder.glob("*.jsonl"))
+        }
         self.records: dict[str, Record] = {}  # by Cell.key
         for file in self._files.values():
             for number, record in enumerate(file.records, start=1):

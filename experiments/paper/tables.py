@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from experiments.datasets import describe
 from experiments.harness.pages import Block, Paragraph, ResultTable
 from experiments.paper.results import (
     LARGE,
@@ -13,7 +14,6 @@ from experiments.paper.results import (
     Results,
     Spread,
 )
-from experiments.datasets import describe
 
 DATA = (*SMALL, *LARGE)
 STRATEGIES = ("uniform", "column-norm", "diagonal", "k-means")
@@ -64,7 +64,9 @@ def data_sets(results: Results) -> list[Block]:
     names = (*SMALL, "covtype", "kddcup99", "kddcup99-full")
     rows = [_about(results, data) for data in names]
     return [
-        ResultTable("Data sets (Table 1)", ["", "rows x columns", "description"], rows, True)
+        ResultTable(
+            "Data sets (Table 1)", ["", "rows x columns", "description"], rows, True
+        )
     ]
 
 
@@ -219,11 +221,15 @@ def sampling(results: Results) -> list[Block]:
             }
             row = [f"{m:,}", number_of_runs(shown.values())]
             for strategy, ours in shown.items():
-                gap = results.missing_reason(data, "aKKm", m, **sampling_settings(strategy))
+                gap = results.missing_reason(
+                    data, "aKKm", m, **sampling_settings(strategy)
+                )
                 row.append(seconds(ours, gap))
                 row.append(seconds(results.paper("sampling", data, strategy, m)))
             rows.append(row)
-        blocks.append(ResultTable(f"Table 4({letter}), {title(results, data)}", head, rows))
+        blocks.append(
+            ResultTable(f"Table 4({letter}), {title(results, data)}", head, rows)
+        )
     return blocks
 
 

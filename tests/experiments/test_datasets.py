@@ -7,18 +7,18 @@ import tarfile
 
 import numpy as np
 import pytest
-from experiments.datasets import (
-    NAMES,
-    _files,
-    _images,
-    _originals,
-    describe,
-    load,
-    availability,
-)
 from scipy import sparse
 
 from akkm.kernels import RBF, Intersection, Polynomial, Sigmoid
+from experiments.datasets import (
+    NAMES,
+    availability,
+    describe,
+    files,
+    image_rows,
+    load,
+    originals,
+)
 
 TWINS = {
     "tiny-imagenet12": (Intersection, 850),
@@ -49,7 +49,7 @@ def put(folders, monkeypatch):
         path.write_bytes(raw)
         if right:
             digest = hashlib.sha256(raw).hexdigest()
-            monkeypatch.setitem(_files.CHECKSUMS, place, digest)
+            monkeypatch.setitem(files.CHECKSUMS, place, digest)
         return path
 
     return put
@@ -138,7 +138,7 @@ def test_kdd_has_fifty_columns_and_a_stand_in(put, rng, monkeypatch):
     table = kdd_table(rng)
     lines = "\n".join(",".join(map(str, row)) for row in table)
     put("kddcup99/kddcup.data_10_percent.gz", gzip.compress(lines.encode()))
-    monkeypatch.setattr(_originals, "_KDD_COUNTS", {"normal.": 100})
+    monkeypatch.setattr(originals, "_KDD_COUNTS", {"normal.": 100})
     few = load("kddcup99")
     numbers = [i for i in range(41) if i not in (1, 2, 3, 7, 20)]
     X = table[:, numbers].astype(float) / 9
@@ -172,8 +172,8 @@ def test_a_cache_that_is_broken_is_named(folders):
     for name, text, read in (
         ("mnist.npz", b"", lambda: load("mnist")),
         ("covtype.npz", half, lambda: load("covtype")),
-        ("pyramids.npz", half, _images.pyramids),
-        ("kernel.npy", b"half of it", _images.image_kernel),
+        ("pyramids.npz", half, image_rows.pyramids),
+        ("kernel.npy", b"half of it", image_rows.image_kernel),
     ):
         (folders[1] / name).write_bytes(text)
         with pytest.raises(ValueError, match=rf"{name} can't be read .*; remove it"):
