@@ -12,6 +12,7 @@ import resource
 import statistics
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +164,7 @@ def estimate(n: int = 10**9, workers: int = 100, draws: int = 1000) -> None:
     )
 
 
-PARTS = {
+PARTS: dict[str, Callable[[], object]] = {
     "overhead": overhead,
     "memory": memory,
     "rows": time_per_row,
