@@ -110,15 +110,12 @@ def spectral_rows(K, n_clusters, weights=None):
 
 def leaders(X, kernel, threshold, able=None):
     """The leaders pass, one row after the other: leaders and whom each row follows."""
+    K = kernel(X)
     found, followed = [], []
     for i in range(len(X)):
         follows = -1
         for j, leader in enumerate(found):
-            squared = (
-                kernel(X[[i]])[0, 0]
-                + kernel(X[[leader]])[0, 0]
-                - 2 * kernel(X[[i]], X[[leader]])[0, 0]
-            )
+            squared = K[i, i] + K[leader, leader] - 2 * K[i, leader]
             if squared <= threshold**2 + 1e-12:
                 follows = j
                 break

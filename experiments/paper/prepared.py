@@ -20,7 +20,7 @@ from akkm.landmarks import (
     squared_column_norms,
     weighted_sample,
 )
-from akkm.methods.leaders import Crowd
+from akkm.methods.leaders import LeaderSearch
 from experiments.datasets import Dataset
 from experiments.datasets import load as load_dataset
 from experiments.datasets.image_rows import full_kernel_matrix, image_kernel
@@ -116,9 +116,9 @@ class PreparedData:
         """
         n_leaders, rng = min(_N_LEADERS, self.n // 10), np.random.default_rng(0)
         with Threads() as engine:
-            crowd = Crowd(self.data.X, self.data.kernel, engine, None)
-            found = crowd.lead_about(n_leaders, self.n_clusters, rng)
-        return float(found.heads.threshold)
+            search = LeaderSearch(self.data.X, self.data.kernel, engine, None)
+            found = search.find_about(n_leaders, self.n_clusters, rng)
+        return float(found.points.threshold)
 
     @cached_property
     def exact_input(self) -> tuple[Any, Any]:

@@ -19,7 +19,7 @@ from akkm.estimators._progress import Progress
 from akkm.kernels import Precomputed
 from akkm.landmarks import number_of_landmarks
 from akkm.methods.exact import working_dtype
-from akkm.methods.leaders import Crowd, Heads, Leaders
+from akkm.methods.leaders import LeaderPoints, Leaders, LeaderSearch
 from akkm.validation import require_count
 
 Array = NDArray[Any]
@@ -144,11 +144,11 @@ class LeadersKernelKMeans(ExactClusterer):
         progress = Progress(self, X, y, self.verbose)
         with Threads(self.n_jobs) as engine:
             # Step 1: one pass picks the leaders.
-            found = self._lead(Crowd(X, kernel, engine, weights), rng)
-            indices, heads = found.indices, found.heads
+            found = self._lead(LeaderSearch(X, kernel, engine, weights), rng)
+            indices, points = found.indices, found.points
             progress.say(
                 f"{X.shape[0]:,} rows, {len(indices):,} leaders at a threshold of "
-                f"{heads.threshold:.4g}, {kernel}"
+                f"{points.threshold:.4g}, {kernel}"
             )
             # Step 2: kernel k-means on the leaders, weighted by their followers.
             sample, sample_kernel = X[indices], kernel
@@ -163,21 +163,24 @@ class LeadersKernelKMeans(ExactClusterer):
                 init=init if isinstance(init, str) else init[indices],
                 weights=followers.astype(np.float64),
                 dtype=dtype,
-                points=heads.points,
+                points=points.points,
                 rng=rng,
                 progress=progress,
-                fitted=lambda step: {"_heads": heads, "_leader_labels": step.labels},
+                fitted=lambda step: {
+                    "_leader_points": points,
+                    "_leader_labels": step.labels,
+                },
             )
             # Step 3: followers take their leader's label.
             labels = solution.labels[found.followed]
             model = means_model(
-                kernel, X, heads.points, solution.alpha, solution.norms, dtype
+                kernel, X, points.points, solution.alpha, solution.norms, dtype
             )
             errors = _errors(model, X, labels, kernel.diag(X), engine)
         self._keep(solution, model, kernel)
-        self._heads: Heads = heads
+        self._leader_points: LeaderPoints = points
         self._leader_labels: Array = solution.labels
-        self.threshold_ = heads.threshold
+        self.threshold_ = points.threshold
         self.leaders_ = indices if isinstance(kernel, Precomputed) else X[indices]
         self.leader_indices_ = indices
         self.leader_weights_ = followers.astype(np.float64)
@@ -233,7 +236,7 @@ class LeadersKernelKMeans(ExactClusterer):
 
     def _follow(self, X: Rows, engine: Threads) -> Array:
         diag = self._model.diag(X)
-        return self._leader_labels[self._heads.follow(X, diag, engine)]
+        return self._leader_labels[self._leader_points.follow(X, diag, engine)]
 
     def _check_threshold(self) -> None:
         if self.n_leaders != "auto":
@@ -248,19 +251,19 @@ class LeadersKernelKMeans(ExactClusterer):
                 "'auto'."
             )
 
-    def _lead(self, crowd: Crowd, rng: np.random.Generator) -> Leaders:
+    def _lead(self, search: LeaderSearch, rng: np.random.Generator) -> Leaders:
         if self.threshold == "auto":
-            able = int(crowd.able.sum())
+            able = int(search.can_lead.sum())
             wanted: Any = self.n_leaders
             if wanted == "auto":
                 wanted = number_of_landmarks(wanted, able, self.n_clusters)
-            found: Leaders | None = crowd.lead_about(int(wanted), self.n_clusters, rng)
+            found: Leaders | None = search.find_about(int(wanted), self.n_clusters, rng)
         else:
-            found = crowd.lead(float(self.threshold))
+            found = search.one_pass(float(self.threshold))
         assert found is not None  # as there was no limit
         if (count := len(found.indices)) < self.n_clusters:
             raise ValueError(
-                f"A threshold of {found.heads.threshold:.4g} gives {count} leaders, "
+                f"A threshold of {found.points.threshold:.4g} gives {count} leaders, "
                 f"fewer than n_clusters={self.n_clusters}; lower threshold, raise "
                 "n_leaders or lower n_clusters."
             )

@@ -12,7 +12,7 @@ from akkm.core.strip import Rows
 from akkm.core.threads import Threads
 from akkm.estimators._embedding import EmbeddingClusterer
 from akkm.estimators._progress import Progress
-from akkm.methods.spectral import Embedding, spectral_embedding
+from akkm.methods.spectral import SpectralEmbedding, spectral_embedding
 
 # More rows without a degree than this share are worth a warning.
 _MANY = 0.01
@@ -146,14 +146,15 @@ class NystroemSpectralClustering(EmbeddingClusterer):
                 progress,
                 {"_embedding": embedding, "kernel_": kernel},
             )
-        self._embedding: Embedding = embedding
+        self._embedding: SpectralEmbedding = embedding
         self.kernel_ = kernel
         self.eigenvalues_ = embedding.eigenvalues
         self.landmarks_ = chosen.attribute
         self.landmark_indices_ = chosen.indices
         self._warn_of_negative(factored.gram, "negative ones are left out")
-        if embedding.nowhere > _MANY * X.shape[0]:
-            self._tell_of_nowhere(embedding.nowhere, X.shape[0])
+        nowhere = int((~points.any(axis=1)).sum())
+        if nowhere > _MANY * X.shape[0]:
+            self._tell_of_nowhere(nowhere, X.shape[0])
         self._warn(solution.labels, solution.converged or solution.stopped)
         progress.end()
         return self

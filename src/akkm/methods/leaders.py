@@ -1,13 +1,14 @@
-"""Leaders: one pass over the rows picks those that stand for the others around them.
+"""Leaders: one pass over the rows selects some that stand for the rows around them.
 
-A row within a distance τ of a leader, in the kernel's space, follows the first such
-leader; any other row becomes a leader itself. Which rows lead depends on their order.
+A row follows the first leader within a distance τ, in the kernel's space. A row without
+such a leader becomes a leader itself. Which rows lead depends on the order of the rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,26 +21,24 @@ from akkm.kernels import Kernel
 
 Array = NDArray[Any]
 
-# Rows compared with the leaders at a time, and with one another.
-_BATCH, _AMONG = 8192, 1024
-# What rounding can make of a squared distance of zero, as a share of k(x, x).
+# Rounding error of a squared distance of zero, as a share of k(x, x).
 _ZERO = 1e-12
-# A wanted number of leaders is met if it is within this factor.
-_ABOUT = 1.1
-# ... or, on all rows with a threshold from a sample, not above this multiple of it.
+# A number of leaders within this factor of the requested one is accepted.
+_TOLERANCE = 1.1
+# On all rows, a threshold found on a sample may give this many times as many leaders.
 _AT_MOST = 1.2
-# So many times as many as wanted are too many for exact kernel k-means.
-_MANY = 20
-# A threshold to double from, if all rows have the length zero.
+# More than this many times the requested number is too many for exact kernel k-means.
+_TOO_MANY = 20
+# The first threshold to try, if k(x, x) is zero for all rows.
 _SMALLEST = 1e-9
-# Rows per wanted leader of the smallest sample, and how much larger the next one is.
+# Rows per requested leader in the first sample, and the growth of the samples.
 _PER_LEADER, _GROWTH = 10, 8
 _BISECTIONS = 40
 
 
 @dataclass(frozen=True)
-class Heads:
-    """Leaders, ready to be followed. Rows are compared with them in float64."""
+class LeaderPoints:
+    """Leaders as points to compare rows with, in float64."""
 
     kernel: Kernel
     points: Rows  # (L, d), or column numbers of a precomputed kernel
@@ -47,214 +46,225 @@ class Heads:
     threshold: float
 
     def follow(self, X: Rows, diag: Array, engine: Threads) -> Array:
-        """Position of each row's leader: the first within reach, else the nearest.
+        """Position of each row's leader: the first within the threshold or the nearest.
 
-        diag (b,) is k(x, x); where it is NaN (not known) the nearest is followed.
+        diag (n,) is k(x, x). Rows for which it is unknown (NaN) follow the nearest.
         """
-        known = not np.isnan(diag).any()
-        found = self.first(X, diag, engine) if known else np.full(X.shape[0], -1)
-        lost = np.flatnonzero(found < 0)
+        return self.map_scores(_first_or_nearest, X, diag, engine)
 
-        def nearest(piece: slice) -> None:
-            rows = lost[piece]
-            for part, scores in self._scores(X[rows]):
-                found[rows[part]] = scores.argmin(axis=1)
+    def map_scores(
+        self, function: Callable[..., Array], X: Rows, diag: Array, engine: Threads
+    ) -> Array:
+        """function(scores, limits) of rows X (n, d), tile by tile, in order.
 
-        for _ in engine.map(nearest, pieces(len(lost))):
-            pass
-        return found
+        Scores (b, L) are squared distances minus k(x, x). Leaders whose score is at
+        most the row's limit (b, 1) are within the threshold.
+        """
+        limits = (self.threshold**2 + _ZERO * np.abs(diag) - diag)[:, None]
 
-    def first(self, X: Rows, diag: Array, engine: Threads) -> Array:
-        """Position of each row's first leader within the threshold, -1: none."""
-        found = np.full(X.shape[0], -1, dtype=np.int32)
+        def compute(piece: slice) -> Array:
+            strip = Strip(X[piece], self.kernel, self.points, np.float64)
+            results = []
+            for tile, phi in strip.tiles(slice(0, strip.n)):
+                require_finite(phi, np.float64)
+                phi *= -2
+                phi += self.diag
+                results.append(function(phi, limits[piece][tile]))
+            return np.concatenate(results)
 
-        def task(piece: slice) -> None:
-            some, own = found[piece], diag[piece]
-            for part, scores in self._scores(X[piece]):
-                near = scores <= _within(own[part], self.threshold)
-                first = near.argmax(axis=1)
-                there = near[np.arange(len(first)), first]
-                some[part] = np.where(there, first, -1)
-
-        for _ in engine.map(task, pieces(X.shape[0])):
-            pass
-        return found
-
-    def _scores(self, X: Rows) -> Iterator[tuple[slice, Array]]:
-        """Tiles (rows, squared distances less k(x, x): (b, L))."""
-        strip = Strip(X, self.kernel, self.points, np.float64)
-        for part, phi in strip.tiles(slice(0, strip.n)):
-            require_finite(phi, np.float64)
-            phi *= -2
-            phi += self.diag
-            yield part, phi
+        results = list(engine.map(compute, pieces(X.shape[0])))
+        return np.concatenate(results) if results else np.empty(0, dtype=np.intp)
 
 
-def _within(diag: Array, threshold: float) -> Array:
-    """Scores (b, 1) up to which rows with these k(x, x) follow."""
-    return (threshold**2 + _ZERO * np.abs(diag) - diag)[:, None]
+def _first_within(scores: Array, limits: Array, otherwise: Any = -1) -> Array:
+    """Position of each row's first leader within the threshold: (b,)."""
+    within = scores <= limits
+    return np.where(within.any(axis=1), within.argmax(axis=1), otherwise)
+
+
+def _first_or_nearest(scores: Array, limits: Array) -> Array:
+    return _first_within(scores, limits, scores.argmin(axis=1))
 
 
 @dataclass(frozen=True)
 class Leaders:
-    """Who leads, and whom each row follows."""
+    """Result of a search for leaders."""
 
-    indices: Array  # (L,) the leaders' row numbers, in the order they were found
-    followed: Array  # (n,) position in `indices` of each row's leader
-    counted: Array  # (n,) the same of the leader that the row's weight counts for
-    heads: Heads
+    indices: Array  # (L,) row numbers of the leaders, in the order they were found
+    followed: Array  # (n,) position in `indices` of the leader that each row follows
+    counted: Array  # (n,) position of the leader to whose weight each row counts
+    points: LeaderPoints
 
 
-class Crowd:
-    """Rows X (n, d) of which some will lead; rows of weight 0 never do."""
+@dataclass(frozen=True)
+class LeaderSearch:
+    """Search for leaders among rows X (n, d). Rows of weight 0 never lead.
 
-    def __init__(
-        self, X: Rows, kernel: Kernel, engine: Threads, weights: Array | None = None
-    ) -> None:
-        self.X, self.kernel, self.engine = X, kernel, engine
-        self.n = X.shape[0]
-        self.able = np.ones(self.n, dtype=bool) if weights is None else weights > 0
-        self.diag = kernel.diag(X)
-        self._last: Leaders | None = None  # of the thresholds that were tried
+    `batch` rows are compared with the leaders at a time, and `block` rows with each
+    other.
+    """
 
-    def lead(
+    X: Rows
+    kernel: Kernel
+    engine: Threads
+    weights: Array | None = None
+    batch: int = 8192
+    block: int = 1024
+
+    @cached_property
+    def can_lead(self) -> Array:
+        """Whether each row has a positive weight: (n,) bool."""
+        n = self.X.shape[0]
+        return np.ones(n, dtype=bool) if self.weights is None else self.weights > 0
+
+    @cached_property
+    def diag(self) -> Array:
+        """k(x, x) of all rows: (n,)."""
+        return self.kernel.diag(self.X)
+
+    def one_pass(
         self, threshold: float, *, rows: Array | None = None, most: float = np.inf
     ) -> Leaders | None:
-        """One pass over all rows, or some; None if more than `most` come to lead.
+        """One pass over all rows, or over `rows`; None if more than `most` rows lead.
 
-        Of `followed` there is then one entry for each of these rows.
+        With `rows`, `followed` and `counted` have one entry for each of these.
         """
-        rows = np.arange(self.n) if rows is None else rows
+        rows = np.arange(len(self.diag)) if rows is None else rows
         leaders = np.empty(0, dtype=np.intp)
-        followed = np.empty(len(rows), dtype=np.int32)
-        for start in range(0, len(rows), _BATCH):
-            batch = rows[start : start + _BATCH]
-            found = self._first(batch, leaders, threshold)
+        followed = np.full(len(rows), -1, dtype=np.int32)
+        for start in range(0, len(rows), self.batch):
+            batch = rows[start : start + self.batch]
+            found = followed[start : start + self.batch]
+            found[:] = self._first_within(batch, leaders, threshold)
             known = len(leaders)
-            left = np.flatnonzero((found < 0) & self.able[batch])
-            for begin in range(0, len(left), _AMONG):
-                part = left[begin : begin + _AMONG]
-                # Leaders of this batch are news to them.
-                late = self._first(batch[part], leaders[known:], threshold)
-                found[part] = np.where(late < 0, -1, late + known)
-                part = part[late < 0]
-                new, own = self._among(batch[part], threshold)
+            left = np.flatnonzero((found < 0) & self.can_lead[batch])
+            for begin in range(0, len(left), self.block):
+                part = left[begin : begin + self.block]
+                # These rows have not been compared with the batch's own leaders.
+                found[part] = self._first_within(batch[part], leaders, threshold, known)
+                part = part[found[part] < 0]
+                new, own = self._lead_each_other(batch[part], threshold)
                 found[part] = len(leaders) + own
                 leaders = np.concatenate([leaders, batch[part[new]]])
                 if len(leaders) > most:
                     return None
-            followed[start : start + _BATCH] = found
-        heads = self._heads(leaders, threshold)
-        lost = np.flatnonzero(followed < 0)  # without weight, and far from all leaders
-        lost_rows = rows[lost]
-        followed[lost] = heads.follow(
-            self.X[lost_rows], self.diag[lost_rows], self.engine
-        )
-        return Leaders(leaders, followed, followed, heads)
+        points = self._points(leaders, threshold)
+        rest = followed < 0  # rows of weight 0, without a leader when they were seen
+        followed[rest] = self._compare(rows[rest], points, _first_or_nearest)
+        return Leaders(leaders, followed, followed, points)
 
-    def _heads(self, leaders: Array, threshold: float) -> Heads:
+    def _points(self, leaders: Array, threshold: float) -> LeaderPoints:
         points = self.kernel.select(self.X, leaders)
-        return Heads(self.kernel, points, self.diag[leaders], threshold)
+        return LeaderPoints(self.kernel, points, self.diag[leaders], threshold)
 
-    def _first(self, rows: Array, leaders: Array, threshold: float) -> Array:
-        if not len(leaders):
-            return np.full(len(rows), -1, dtype=np.int32)
-        heads = self._heads(leaders, threshold)
-        return heads.first(self.X[rows], self.diag[rows], self.engine)
+    def _compare(
+        self, rows: Array, points: LeaderPoints, function: Callable[..., Array]
+    ) -> Array:
+        return points.map_scores(function, self.X[rows], self.diag[rows], self.engine)
 
-    def _among(self, rows: Array, threshold: float) -> tuple[Array, Array]:
+    def _first_within(
+        self, rows: Array, leaders: Array, threshold: float, skip: int = 0
+    ) -> Array:
+        """Position of each row's first leader, without the first `skip` ones, or -1."""
+        if len(leaders) == skip:
+            return np.full(len(rows), -1)
+        points = self._points(leaders[skip:], threshold)
+        found = self._compare(rows, points, _first_within)
+        return np.where(found < 0, -1, found + skip)
+
+    def _lead_each_other(self, rows: Array, threshold: float) -> tuple[Array, Array]:
         """Leaders among rows that have none: positions (l,), and whom each follows."""
+        within = self._compare(rows, self._points(rows, threshold), np.less_equal)
         own = np.full(len(rows), -1, dtype=np.int32)
         new: list[int] = []
-        if not len(rows):
-            return np.array(new, dtype=np.intp), own
-        tiles = self._heads(rows, threshold)._scores(self.X[rows])
-        scores = np.concatenate([tile.copy() for _, tile in tiles])
-        near = scores <= _within(self.diag[rows], threshold)
         for i in range(len(rows)):
             if own[i] < 0:
-                own[(own < 0) & near[:, i]] = len(new)
+                own[(own < 0) & within[:, i]] = len(new)
                 own[i] = len(new)
                 new.append(i)
         return np.array(new, dtype=np.intp), own
 
-    def lead_about(self, wanted: int, least: int, rng: np.random.Generator) -> Leaders:
-        """One pass with the threshold that gives about `wanted` leaders.
+    def find_about(self, wanted: int, least: int, rng: np.random.Generator) -> Leaders:
+        """One pass with a threshold that gives about `wanted` leaders.
 
-        The threshold is found on a sample by bisection. If it gives too many leaders
-        on all rows, it is found anew on a larger sample, in the end on all rows. Where
-        there are fewer distinct rows than `least`, some lead that could follow.
+        The threshold is found by bisection on a sample. If it gives too many leaders on
+        all rows, a larger sample is used, and in the end all rows. If there are fewer
+        distinct rows than `least`, some rows lead although they could follow.
         """
-        if wanted >= self.able.sum():
+        if wanted >= self.can_lead.sum():
             return self._all_lead()
-        low, size = 0.0, min(self.n, _PER_LEADER * wanted)
+        n = len(self.diag)
+        low, size = 0.0, min(n, _PER_LEADER * wanted)
         while True:
-            whole = size == self.n
-            rows = None if whole else np.sort(rng.choice(self.n, size, replace=False))
-            threshold = self._bisect(rows, low, wanted, least)
-            most = (_MANY if whole else _AT_MOST) * wanted
-            found = self._last  # the pass that the bisection ended with will do
-            if found is None or not whole or found.heads.threshold != threshold:
-                found = self.lead(threshold, most=most)
+            whole = size == n
+            rows = None if whole else np.sort(rng.choice(n, size, replace=False))
+            threshold, found = self._bisect(rows, low, wanted, least)
+            most = (_TOO_MANY if whole else _AT_MOST) * wanted
+            if found is None or not whole:
+                found = self.one_pass(threshold, most=most)
             if found is not None:
-                return self._with_more(found, least)
+                return self._with_at_least(least, found)
             if whole:
                 raise ValueError(
                     f"No threshold gives about {wanted} leaders: there are more than "
                     f"{most:g} at {threshold:.6g} and fewer than {least} just above, "
-                    "as many rows are equally far from one another. Give a threshold, "
-                    "or another kernel."
+                    "because many rows are equally far from each other. Give a "
+                    "threshold or choose another kernel."
                 )
-            low, size = threshold, min(self.n, _GROWTH * size)
+            low, size = threshold, min(n, _GROWTH * size)
 
     def _all_lead(self) -> Leaders:
-        """Every row of weight counts for itself, and follows the first of its copies.
+        """Every row of positive weight leads, and follows the first of its copies.
 
-        With a kernel that is not positive definite others may be as near.
+        With a kernel that is not positive definite, other rows may be as near.
         """
-        leaders = np.flatnonzero(self.able)
-        heads = self._heads(leaders, 0.0)
-        followed = heads.follow(self.X, self.diag, self.engine)
-        counted = np.cumsum(self.able, dtype=np.int32) - np.int32(1)
-        counted[~self.able] = followed[~self.able]
-        return Leaders(leaders, followed, counted, heads)
+        leaders = np.flatnonzero(self.can_lead)
+        points = self._points(leaders, 0.0)
+        followed = points.follow(self.X, self.diag, self.engine)
+        counted = followed.copy()
+        counted[leaders] = np.arange(len(leaders))
+        return Leaders(leaders, followed, counted, points)
 
-    def _with_more(self, found: Leaders, least: int) -> Leaders:
-        """At least `least` leaders: copies of others, that count for themselves."""
+    def _with_at_least(self, least: int, found: Leaders) -> Leaders:
+        """Add leaders up to `least`: copies of others, which count for themselves."""
         missing = least - len(found.indices)
         if missing <= 0:
             return found
-        leads = np.zeros(self.n, dtype=bool)
-        leads[found.indices] = True
-        more = np.flatnonzero(self.able & ~leads)[:missing]
-        leaders = np.concatenate([found.indices, more])
+        others = np.setdiff1d(np.flatnonzero(self.can_lead), found.indices)[:missing]
+        leaders = np.concatenate([found.indices, others])
         counted = found.counted.copy()
-        counted[more] = len(found.indices) + np.arange(len(more))
-        heads = self._heads(leaders, found.heads.threshold)
-        return Leaders(leaders, found.followed, counted, heads)
+        counted[others] = len(found.indices) + np.arange(len(others))
+        points = self._points(leaders, found.points.threshold)
+        return Leaders(leaders, found.followed, counted, points)
 
-    def _bisect(self, rows: Array | None, low: float, wanted: int, least: int) -> float:
-        """A threshold above `low` that gives about `wanted` leaders.
+    def _bisect(
+        self, rows: Array | None, low: float, wanted: int, least: int
+    ) -> tuple[float, Leaders | None]:
+        """A threshold above `low` that gives about `wanted` leaders, and its pass.
 
-        Where the number jumps past `wanted`, the smaller one, unless it is below
-        `least`.
+        The pass is None if there are many more. If the number jumps past `wanted`, the
+        threshold is that of the smaller number, unless this is below `least`.
         """
+
+        def attempt(threshold: float) -> tuple[Leaders | None, float]:
+            found = self.one_pass(threshold, rows=rows, most=_TOLERANCE * wanted)
+            return found, np.inf if found is None else len(found.indices)
+
         high = max(2 * low, float(np.sqrt(np.abs(self.diag).max())), _SMALLEST)
-        while self._count(high, rows, wanted) > wanted:
+        while attempt(high)[1] > wanted:
             low, high = high, 2 * high
         for _ in range(_BISECTIONS):
             middle = (low + high) / 2
-            count = self._count(middle, rows, wanted)
-            if count > _ABOUT * wanted:
+            found, count = attempt(middle)
+            if count > _TOLERANCE * wanted:
                 low = middle
-            elif count < wanted / _ABOUT:
+            elif count < wanted / _TOLERANCE:
                 high = middle
             else:
-                return middle
-        few = self._count(high, rows, wanted) < least
-        return low if few and self._count(low, rows, wanted) > least else high
-
-    def _count(self, threshold: float, rows: Array | None, wanted: int) -> float:
-        """Leaders at a threshold; infinity if there are many more than wanted."""
-        self._last = self.lead(threshold, rows=rows, most=_ABOUT * wanted)
-        return np.inf if self._last is None else len(self._last.indices)
+                return middle, found
+        found, count = attempt(high)
+        if count < least:
+            more, more_count = attempt(low)
+            if more_count > least:
+                return low, more
+        return high, found
