@@ -1,3 +1,5 @@
+"""Kernels, compared with their formulas and with scikit-learn."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,16 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from akkm import kernels
-from akkm.kernels import KERNEL_NAMES, RBF, Function, Linear, Polynomial, resolve
+from akkm.kernels import (
+    KERNEL_NAMES,
+    RBF,
+    Function,
+    Linear,
+    Polynomial,
+    Precomputed,
+    resolve,
+)
+from akkm.kernels._base import product, right_factor
 from oracles import naive_kernel
 
 NAMES = [name for name in KERNEL_NAMES if name not in ("precomputed", "polynomial")]
@@ -76,8 +87,7 @@ def test_positive_semi_definite(name, X):
     assert values[0] >= -1e-9 * max(1, values[-1])
 
 
-def test_lengths_of_one(rows):
-    """Where k(x, x) is said to be one, it is."""
+def test_the_diagonal_of_unit_kernels_is_one(rows):
     names = {name for name in kernels.KERNEL_NAMES if name != "precomputed"}
     unit = {name for name in names if make(name).unit}
     assert unit == {"rbf", "laplacian", "chi2"}
@@ -118,7 +128,7 @@ def test_rbf_by_sigma_or_gamma():
         RBF(gamma=-1.0)
 
 
-def test_rbf_keeps_digits_far_from_the_origin(rng):
+def test_rbf_is_accurate_far_from_the_origin(rng):
     X = rng.random((50, 3)).astype(np.float32)
     far = X + np.float32(1000)
     near = far - np.float32(1000)  # what survived the addition
@@ -148,122 +158,58 @@ def test_a_function_is_a_kernel(rows):
         Function(lambda A, B: 1.0)(X, Z)
 
 
-def test_wide_sparse_landmarks_are_not_made_dense(monkeypatch, rng):
+@pytest.mark.parametrize("dense_bytes", [100, 10**6])
+def test_wide_sparse_points_are_not_made_dense(dense_bytes, rng):
     S = sparse.random_array((30, 400), density=0.02, format="csr", rng=rng)
-    dense = RBF(gamma=1.0)(S)
-    monkeypatch.setattr("akkm.kernels._base._DENSE_BYTES", 100)
-    right = kernels._base.right_factor(S)
-    assert sparse.issparse(right)
-    np.testing.assert_allclose(RBF(gamma=1.0)(S), dense, atol=1e-12)
+    right = right_factor(S, 2.0, dense_bytes=dense_bytes)
+    assert sparse.issparse(right) == (dense_bytes == 100)
+    out = np.empty((30, 30))
+    product(S, right, out)
+    np.testing.assert_allclose(out, 2 * (S @ S.T).toarray())
 
 
-class TestGamma:
-    X = np.array([[0.0, 4.0], [2.0, 2.0]])  # mean 2, variance 2
-
-    def test_scale(self):
-        assert resolve("rbf", self.X).gamma == pytest.approx(1 / (2 * 2))
-        assert resolve("laplacian", self.X).gamma == pytest.approx(1 / (2 * np.sqrt(2)))
-        assert resolve("chi2", self.X).gamma == pytest.approx(2 / (2 * 2))
-        assert resolve("rbf", sparse.csr_array(self.X)).gamma == pytest.approx(0.25)
-
-    def test_scale_of_constant_data(self):
-        assert resolve("rbf", np.ones((3, 2))).gamma == 1.0
-
-    def test_scale_with_weights_is_scale_with_repetitions(self, rng):
-        X, w = rng.random((30, 3)), rng.integers(0, 4, 30)
-        weighted = resolve("rbf", X, sample_weight=w.astype(float)).gamma
-        assert weighted == pytest.approx(resolve("rbf", X.repeat(w, axis=0)).gamma)
-
-    def test_none(self):
-        assert resolve("rbf", self.X, gamma=None).gamma == 0.5
-        assert resolve("chi2", self.X, gamma=None).gamma == 1.0
-
-    @pytest.mark.parametrize("name", ["rbf", "laplacian", "chi2"])
-    def test_median_makes_the_typical_exponent_about_one(self, name, rng):
-        X = rng.random((400, 6)) * 7
-        K = resolve(name, X, gamma="median")(X)
-        typical = -np.log(np.median(K[np.triu_indices(400, 1)]))
-        assert typical == pytest.approx(0.5 if name == "rbf" else 1.0, rel=0.1)
-
-    def test_median_of_dot_kernels(self, rng):
-        X = rng.random((400, 6)) * 7
-        gamma = resolve("poly", X, gamma="median").gamma
-        assert gamma * np.median((X**2).sum(axis=1)) == pytest.approx(1, rel=0.1)
-
-    @pytest.mark.parametrize("name", ["rbf", "laplacian", "chi2"])
-    def test_neighbors_is_about_the_seventh(self, name, rng):
-        X = rng.random((300, 3))
-        gamma = resolve(name, X, gamma="neighbors").gamma
-        formulas = {
-            "rbf": lambda D: 2 * (D**2).sum(axis=2),
-            "laplacian": lambda D: np.abs(D).sum(axis=2),
-            "chi2": lambda D: (D**2 / (X[:, None] + X)).sum(axis=2),
-        }
-        distances = np.sort(formulas[name](X[:, None] - X), axis=1)
-        # Column 0 is the row itself.
-        assert 1 / gamma == pytest.approx(np.median(distances[:, 7]), rel=1e-6)
-
-    def test_copies_are_no_neighbors(self, rng):
-        X = rng.random((100, 2))
-        once = resolve("rbf", X, gamma="neighbors").gamma
-        copied = resolve("rbf", np.tile(X, (9, 1)), gamma="neighbors").gamma
-        assert np.isfinite(copied)
-        assert copied > once  # the 7th copy of the first neighbour
-        assert resolve("rbf", np.ones((50, 2)), gamma="neighbors").gamma == 1.0
-        thin = resolve("rbf", sparse.csr_array(X), gamma="neighbors").gamma
-        assert thin == pytest.approx(once)
-
-    @pytest.mark.parametrize("rule", ["median", "neighbors"])
-    def test_distances_are_the_same_far_from_the_origin(self, rule, rng):
-        X = np.repeat(rng.normal(size=(300, 2)), 4, axis=0)
-        near, far = (resolve("rbf", A, gamma=rule).gamma for A in (X, 1e4 + X))
-        assert far == pytest.approx(near, rel=1e-4)
-
-    def test_neighbors_need_distances(self):
-        with pytest.raises(ValueError, match="gamma='neighbors' measures distances"):
-            resolve("poly", self.X, gamma="neighbors")
-
-    def test_unknown_rule(self):
-        with pytest.raises(ValueError, match="gamma='wide' is not valid"):
-            resolve("rbf", self.X, gamma="wide")
-
-    def test_median_of_two_rows(self):
-        X = np.array([[0.0], [10.0]])
-        for seed in range(5):
-            rng = np.random.default_rng(seed)
-            assert resolve("rbf", X, gamma="median", rng=rng).gamma == 1 / 200
-
-    def test_scale_of_a_constant_that_is_not_exact(self):
-        assert resolve("rbf", np.full((7, 3), 0.1)).gamma == 1.0
-
-
-def test_whole_numbers_and_lists_are_rows_too():
+def test_integers_and_lists_are_converted():
     K = Polynomial(gamma=0.5, coef0=0.5, degree=2)(np.array([[1, 2], [3, 4]]))
     np.testing.assert_allclose(K, [[9.0, 36.0], [36.0, 169.0]])
     np.testing.assert_allclose(RBF(gamma=1.0)([[0], [1]])[0, 1], np.exp(-1))
 
 
-def test_widths_must_be_positive():
+def test_gamma_must_be_positive():
     for kernel in (kernels.Laplacian, kernels.Chi2, RBF):
         with pytest.raises(ValueError, match=r"got gamma=-1\.0.*expected"):
             kernel(gamma=-1.0)
     assert not Linear(gamma=-1.0).psd
 
 
-def test_unknown_names_and_parameters():
+def test_unknown_names_and_parameters_are_refused():
     with pytest.raises(ValueError, match="Unknown kernel 'gauss'; expected one of rbf"):
         resolve("gauss", np.zeros((1, 1)))
     with pytest.raises(
         ValueError, match=r"does not take these kernel_params: \['tau'\]"
     ):
         resolve("rbf", np.zeros((1, 1)), params={"tau": 1})
+
+
+def test_parameters_and_kernel_objects_are_passed_on():
     assert resolve("rbf", np.zeros((1, 1)), params={"sigma": 2.0}) == RBF(sigma=2.0)
     assert resolve(Linear(), np.zeros((1, 1))) == Linear()
 
 
-def test_histogram_kernels_refuse_negative_entries():
-    for name in ("chi2", "additive_chi2", "intersection"):
-        with pytest.raises(
-            ValueError, match="Negative values in data: the smallest is -1"
-        ):
-            make(name).check(np.array([[1.0, -1.0]]))
+def test_precomputed_kernels_cannot_be_combined():
+    with pytest.raises(TypeError, match="Add precomputed kernel matrices"):
+        Precomputed() + 1
+    with pytest.raises(TypeError, match="Multiply precomputed kernel matrices"):
+        2 * Precomputed()
+
+
+def test_a_precomputed_matrix_must_be_square_and_symmetric():
+    with pytest.raises(ValueError, match=r"shape \(2, 3\); expected a square matrix"):
+        Precomputed().check_matrix(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="differ by up to 1"):
+        Precomputed().check_matrix(np.array([[1.0, 1.0], [0.0, 1.0]]))
+
+
+@pytest.mark.parametrize("name", ["chi2", "additive_chi2", "intersection"])
+def test_histogram_kernels_refuse_negative_entries(name):
+    with pytest.raises(ValueError, match="Negative values in data: the smallest is -1"):
+        make(name).check(np.array([[1.0, -1.0]]))

@@ -252,14 +252,16 @@ def squared_norms(X: Rows, dtype: Any = None) -> Array:
     return np.einsum("ij,ij->i", X, X, dtype=dtype or X.dtype)
 
 
-def right_factor(Z: Rows, scale: float = 1.0) -> Rows:
+def right_factor(
+    Z: Rows, scale: float = 1.0, *, dense_bytes: int = _DENSE_BYTES
+) -> Rows:
     """Scale · Zᵀ (d, m), laid out for products with blocks of rows.
 
-    It is dense, unless Z is sparse and its dense form would take too much memory.
+    It is dense, unless Z is sparse and its dense form takes more than `dense_bytes`.
     """
     if sparse.issparse(Z):
         transposed = (Z.T * Z.dtype.type(scale)).tocsr()
-        if Z.shape[0] * Z.shape[1] * Z.dtype.itemsize > _DENSE_BYTES:
+        if Z.shape[0] * Z.shape[1] * Z.dtype.itemsize > dense_bytes:
             return transposed
         return transposed.toarray()
     return np.ascontiguousarray(Z.T) * Z.dtype.type(scale)

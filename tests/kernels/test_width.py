@@ -1,0 +1,98 @@
+"""Rules that choose gamma from the data."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from akkm.kernels import resolve
+
+X_SMALL = np.array([[0.0, 4.0], [2.0, 2.0]])  # mean 2, variance 2
+
+
+def test_scale_is_one_over_d_times_the_variance():
+    assert resolve("rbf", X_SMALL).gamma == pytest.approx(1 / (2 * 2))
+    assert resolve("laplacian", X_SMALL).gamma == pytest.approx(1 / (2 * np.sqrt(2)))
+    assert resolve("chi2", X_SMALL).gamma == pytest.approx(2 / (2 * 2))
+    assert resolve("rbf", sparse.csr_array(X_SMALL)).gamma == pytest.approx(0.25)
+
+
+def test_scale_of_constant_data():
+    assert resolve("rbf", np.ones((3, 2))).gamma == 1.0
+
+
+def test_scale_with_weights_is_scale_with_repetitions(rng):
+    X, w = rng.random((30, 3)), rng.integers(0, 4, 30)
+    weighted = resolve("rbf", X, sample_weight=w.astype(float)).gamma
+    assert weighted == pytest.approx(resolve("rbf", X.repeat(w, axis=0)).gamma)
+
+
+def test_none_is_one_over_d():
+    assert resolve("rbf", X_SMALL, gamma=None).gamma == 0.5
+    assert resolve("chi2", X_SMALL, gamma=None).gamma == 1.0
+
+
+@pytest.mark.parametrize("name", ["rbf", "laplacian", "chi2"])
+def test_median_makes_the_typical_exponent_a_constant(name, rng):
+    X = rng.random((400, 6)) * 7
+    K = resolve(name, X, gamma="median")(X)
+    typical = -np.log(np.median(K[np.triu_indices(400, 1)]))
+    assert typical == pytest.approx(0.5 if name == "rbf" else 1.0, rel=0.1)
+
+
+def test_median_of_dot_kernels(rng):
+    X = rng.random((400, 6)) * 7
+    gamma = resolve("poly", X, gamma="median").gamma
+    assert gamma * np.median((X**2).sum(axis=1)) == pytest.approx(1, rel=0.1)
+
+
+@pytest.mark.parametrize("name", ["rbf", "laplacian", "chi2"])
+def test_neighbors_measures_the_seventh_neighbour(name, rng):
+    X = rng.random((300, 3))
+    gamma = resolve(name, X, gamma="neighbors").gamma
+    formulas = {
+        "rbf": lambda D: 2 * (D**2).sum(axis=2),
+        "laplacian": lambda D: np.abs(D).sum(axis=2),
+        "chi2": lambda D: (D**2 / (X[:, None] + X)).sum(axis=2),
+    }
+    distances = np.sort(formulas[name](X[:, None] - X), axis=1)
+    # Column 0 is the row itself.
+    assert 1 / gamma == pytest.approx(np.median(distances[:, 7]), rel=1e-6)
+
+
+def test_copies_of_a_row_are_not_its_neighbours(rng):
+    X = rng.random((100, 2))
+    once = resolve("rbf", X, gamma="neighbors").gamma
+    copied = resolve("rbf", np.tile(X, (9, 1)), gamma="neighbors").gamma
+    assert np.isfinite(copied)
+    assert copied > once  # the 7th copy of the first neighbour
+    assert resolve("rbf", np.ones((50, 2)), gamma="neighbors").gamma == 1.0
+    from_sparse = resolve("rbf", sparse.csr_array(X), gamma="neighbors").gamma
+    assert from_sparse == pytest.approx(once)
+
+
+@pytest.mark.parametrize("rule", ["median", "neighbors"])
+def test_rules_are_accurate_far_from_the_origin(rule, rng):
+    X = np.repeat(rng.normal(size=(300, 2)), 4, axis=0)
+    near, far = (resolve("rbf", A, gamma=rule).gamma for A in (X, 1e4 + X))
+    assert far == pytest.approx(near, rel=1e-4)
+
+
+def test_neighbors_is_refused_for_dot_product_kernels():
+    with pytest.raises(ValueError, match="gamma='neighbors' measures distances"):
+        resolve("poly", X_SMALL, gamma="neighbors")
+
+
+def test_unknown_rules_are_refused():
+    with pytest.raises(ValueError, match="gamma='wide' is not valid"):
+        resolve("rbf", X_SMALL, gamma="wide")
+
+
+def test_median_of_two_rows():
+    X = np.array([[0.0], [10.0]])
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        assert resolve("rbf", X, gamma="median", rng=rng).gamma == 1 / 200
+
+
+def test_scale_of_data_that_are_constant_up_to_rounding():
+    assert resolve("rbf", np.full((7, 3), 0.1)).gamma == 1.0
