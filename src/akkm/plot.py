@@ -1,8 +1,8 @@
-"""Pictures of a clustering on matplotlib axes: the report's, for papers and notebooks.
+"""Pictures of a clustering on matplotlib axes, for papers and notebooks.
 
-Every function takes a fitted estimator of akkm and an `ax`, or makes one, and returns
-it. Colours are those of Okabe and Ito, which colour-blind people can tell apart, and
-clusters differ in shape as well.
+Every function takes a fitted estimator of akkm, draws facts of `akkm.inspect` on `ax`,
+or on new axes, and returns the axes. The colours are those of Okabe and Ito, which
+colour-blind readers can distinguish; clusters also differ in shape.
 """
 
 from __future__ import annotations
@@ -11,51 +11,44 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.diffusion.estimate_k import CONFIDENT_GAP
-from akkm.inspect._certainty import certainty
-from akkm.inspect._features import features as telling_features
-from akkm.inspect._features import names_for
-from akkm.inspect._nearness import nearness
-from akkm.inspect._quality import convergence as course_of
-from akkm.inspect._sample import draw
-from akkm.inspect._space import plane_of
-from akkm.inspect._subject import checked_model, subject
-
-Array = NDArray[Any]
+from akkm.inspect import Inspection, sample_rows
 
 __all__ = ["convergence", "evidence", "features", "map", "margins", "sizes"]
 
-# Okabe and Ito's colours without black, which become darker, then paler in each next
-# round. With eight shapes 168 clusters look different.
+# Okabe and Ito's colours without black. Each further round of them is darker, then
+# paler. With eight shapes, 168 clusters look different.
 _COLOURS = (
     "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f0e442",
 )  # fmt: skip
-_SHADES = ((0.0, 1.0), (0.0, 0.5), (1.0, 0.5))  # mixed with black or white: how much
+_SHADES = ((0.0, 1.0), (0.0, 0.5), (1.0, 0.5))  # black or white, share of the colour
 _SHAPES = ("o", "s", "^", "D", "P", "v", "*", "X")
-# Clusters named in a legend; more would not fit.
-_NAMED = 30
+# More clusters do not fit into a legend.
+_MAX_LEGEND = 30
 
 
 def map(model: Any, X: Any, ax: Any = None, *, n_rows: int = 5000) -> Any:
-    """Rows on the two leading directions of the kernel's space.
+    """Draw rows on the two leading directions of the kernel's space.
 
-    Kernel PCA in the span of the model's landmarks (of some rows, if it has none);
-    PCA of the embedding, for models that have one.
+    These are the directions of kernel PCA in the span of the model's landmarks (of some
+    rows, if it has none), or of PCA of the embedding, for models that have one.
 
     Parameters
     ----------
     model : fitted estimator of akkm
+        The model to draw.
     X : array, data frame or CSR matrix of shape (n, d)
-        The rows that it was fitted to.
+        The rows that the model was fitted to.
     ax : matplotlib axes, optional
+        Where to draw. Default: new axes.
     n_rows : int, default=5000
-        Most rows that are drawn; every cluster is among them.
+        Maximum number of rows to draw; every cluster is among them.
 
     Returns
     -------
-    ax : matplotlib axes
+    matplotlib axes
+        The axes with the picture.
 
     Examples
     --------
@@ -67,39 +60,46 @@ def map(model: Any, X: Any, ax: Any = None, *, n_rows: int = 5000) -> Any:
     >>> len(ax.collections)  # a cluster each
     2
     """
-    model, X = subject(model, X)
-    labels = model.labels_
-    sample = draw(labels, most=n_rows)
-    seen = plane_of(model, X, sample)
+    facts = Inspection(model, X)
+    drawn = facts.map_of(sample_rows(facts.labels, n_rows))
+    labels = facts.labels[drawn.sample.rows]
     ax = _axes(ax)
-    clusters = np.unique(labels)
-    for k in clusters:
-        points = seen.xy[labels[sample.rows] == k]
-        ax.scatter(*points.T, s=16, label=f"{k}", **_look(k))
-    _legend(ax, len(clusters))
+    for k in facts.clusters:
+        ax.scatter(*drawn.xy[labels == k].T, s=16, label=f"{k}", **_marker(k))
+    if len(facts.clusters) <= _MAX_LEGEND:
+        ax.legend(
+            title="cluster",
+            ncols=-(-len(facts.clusters) // 15),
+            fontsize="small",
+            loc="center left",
+            bbox_to_anchor=(1.01, 0.5),
+        )
     ax.set(
         xlabel="first kernel direction",
         ylabel="second kernel direction",
-        title=f"{len(sample.rows):,} of {len(labels):,} rows, "
-        f"{seen.share:.0%} of the variance",
+        title=f"{len(labels):,} of {facts.n_rows:,} rows, "
+        f"{drawn.share:.0%} of the variance",
     )
     ax.set_aspect("equal", adjustable="datalim")
     return ax
 
 
 def sizes(model: Any, X: Any = None, ax: Any = None) -> Any:
-    """Rows of each cluster, as bars.
+    """Draw the number of rows of each cluster as bars.
 
     Parameters
     ----------
     model : fitted estimator of akkm
+        The model to draw.
     X : array, data frame or CSR matrix of shape (n, d), optional
-        The rows that it was fitted to; not needed.
+        The rows that the model was fitted to. They are checked, but not needed.
     ax : matplotlib axes, optional
+        Where to draw. Default: new axes.
 
     Returns
     -------
-    ax : matplotlib axes
+    matplotlib axes
+        The axes with the picture.
 
     Examples
     --------
@@ -110,17 +110,11 @@ def sizes(model: Any, X: Any = None, ax: Any = None) -> Any:
     >>> sorted(int(bar.get_width()) for bar in ax.patches)
     [1, 2]
     """
-    if X is not None:
-        model, X = subject(model, X)
-    elif not hasattr(checked_model(model), "labels_"):
-        raise ValueError(
-            f"This {type(model).__name__} has no labels_, as it was read from a file; "
-            "give the rows to count too."
-        )
-    counts = np.bincount(model.labels_)
+    facts = Inspection(model, X)
+    counts = facts.sizes[: facts.clusters[-1] + 1]
     ax = _axes(ax)
     bars = ax.barh(np.arange(len(counts)), counts, color=_COLOURS[0])
-    if len(counts) <= _NAMED:
+    if len(counts) <= _MAX_LEGEND:
         shares = [f"{count:,} ({count / counts.sum():.1%})" for count in counts]
         ax.bar_label(bars, shares, padding=3, fontsize="small")
         ax.set_yticks(np.arange(len(counts)))
@@ -131,20 +125,23 @@ def sizes(model: Any, X: Any = None, ax: Any = None) -> Any:
 
 
 def convergence(model: Any, X: Any = None, ax: Any = None) -> Any:
-    """Labels that changed and rows that were looked at, in each iteration.
+    """Draw the labels that changed and the rows that were evaluated per iteration.
 
-    Of an ensemble, the labels that changed in each of its members.
+    For an ensemble, draw only the labels that changed, with one line per member.
 
     Parameters
     ----------
     model : fitted estimator of akkm
+        The model to draw.
     X : array, data frame or CSR matrix of shape (n, d), optional
-        The rows that it was fitted to; not needed.
+        The rows that the model was fitted to. They are checked, but not needed.
     ax : matplotlib axes, optional
+        Where to draw. Default: new axes.
 
     Returns
     -------
-    ax : matplotlib axes
+    matplotlib axes
+        The axes with the picture.
 
     Examples
     --------
@@ -153,26 +150,25 @@ def convergence(model: Any, X: Any = None, ax: Any = None) -> Any:
     >>> model = ApproxKernelKMeans(2, random_state=0).fit([[0.0], [1.0], [9.0]])
     >>> ax = akkm.plot.convergence(model)
     >>> [line.get_label() for line in ax.lines]
-    ['labels changed', 'rows looked at']
+    ['labels changed', 'rows evaluated']
     """
-    course = course_of(checked_model(model))
-    if X is not None:
-        subject(model, X)
+    course = Inspection(model, X).convergence
     if course is None:
         raise ValueError(
             f"This {type(model).__name__} has no history_ of its iterations; fit it."
         )
     ax = _axes(ax)
     runs = course.histories
-    look: dict[str, Any] = {"color": _COLOURS[0], "marker": "o", "markersize": 3}
+    style: dict[str, Any] = {"marker": "o", "markersize": 3, "color": _COLOURS[0]}
+    style["alpha"] = 1 if len(runs) == 1 else 0.5
     for i, run in enumerate(runs):
-        at = np.arange(1, len(run) + 1)
-        name = "labels changed" if not i else None
-        ax.plot(at, run[:, 0], label=name, alpha=1 if len(runs) == 1 else 0.5, **look)
+        name = None if i else "labels changed"
+        ax.plot(np.arange(1, len(run) + 1), run[:, 0], label=name, **style)
     if len(runs) == 1:
-        look = {"color": _COLOURS[1], "linestyle": "--", "marker": "s", "markersize": 3}
-        ax.plot(at, runs[0][:, 1], label="rows looked at", **look)
-    # The last number of a run that settled is zero.
+        style |= {"marker": "s", "color": _COLOURS[1], "linestyle": "--"}
+        at = np.arange(1, len(runs[0]) + 1)
+        ax.plot(at, runs[0][:, 1], label="rows evaluated", **style)
+    # No label changes in the last iteration of a run that converged.
     ax.set_yscale("symlog", linthresh=1)
     ax.set_ylim(bottom=0)
     ax.xaxis.get_major_locator().set_params(integer=True)
@@ -182,21 +178,24 @@ def convergence(model: Any, X: Any = None, ax: Any = None) -> Any:
 
 
 def evidence(model: Any, X: Any = None, ax: Any = None) -> Any:
-    """What speaks for each number of clusters: a bar each, 1 being as clear as can be.
+    """Draw the evidence for each number of clusters: gaps in the spectrum, 0 to 1.
 
-    Marked are the number that speaks loudest and the next best; bars below the dotted
-    line are no wider than rows without clusters may have.
+    The best and the second best number are marked. Rows without clusters may have gaps
+    up to the dotted line.
 
     Parameters
     ----------
     model : fitted SparseKernelKMeans or DiffusionKernelKMeans
+        The model to draw.
     X : array, data frame or CSR matrix of shape (n, d), optional
-        The rows that it was fitted to; not needed.
+        The rows that the model was fitted to. They are checked, but not needed.
     ax : matplotlib axes, optional
+        Where to draw. Default: new axes.
 
     Returns
     -------
-    ax : matplotlib axes
+    matplotlib axes
+        The axes with the picture.
 
     Examples
     --------
@@ -208,10 +207,8 @@ def evidence(model: Any, X: Any = None, ax: Any = None) -> Any:
     >>> akkm.plot.evidence(model).get_title()
     '3 clusters, sure'
     """
-    found = getattr(checked_model(model), "evidence_", None)
-    if X is not None:
-        subject(model, X)
-    if found is None or not len(found.numbers):
+    found = Inspection(model, X).evidence
+    if found is None:
         raise ValueError(
             f"This {type(model).__name__} has no evidence_ to draw; fit "
             "SparseKernelKMeans or DiffusionKernelKMeans to more than two rows."
@@ -244,21 +241,25 @@ def features(
     feature_names: Sequence[str] | None = None,
     n_features: int = 20,
 ) -> Any:
-    """Heat map of the clusters' means, in standard deviations from the overall mean.
+    """Draw the clusters' means in standard deviations from the overall mean.
 
     Parameters
     ----------
     model : fitted estimator of akkm
+        The model to draw.
     X : array, data frame or CSR matrix of shape (n, d)
-        The rows that it was fitted to.
+        The rows that the model was fitted to.
     ax : matplotlib axes, optional
+        Where to draw. Default: new axes.
     feature_names : sequence of d str, optional
+        Names of the columns. Default: those of the data frame that was fitted.
     n_features : int, default=20
-        Most columns that are shown; the most telling ones, first.
+        Maximum number of columns; those that differ most are taken.
 
     Returns
     -------
-    ax : matplotlib axes
+    matplotlib axes
+        The axes with the picture.
 
     Examples
     --------
@@ -270,41 +271,47 @@ def features(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['height']
     """
-    model, X = subject(model, X)
-    names = names_for(model, feature_names, X.shape[1])
-    found = telling_features(X, model.labels_, names, n_features)
+    found = Inspection(model, X, feature_names=feature_names).columns
+    if found is None:
+        raise ValueError(
+            "There are no columns to draw: they are equal in all clusters, or the "
+            "kernel is precomputed."
+        )
+    z = found.z[:, :n_features]  # (C, f)
     ax = _axes(ax)
-    image = ax.imshow(found.z.T, cmap="PuOr_r", vmin=-2.5, vmax=2.5, aspect="auto")
-    ax.set_yticks(np.arange(len(found.names)), found.names)
-    ax.set_xticks(np.arange(len(found.z)))
+    image = ax.imshow(z.T, cmap="PuOr_r", vmin=-2.5, vmax=2.5, aspect="auto")
+    ax.set_yticks(np.arange(z.shape[1]), found.names[:n_features])
+    ax.set_xticks(np.arange(z.shape[0]))
     ax.set(xlabel="cluster")
-    if found.z.size <= 400:
-        for (k, j), z in np.ndenumerate(found.z):
-            shade = "white" if abs(z) > 1.8 else "black"
-            text = f"{z:.1f}".replace("-0.0", "0.0")
-            ax.text(k, j, text, ha="center", va="center", color=shade, size="x-small")
+    if z.size <= 400:
+        for place, value in np.ndenumerate(z):
+            shade = "white" if abs(value) > 1.8 else "black"
+            text = f"{value:.1f}".replace("-0.0", "0.0")
+            ax.text(*place, text, ha="center", va="center", color=shade, size="x-small")
     ax.figure.colorbar(image, ax=ax, label="standard deviations")
     return ax
 
 
 def margins(model: Any, X: Any, ax: Any = None) -> Any:
-    """How sure assignments are, as a histogram.
+    """Draw a histogram of how certain labels are.
 
-    A row is at 0 on the border to the next cluster, at 1 as far from it as the center
-    of its own: with distances d to its center and d' to the next it is at d'² - d², in
-    units of the mean of that over its cluster. For `EnsembleKernelKMeans` it is
-    `agreement_`, the share of members that agree.
+    A row is at 0 on the border to the next cluster, and at 1 if it is as far from it as
+    the center of its own. For an ensemble it is `agreement_`, the share of members that
+    agree with the label. See `akkm.inspect.CenterDistances` for the formula.
 
     Parameters
     ----------
     model : fitted estimator of akkm
+        The model to draw.
     X : array, data frame or CSR matrix of shape (n, d)
-        The rows that it was fitted to.
+        The rows that the model was fitted to.
     ax : matplotlib axes, optional
+        Where to draw. Default: new axes.
 
     Returns
     -------
-    ax : matplotlib axes
+    matplotlib axes
+        The axes with the picture.
 
     Examples
     --------
@@ -316,37 +323,28 @@ def margins(model: Any, X: Any, ax: Any = None) -> Any:
     >>> sum(bar.get_height() for bar in ax.patches)
     np.float64(4.0)
     """
-    model, X = subject(model, X)
-    near = None
-    if not hasattr(model, "agreement_"):
-        near = nearness(model, X, model.labels_)
-    found = certainty(model, near)
+    found = Inspection(model, X).certainty
     if found is None:
         raise ValueError(
             "There are no margins: they need two clusters, and k(x, x) of the rows, "
-            "which a precomputed strip does not hold."
+            "which a precomputed kernel strip does not have."
         )
     counts, edges = found.histogram()
     ax = _axes(ax)
-    ax.bar(
-        edges[:-1],
-        counts,
-        np.diff(edges),
-        align="edge",
-        color=_COLOURS[0],
-        edgecolor="white",
-    )
+    style = {"align": "edge", "color": _COLOURS[0], "edgecolor": "white"}
+    ax.bar(edges[:-1], counts, np.diff(edges), **style)
     ax.axvline(found.limit, color="0.4", linestyle=":")
     name = "0: at the border, 1: at the center"
     ax.set(
-        xlabel="agreement of members" if found.agreement else name,
+        xlabel="agreement of members" if found.from_votes else name,
         ylabel="rows",
-        xlim=(0, found.top),
+        xlim=(0, edges[-1]),
     )
     return ax
 
 
 def _axes(ax: Any) -> Any:
+    """The given axes, or new ones."""
     if ax is not None:
         return ax
     try:
@@ -358,26 +356,14 @@ def _axes(ax: Any) -> Any:
     return pyplot.subplots(layout="constrained")[1]
 
 
-def _look(k: int) -> dict[str, Any]:
+def _marker(cluster: int) -> dict[str, Any]:
     """Colour and shape of a cluster."""
-    hue = _COLOURS[k % len(_COLOURS)]
-    mixed, share = _SHADES[k // len(_COLOURS) % len(_SHADES)]
+    hue = _COLOURS[cluster % len(_COLOURS)]
+    mixed, share = _SHADES[cluster // len(_COLOURS) % len(_SHADES)]
     parts = (int(hue[i : i + 2], 16) / 255 for i in (1, 3, 5))
     return {
         "color": tuple(share * part + (1 - share) * mixed for part in parts),
-        "marker": _SHAPES[k % len(_SHAPES)],
+        "marker": _SHAPES[cluster % len(_SHAPES)],
         "edgecolors": "0.2",
         "linewidths": 0.3,
     }
-
-
-def _legend(ax: Any, n_clusters: int) -> None:
-    if n_clusters <= _NAMED:
-        columns = -(-n_clusters // 15)
-        ax.legend(
-            title="cluster",
-            ncols=columns,
-            fontsize="small",
-            loc="center left",
-            bbox_to_anchor=(1.01, 0.5),
-        )

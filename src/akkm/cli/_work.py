@@ -122,12 +122,12 @@ def score(labels: Any, clusters: Array) -> dict[str, Any]:
     >>> score(pa.array(["a", "a", "b", None]), np.array([1, 1, 0, 0]))
     {'nmi': 1.0, 'ari': 1.0, 'unlabelled': 1}
     """
-    from akkm.inspect._scores import scores
+    from akkm.inspect import compare_with_classes
 
     if not _has_labels(labels):
         return {"unlabelled": len(labels)}
-    found = scores(labels, clusters)
-    return {"nmi": found.nmi, "ari": found.ari, "unlabelled": found.missing}
+    found = compare_with_classes(labels, clusters)
+    return {"nmi": found.nmi, "ari": found.ari, "unlabelled": found.n_missing}
 
 
 def _has_labels(labels: Any) -> bool:

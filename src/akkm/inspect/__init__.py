@@ -1,1 +1,34 @@
-"""."""
+"""Facts about a fitted model, as typed records: quality, certainty, columns, checks.
+
+Nothing in this package formats numbers, draws or writes HTML. `akkm.report`,
+`akkm.plot` and the command line present these records.
+"""
+
+from akkm.inspect._certainty import Certainty
+from akkm.inspect._checks import Grade, QualityCheck
+from akkm.inspect._classes import ClassComparison, compare_with_classes
+from akkm.inspect._columns import ColumnDifferences
+from akkm.inspect._distances import CenterDistances
+from akkm.inspect._inspection import Inspection
+from akkm.inspect._plane import MapPlane
+from akkm.inspect._quality import Convergence, KernelSimilarity, LandmarkCoverage
+from akkm.inspect._sample import RowSample, sample_rows
+from akkm.inspect._values import RowValues
+
+__all__ = [
+    "CenterDistances",
+    "Certainty",
+    "ClassComparison",
+    "ColumnDifferences",
+    "Convergence",
+    "Grade",
+    "Inspection",
+    "KernelSimilarity",
+    "LandmarkCoverage",
+    "MapPlane",
+    "QualityCheck",
+    "RowSample",
+    "RowValues",
+    "compare_with_classes",
+    "sample_rows",
+]

@@ -1,4 +1,4 @@
-"""How sure assignments are: from distances to centers, or an ensemble's votes."""
+"""How certain labels are: from distances to centers, or from an ensemble's votes."""
 
 from __future__ import annotations
 
@@ -8,63 +8,82 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.inspect._nearness import Nearness
+from akkm.inspect._sample import RowSample
 
 Array = NDArray[Any]
 
-# Rows below are nearly between two clusters; members of an ensemble that agree.
-BORDER = 1 / 3
-AGREEMENT = 0.6
-_BINS = 20
+_N_BINS = 20
 
 
 @dataclass(frozen=True)
 class Certainty:
-    """A number per row that was looked at, and the rows each of them stands for."""
+    """How certain the labels of sampled rows are.
 
-    values: Array  # (s,) 0: on the border, 1: at the center; or shares of members
-    weights: Array  # (s,)
-    agreement: bool  # whether they are shares of an ensemble's members
+    Attributes
+    ----------
+    sample : RowSample
+        The rows that were evaluated.
+    values : float array of shape (s,)
+        From distances: 0 on the border to the nearest other cluster, 1 as far from it
+        as the center of the row's own cluster. From votes: the share of the ensemble's
+        members that agree with the label.
+    from_votes : bool
+        Whether the values are shares of votes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.inspect import Certainty, RowSample
+    >>> sample = RowSample(rows=np.array([3, 8]), weights=np.ones(2))
+    >>> votes = Certainty(sample, np.array([0.5, 1.0]), from_votes=True)
+    >>> votes.limit, votes.uncertain_share, votes.of([8])
+    (0.6, 0.5, array([1.]))
+    """
+
+    sample: RowSample
+    values: Array
+    from_votes: bool
 
     @property
     def limit(self) -> float:
-        """Rows below are in doubt."""
-        return AGREEMENT if self.agreement else BORDER
+        """Value below which a label counts as uncertain: 0.6 of votes, else 1/3."""
+        return 0.6 if self.from_votes else 1 / 3
 
     @property
-    def top(self) -> float:
-        """Where the histogram ends; rows beyond are in its last bin."""
-        return 1.0 if self.agreement else 2.0
+    def uncertain_share(self) -> float:
+        """Share of all rows whose label is uncertain."""
+        return float(np.average(self.values < self.limit, weights=self.sample.weights))
 
-    def unsure(self) -> float:
-        """Share of the rows that are in doubt."""
-        return float(np.average(self.values < self.limit, weights=self.weights))
+    def of(self, rows: Array) -> Array:
+        """Certainty of some of the sampled rows.
+
+        Parameters
+        ----------
+        rows : int array of shape (b,)
+            Row numbers; each must be in the sample.
+
+        Returns
+        -------
+        float array of shape (b,)
+            Their values.
+        """
+        return self.values[np.searchsorted(self.sample.rows, rows)]
 
     def histogram(self) -> tuple[Array, Array]:
-        """Rows (b,) between edges (b + 1,); the ends are open.
+        """Count rows by certainty.
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from akkm.inspect._certainty import Certainty
-        >>> votes = Certainty(np.array([0.6, 1.0]), np.ones(2), agreement=True)
-        >>> votes.histogram()[0]
-        array([0., 0., 0., 0., 0., 0., 1., 0., 0., 1.])
+        Returns
+        -------
+        counts : float array of shape (b,)
+            Number of rows in each bin; the first and last include all values beyond.
+        edges : float array of shape (b + 1,)
+            Bin edges, from 0 to 1 for votes and from 0 to 2 for distances.
         """
+        top = 1.0 if self.from_votes else 2.0
         return np.histogram(
-            # Agreement of 0.6 is in the bin that begins there, whatever its last digit.
-            np.clip(self.values + 1e-9, 0, self.top),
-            bins=_BINS // 2 if self.agreement else _BINS,
-            range=(0, self.top),
-            weights=self.weights,
+            # A vote of 0.6 belongs to the bin that starts at 0.6, despite rounding.
+            np.clip(self.values + 1e-9, 0, top),
+            bins=_N_BINS // 2 if self.from_votes else _N_BINS,
+            range=(0, top),
+            weights=self.sample.weights,
         )
-
-
-def certainty(model: Any, near: Nearness | None) -> Certainty | None:
-    """Votes of a model that has some, else from distances; None without either."""
-    if hasattr(model, "agreement_"):
-        votes = np.asarray(model.agreement_)
-        return Certainty(votes, np.ones(len(votes)), agreement=True)
-    if near is None:
-        return None
-    return Certainty(near.certainty, near.sample.weights, agreement=False)

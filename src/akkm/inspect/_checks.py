@@ -1,283 +1,225 @@
-"""What was checked before a result is trusted, how it came out, and what to do."""
+"""Checks for common problems of a clustering, graded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
 
-from akkm.inspect._certainty import AGREEMENT
-from akkm.inspect._facts import Facts
-from akkm.report._html import percent, short
+if TYPE_CHECKING:
+    from akkm.inspect._inspection import Inspection
 
-# How a check comes out.
-FINE, LOOK, DOUBT = "fine", "look closer", "doubt"
-
-_NEGATIVE = 0.1  # share of the eigenvalues
-_FEWEST = 5  # rows per cluster, on average
-_NEARLY_ALL = 0.9  # of the rows in one cluster, of the variance in one column
-_SINGLE = 1 / 4  # of the clusters have a single row
-_TINY = 0.001  # of the rows in a cluster
+# Values beyond these are a reason for doubt.
+_MAX_NEGATIVE = 0.1  # share of the eigenvalues
+_MIN_MEAN_SIZE = 5  # rows per cluster
+_NEARLY_ALL = 0.9  # of the rows in one cluster, or of the variance in one column
+_MAX_SINGLE = 1 / 4  # share of clusters that have a single row
 _NARROW, _WIDE = 0.05, 0.99  # similarity of rows
-# Beyond the first of each a look is due, beyond the second a doubt.
-_UNSURE = (0.1, 1 / 3)
-_CAPTURED = (0.8, 0.5)
-_MAPPED = 0.1
-# Clusters that are named one by one.
-_NAMED = 8
+# Beyond the first, look closer; beyond the second, doubt.
+_UNCERTAIN = (0.1, 1 / 3)
+_NOT_CAPTURED = (0.2, 0.5)
+# Look closer if a cluster has a smaller share of the rows, or the map of the variance.
+TINY = 0.001
+_MIN_MAP = 0.1
+
+
+class Grade(StrEnum):
+    """Outcome of a check."""
+
+    FINE = "fine"
+    LOOK = "look closer"
+    DOUBT = "doubt"
 
 
 @dataclass(frozen=True)
-class Check:
-    """A question to the result."""
+class QualityCheck:
+    """A check for one common problem, and its outcome.
 
-    name: str  # what was looked at
-    found: str  # the answer in a few words
-    grade: str = FINE
-    advice: str = ""  # what a grade other than fine means, and what to do
+    Attributes
+    ----------
+    name : str
+        What was checked, such as "largest_cluster".
+    grade : Grade
+        The outcome.
+    values : mapping of str to value
+        The numbers and names on which the grade is based.
+
+    Notes
+    -----
+    ===================== ===================================================
+    name                  doubt, unless stated otherwise, if
+    ===================== ===================================================
+    converged             a run stopped at max_iter
+    clusters_found        clusters are empty
+    estimated_clusters    the estimated number of clusters is unsure
+    rows_per_cluster      clusters have fewer than 5 rows on average
+    largest_cluster       it has more than 90 % of the rows
+    smallest_cluster      over 25 % have a single row; look closer if any has
+                          a single row or less than 0.1 % of the rows
+    widest_column         it has more than 90 % of the variance
+    kernel_width          the kernel is too narrow or too wide
+    negative_eigenvalues  more than 10 % of the eigenvalues are negative
+    landmark_coverage     landmarks capture less than 50 % (look closer: 80 %)
+    certainty             over 1/3 of labels are uncertain (look closer: 10 %)
+    map                   look closer if it shows less than 10 % of the
+                          variance
+    ===================== ===================================================
+
+    Examples
+    --------
+    >>> from akkm.inspect import Grade, QualityCheck
+    >>> QualityCheck("map", Grade.LOOK, {"share": 0.05}).grade == "look closer"
+    True
+    """
+
+    name: str
+    grade: Grade
+    values: Mapping[str, Any]
 
 
-def checks(facts: Facts) -> list[Check]:
-    """All that can be asked of a clustering; what makes no sense for it is left out."""
-    found = [*_settled(facts)]
-    if not facts.new_rows:  # these may be few, and of any cluster
-        found += [
-            *_clusters(facts),
-            *_counted(facts),
-            *_average(facts),
-            *_largest(facts),
+def quality_checks(facts: Inspection) -> tuple[QualityCheck, ...]:
+    """All checks that apply to the clustering."""
+    checks = [_converged(facts)]
+    if not facts.new_rows:  # new rows may be few, and of any cluster
+        checks += [
+            _clusters_found(facts),
+            _estimated_clusters(facts),
+            _rows_per_cluster(facts),
+            _largest_cluster(facts),
+            _smallest_cluster(facts),
         ]
-        found += _smallest(facts)
-    return [
-        *found,
-        *_columns(facts),
-        *_width(facts),
-        *_definite(facts),
-        *_covered(facts),
-        *_sure(facts),
-        *_mapped(facts),
+    checks += [
+        _widest_column(facts),
+        _kernel_width(facts),
+        _negative_eigenvalues(facts),
+        _landmark_coverage(facts),
+        _certainty(facts),
+        _map(facts),
     ]
+    return tuple(check for check in checks if check is not None)
 
 
-def _settled(facts: Facts) -> Iterator[Check]:
+def _doubt_if(doubt: bool) -> Grade:
+    return Grade.DOUBT if doubt else Grade.FINE
+
+
+def _graded(value: float, look: float, doubt: float) -> Grade:
+    return Grade.LOOK if look < value <= doubt else _doubt_if(value > doubt)
+
+
+def _converged(facts: Inspection) -> QualityCheck | None:
     course = facts.convergence
     if course is None:
-        return
-    runs = len(course.histories)
-    name = "Labels settled in the fit" if facts.new_rows else "Labels settled"
-    if not course.unsettled:
-        longest = max(map(len, course.histories))
-        yield Check(name, f"within {longest:,} iterations")
-        return
-    who = "the run" if runs == 1 else f"{course.unsettled} of {runs} runs"
-    yield Check(
-        name,
-        "no" if runs == 1 else f"{runs - course.unsettled} of {runs} runs",
-        DOUBT,
-        f"Not converged: {who} stopped at max_iter = {course.max_iter:,} while labels "
-        "were still changing. Raise max_iter.",
-    )
+        return None
+    values = {
+        "n_runs": len(course.histories),
+        "n_stopped": course.n_stopped,
+        "n_iter": max(map(len, course.histories)),
+        "max_iter": course.max_iter,
+    }
+    return QualityCheck("converged", _doubt_if(course.n_stopped > 0), values)
 
 
-def _clusters(facts: Facts) -> Iterator[Check]:
-    asked, found = facts.model._wanted, len(facts.clusters)
-    fewer = found < asked
-    yield Check(
-        "Clusters found",
-        f"{found:,} of {asked:,}",
-        DOUBT if fewer else FINE,
-        f"Fewer clusters than asked for: {found} instead of {asked}. There may be "
-        "fewer distinct rows than clusters; ask for fewer.",
-    )
+def _clusters_found(facts: Inspection) -> QualityCheck:
+    values = {"found": len(facts.clusters), "requested": facts.n_clusters}
+    grade = _doubt_if(values["found"] < values["requested"])
+    return QualityCheck("clusters_found", grade, values)
 
 
-def _counted(facts: Facts) -> Iterator[Check]:
+def _estimated_clusters(facts: Inspection) -> QualityCheck | None:
     evidence = facts.evidence
     if evidence is None or facts.model.n_clusters != "auto":
-        return
-    sure = "sure" if evidence.sure else "unsure"
-    yield Check(
-        "Number of clusters, counted",
-        f"{evidence.n_clusters}, {sure}",
-        FINE if evidence.sure else DOUBT,
-        f"Unsure of {evidence.n_clusters} clusters: {evidence.why}. "
-        "Look at the curve below, and give a number that you have a reason for.",
+        return None
+    sure, why = evidence.sure, evidence.why
+    values = {"n_clusters": evidence.n_clusters, "sure": sure, "why": why}
+    return QualityCheck("estimated_clusters", _doubt_if(not sure), values)
+
+
+def _rows_per_cluster(facts: Inspection) -> QualityCheck:
+    mean = facts.n_rows / max(1, len(facts.clusters))
+    return QualityCheck(
+        "rows_per_cluster", _doubt_if(mean < _MIN_MEAN_SIZE), {"mean": mean}
     )
 
 
-def _average(facts: Facts) -> Iterator[Check]:
-    mean = facts.n / max(1, len(facts.clusters))
-    yield Check(
-        "Rows per cluster, on average",
-        f"{mean:,.0f}" if mean >= 10 else f"{mean:.1f}",
-        DOUBT if mean < _FEWEST else FINE,
-        f"So many clusters that each has {mean:.1f} rows on average: groups so small "
-        "come out of any data. Ask for fewer clusters.",
-    )
-
-
-def _largest(facts: Facts) -> Iterator[Check]:
+def _largest_cluster(facts: Inspection) -> QualityCheck | None:
     if len(facts.clusters) < 2:
-        return
+        return None
     k = int(facts.sizes.argmax())
-    share = float(facts.sizes[k] / facts.n)
-    yield Check(
-        "Largest cluster",
-        f"{percent(share)} of the rows",
-        DOUBT if share > _NEARLY_ALL else FINE,
-        f"Nearly all rows are in one cluster: cluster {k} has {percent(share)} of "
-        "them. The others may be a few outliers, or the kernel too narrow. Look at "
-        "these rows; leave outliers out, scale the columns or try a smaller gamma.",
-    )
+    share = float(facts.sizes[k] / facts.n_rows)
+    values = {"cluster": k, "share": share}
+    return QualityCheck("largest_cluster", _doubt_if(share > _NEARLY_ALL), values)
 
 
-def _smallest(facts: Facts) -> Iterator[Check]:
-    sizes = facts.sizes[facts.clusters]
+def _smallest_cluster(facts: Inspection) -> QualityCheck | None:
+    clusters, sizes = facts.clusters, facts.sizes[facts.clusters]
     if len(sizes) < 2:
-        return
-    single = int((sizes == 1).sum())
-    name, found = "Smallest cluster", f"{sizes.min():,} rows"
-    if single:
-        found = f"{single:,} of {len(sizes):,} have a single row"
-    if single > _SINGLE * len(sizes):
-        yield Check(
-            name,
-            found,
-            DOUBT,
-            f"{single:,} of {len(sizes):,} clusters have a single row: outliers, not "
-            "groups. Ask for fewer clusters, leave outliers out, or try a smaller "
-            "gamma.",
-        )
-        return
-    tiny = [k for k in facts.clusters if facts.sizes[k] < _TINY * facts.n]
-    tiny = tiny or [k for k in facts.clusters if facts.sizes[k] == 1]
-    named = ", ".join(map(str, tiny[:_NAMED])) + (" …" if len(tiny) > _NAMED else "")
-    these = f"Cluster {named} has" if len(tiny) == 1 else f"Clusters {named} have"
-    few = "a single row" if single == len(tiny) else f"less than {percent(_TINY)}"
-    few += "" if single == len(tiny) else " of the rows"
-    advice = f"{these} {few}: outliers perhaps, rather than groups."
-    yield Check(name, found, LOOK if tiny else FINE, advice)
+        return None
+    single = clusters[sizes == 1]
+    tiny = clusters[sizes < TINY * facts.n_rows]
+    if not len(tiny):
+        tiny = single
+    values = {
+        "size": int(sizes.min()),
+        "n_clusters": len(sizes),
+        "n_single": len(single),
+        "tiny": tiny.tolist(),
+        "tiny_share": TINY,
+    }
+    grade = Grade.LOOK if len(tiny) else Grade.FINE
+    if len(single) > _MAX_SINGLE * len(sizes):
+        grade = Grade.DOUBT
+    return QualityCheck("smallest_cluster", grade, values)
 
 
-def _columns(facts: Facts) -> Iterator[Check]:
-    if facts.features is None or facts.d < 2:
-        return
-    widest, share = short(facts.features.widest), facts.features.widest_share
-    yield Check(
-        "Widest column",
-        f"{widest}: {percent(share)} of the variance",
-        DOUBT if share > _NEARLY_ALL else FINE,
-        f"One column drowns the others: {widest} has {percent(share)} of the variance "
-        "of all columns, so that distances say little else. Scale the columns "
-        "(scikit-learn's StandardScaler, or --scale standard).",
-    )
+def _widest_column(facts: Inspection) -> QualityCheck | None:
+    if facts.columns is None or facts.n_columns < 2:
+        return None
+    share = facts.columns.widest_share
+    values = {"column": facts.columns.widest, "share": share}
+    return QualityCheck("widest_column", _doubt_if(share > _NEARLY_ALL), values)
 
 
-def _width(facts: Facts) -> Iterator[Check]:
-    alike = facts.similarity
-    if alike is None:
-        return
-    name = "Similarity of rows (k = 1: equal)"
-    found = f"{alike.pairs:.2f} typically, {alike.nearest:.2f} to the nearest"
-    gamma = hasattr(facts.model.kernel_, "gamma")
-    like = ", such as gamma='median', or leave it at its default" if gamma else ""
-    if alike.nearest < _NARROW:
-        cure = "a smaller gamma" if gamma else "a wider kernel"
-        yield Check(
-            name,
-            found,
-            DOUBT,
-            "The kernel is too narrow: most rows resemble no other row at all, so that "
-            f"no groups can be seen. Take {cure}{like}.",
-        )
-    elif alike.least > _WIDE:
-        cure = "a larger gamma" if gamma else "a narrower kernel"
-        yield Check(
-            name,
-            found,
-            DOUBT,
-            "The kernel is too wide: to it nearly all rows are alike, so that it sees "
-            f"no more than k-means does. Take {cure}{like}.",
-        )
-    else:
-        yield Check(name, found)
+def _kernel_width(facts: Inspection) -> QualityCheck | None:
+    found = facts.similarity
+    if found is None:
+        return None
+    narrow, wide = found.nearest < _NARROW, found.low > _WIDE
+    values = {
+        "nearest": found.nearest,
+        "typical": found.typical,
+        "too_narrow": narrow,
+        "has_gamma": hasattr(facts.model.kernel_, "gamma"),
+    }
+    return QualityCheck("kernel_width", _doubt_if(narrow or wide), values)
 
 
-def _definite(facts: Facts) -> Iterator[Check]:
-    mass = facts.landmarks.negative_mass if facts.landmarks else None
-    if mass is None or facts.model.kernel_.psd:
-        return
-    yield Check(
-        "Negative part of the kernel",
-        percent(mass),
-        DOUBT if mass > _NEGATIVE else FINE,
-        f"The kernel is far from positive definite: {percent(mass)} of its "
-        "eigenvalues' absolute sum is negative, so distances mean little. Choose "
-        "other kernel parameters or another kernel.",
-    )
+def _negative_eigenvalues(facts: Inspection) -> QualityCheck | None:
+    share = facts.landmarks.negative_mass if facts.landmarks else None
+    if share is None or facts.model.kernel_.psd:
+        return None
+    grade = _doubt_if(share > _MAX_NEGATIVE)
+    return QualityCheck("negative_eigenvalues", grade, {"share": share})
 
 
-def _covered(facts: Facts) -> Iterator[Check]:
-    marks = facts.landmarks
-    if marks is None or marks.captured is None:
-        return
-    share = percent(marks.captured)
-    text = (
-        f"The landmarks see only {share} of the data as the kernel sees them. Take "
-        "more landmarks or a wider kernel (smaller gamma)"
-    )
-    grade = _grade(-marks.captured, *(-limit for limit in _CAPTURED))
-    if grade == LOOK:
-        text += ", and see whether clusters change"
-    yield Check("Covered by the landmarks", share, grade, f"{text}.")
+def _landmark_coverage(facts: Inspection) -> QualityCheck | None:
+    if facts.landmarks is None or facts.landmarks.captured is None:
+        return None
+    share = facts.landmarks.captured
+    grade = _graded(1 - share, *_NOT_CAPTURED)
+    return QualityCheck("landmark_coverage", grade, {"share": share})
 
 
-def _sure(facts: Facts) -> Iterator[Check]:
+def _certainty(facts: Inspection) -> QualityCheck | None:
     if facts.certainty is None:
-        return
-    unsure = facts.certainty.unsure()
-    grade = _grade(unsure, *_UNSURE)
-    share = percent(unsure)
-    if facts.agreement:
-        yield Check(
-            "Rows on which members disagree",
-            share,
-            grade,
-            f"Members disagree: for {share} of the rows fewer than "
-            f"{percent(AGREEMENT)} of them share the verdict. Take more landmarks, or "
-            "another number of clusters.",
-        )
-        return
-    text = f"{share} of the rows are nearly between two clusters. "
-    if grade == DOUBT:
-        text = f"Borders run through dense regions: {text}"
-    yield Check(
-        "Rows nearly between two clusters",
-        share,
-        grade,
-        f"{text}Another number of clusters, another kernel or width may separate them "
-        "better, or there are no clusters.",
-    )
+        return None
+    share = facts.certainty.uncertain_share
+    votes, limit = facts.certainty.from_votes, facts.certainty.limit
+    values = {"uncertain": share, "from_votes": votes, "limit": limit}
+    return QualityCheck("certainty", _graded(share, *_UNCERTAIN), values)
 
 
-def _mapped(facts: Facts) -> Iterator[Check]:
-    share = percent(facts.plane.share)
-    yield Check(
-        "Shown by the map",
-        f"{share} of the variance",
-        LOOK if facts.plane.share < _MAPPED else FINE,
-        f"The map shows {share} of how rows differ; do not judge clusters by it.",
-    )
-
-
-def _grade(value: float, look: float, doubt: float) -> str:
-    return DOUBT if value > doubt else LOOK if value > look else FINE
-
-
-def tally(found: list[Check]) -> str:
-    """How many checks came out how, in a sentence."""
-    grades = [check.grade for check in found]
-    parts = [f"{grades.count(FINE)} fine"]
-    for grade, text in ((LOOK, "to look at more closely"), (DOUBT, "with a doubt")):
-        if count := grades.count(grade):
-            parts.append(f"{count} {text}")
-    return f"{len(found)} checks: {', '.join(parts)}."
+def _map(facts: Inspection) -> QualityCheck:
+    grade = Grade.LOOK if facts.map.share < _MIN_MAP else Grade.FINE
+    return QualityCheck("map", grade, {"share": facts.map.share})

@@ -1,4 +1,4 @@
-"""How a fit went: iterations, and how much the landmarks see."""
+"""Quality of a fit: convergence, coverage by the landmarks, width of the kernel."""
 
 from __future__ import annotations
 
@@ -10,60 +10,98 @@ from numpy.typing import NDArray
 
 from akkm.core.strip import Rows, Strip
 from akkm.core.threads import Threads
-from akkm.estimators import LeadersKernelKMeans
 from akkm.kernels import Precomputed, PrecomputedStrip
 from akkm.theory import nystroem_error
 
 Array = NDArray[Any]
 
-# Rows that the landmarks' share of the trace is estimated from.
-_ROWS = 2_000
-# Rows whose similarity is looked at, and points that they are compared with at most.
-_SOME, _POINTS = 500, 10_000
-# With fewer rows nothing can be said.
-_FEW = 20
+# Rows from which the share of the trace is estimated.
+_TRACE_ROWS = 2_000
+# Rows whose similarity is evaluated, and points that each is compared with.
+_SIMILARITY_ROWS, _SIMILARITY_POINTS = 500, 10_000
+# Fewer rows say nothing about the kernel's width.
+_MIN_ROWS = 20
 
 
 @dataclass(frozen=True)
 class Convergence:
-    """What happened in each iteration, of one run or of several."""
+    """What happened in each iteration of one run, or of each member of an ensemble.
 
-    histories: tuple[Array, ...]  # (t, 2) each: labels changed, rows looked at
+    Attributes
+    ----------
+    histories : tuple of int arrays of shape (n_iter, 2)
+        Per run: labels changed and rows evaluated in each iteration.
+    max_iter : int
+        Limit on the number of iterations.
+    n_restarts : int
+        Runs from which the initial labels were chosen; 0 if they were given or random.
+    """
+
+    histories: tuple[Array, ...]
     max_iter: int
-    restarts: int  # runs on samples before, of which the best was the start; 0: none
+    n_restarts: int
 
     @property
-    def unsettled(self) -> int:
-        """How many runs stopped while labels were still changing."""
+    def n_stopped(self) -> int:
+        """Number of runs that stopped at max_iter while labels were still changing."""
         return sum(
             len(h) >= self.max_iter and bool(h[-1, 0] > 0) for h in self.histories
         )
 
 
 @dataclass(frozen=True)
-class Landmarks:
-    """The points that centers are made of."""
+class LandmarkCoverage:
+    """Landmarks or leaders of a model, and how much of the data they span.
 
-    what: str  # "landmarks" or "leaders"
-    counts: tuple[int, ...]  # one per member of an ensemble
-    ranks: tuple[int, ...]  # none, where it is not known
-    captured: float | None  # share of tr(K) within their span
-    captured_rows: int  # rows that it was computed from
-    negative_mass: float | None  # the largest of all members
-    threshold: float | None  # of leaders
+    Attributes
+    ----------
+    kind : {"landmarks", "leaders"}
+        What they are called.
+    counts : tuple of int
+        Their number; one entry per member of an ensemble.
+    ranks : tuple of int
+        Dimension of their span, where the estimator stores it; one entry per member.
+    captured : float or None
+        Share of the trace of the kernel matrix that lies in their span, for the first
+        member of an ensemble. None if it is unknown.
+    n_rows : int
+        Number of rows from which `captured` was estimated.
+    negative_mass : float or None
+        Share of negative eigenvalues in the absolute sum; the maximum over members.
+    threshold : float or None
+        Distance up to which a row follows a leader.
+    """
+
+    kind: str
+    counts: tuple[int, ...]
+    ranks: tuple[int, ...] = ()
+    captured: float | None = None
+    n_rows: int = 0
+    negative_mass: float | None = None
+    threshold: float | None = None
 
 
 @dataclass(frozen=True)
-class Similarity:
-    """How alike rows are to a kernel for which equal rows are at 1."""
+class KernelSimilarity:
+    """How similar rows are for a kernel with k(x, x) constant, scaled to k(x, x) = 1.
 
-    nearest: float  # median, over rows, of the greatest similarity to a landmark
-    pairs: float  # median over rows and landmarks
-    least: float  # all but 5 % of these are more alike
+    Attributes
+    ----------
+    nearest : float
+        Median over rows of the similarity to the most similar landmark.
+    typical : float
+        Median over all pairs of a row and a landmark.
+    low : float
+        The 5 % quantile over these pairs.
+    """
+
+    nearest: float
+    typical: float
+    low: float
 
 
 def convergence(model: Any) -> Convergence | None:
-    """Histories of a model, or of an ensemble's members; None without any."""
+    """Histories of a model or of its members; None if there are none."""
     runs = getattr(model, "members_", [model])
     histories = [np.asarray(run.history_) for run in runs if hasattr(run, "history_")]
     histories = [history for history in histories if len(history)]
@@ -71,86 +109,81 @@ def convergence(model: Any) -> Convergence | None:
         return None
     init = getattr(model, "init", None)
     sampled = isinstance(init, str) and init == "k-means++"
-    restarts = model._restarts(init) if sampled else 0
-    return Convergence(tuple(histories), model.max_iter, restarts)
+    n_restarts = model._restarts(init) if sampled else 0
+    return Convergence(tuple(histories), model.max_iter, n_restarts)
 
 
-def landmarks(model: Any, X: Rows) -> Landmarks | None:
+def landmark_coverage(model: Any, X: Rows) -> LandmarkCoverage | None:
     """The model's landmarks or leaders; None for exact kernel k-means."""
-    if isinstance(model, LeadersKernelKMeans):
+    if hasattr(model, "leader_indices_"):
         count = len(model.leader_indices_)
-        return Landmarks("leaders", (count,), (), None, 0, None, model.threshold_)
+        return LandmarkCoverage("leaders", (count,), threshold=model.threshold_)
     members = getattr(model, "members_", [model])
     if not hasattr(members[0], "landmarks_"):
         return None
-    captured, rows = None, 0
-    if members[0].kernel is not None:  # of the user's, to judge landmarks by
-        captured, rows = _captured(members[0], X, model.n_jobs)
+    captured, n_rows = None, 0
+    if members[0].kernel is not None:  # methods with their own kernel have no such span
+        captured, n_rows = _captured(members[0], X, model.n_jobs)
     negative = [m.negative_mass_ for m in members if hasattr(m, "negative_mass_")]
-    return Landmarks(
+    return LandmarkCoverage(
         "landmarks",
         tuple(int(member.landmarks_.shape[0]) for member in members),
         tuple(int(m.rank_) for m in members if hasattr(m, "rank_")),
         captured,
-        rows,
-        max(negative) if negative else None,
-        None,
+        n_rows,
+        max(negative, default=None),
     )
 
 
 def _captured(model: Any, X: Rows, n_jobs: int | None) -> tuple[float | None, int]:
-    """Share of the squared lengths of rows in the landmarks' span, and of how many."""
+    """Share of tr(K) in the landmarks' span, and the number of rows it is from."""
     if isinstance(model.kernel_, PrecomputedStrip):
         return None, 0
     n = X.shape[0]
-    if n > _ROWS and not isinstance(model.kernel_, Precomputed):
-        X = X[np.sort(np.random.default_rng(0).choice(n, _ROWS, replace=False))]
+    if n > _TRACE_ROWS and not isinstance(model.kernel_, Precomputed):
+        rng = np.random.default_rng(0)
+        X = X[np.sort(rng.choice(n, _TRACE_ROWS, replace=False))]
     n_threads = Threads(n_jobs).n_threads
-    # On a busy machine threads of BLAS would wait for one another.
+    # BLAS threads would wait for one another on a busy machine.
     with Threads(1):
         error = nystroem_error(model, X, n_rows=1, random_state=0, n_jobs=n_threads)
     return float(np.clip(1 - error.relative_trace, 0, 1)), X.shape[0]
 
 
-def similarity(model: Any, X: Rows, *, new_rows: bool = False) -> Similarity | None:
-    """Some rows against the landmarks, or leaders, or other rows, but not themselves.
+def kernel_similarity(
+    model: Any, X: Rows, *, new_rows: bool = False
+) -> KernelSimilarity | None:
+    """Compare some rows with the landmarks, leaders or other rows.
 
-    None for methods without a kernel of the user's, for kernels for which rows have
-    lengths of their own, and for very few rows.
+    None for methods without a kernel parameter, if k(x, x) is not constant, and for
+    very few rows.
     """
-    seen = getattr(model, "members_", [model])[0]
-    kernel, n = seen.kernel_, X.shape[0]
-    if seen.kernel is None or isinstance(kernel, PrecomputedStrip) or n < _FEW:
+    model = getattr(model, "members_", [model])[0]
+    kernel, n = model.kernel_, X.shape[0]
+    if model.kernel is None or isinstance(kernel, PrecomputedStrip) or n < _MIN_ROWS:
         return None
     rng = np.random.default_rng(0)
-    rows = np.sort(rng.choice(n, min(n, _SOME), replace=False))
+    rows = np.sort(rng.choice(n, min(n, _SIMILARITY_ROWS), replace=False))
     diag = kernel.diag(X if isinstance(kernel, Precomputed) else X[rows])
     if not diag.min() > 0 or np.ptp(diag) > 1e-6 * diag.max():
         return None
-    points, numbers = _points(seen, X, rng, new_rows)
+    points: Any = getattr(model, "landmarks_", getattr(model, "leaders_", None))
+    numbers: Any = getattr(model, "landmark_indices_", None)
+    if points is None:
+        numbers = np.sort(rng.choice(n, min(n, _SIMILARITY_POINTS), replace=False))
+        points = kernel.select(X, numbers)
+    elif new_rows:
+        numbers = None
+    elif numbers is None:
+        numbers = getattr(model, "leader_indices_", None)
     if points.shape[0] < 2:
         return None
     with Threads(1):
         K = Strip(X, kernel, points, np.float64).precise(X[rows]) / diag[0]
     if numbers is not None:
-        K[rows[:, None] == numbers] = np.nan  # a row and itself
-    return Similarity(
+        K[rows[:, None] == numbers] = np.nan  # a row compared with itself
+    return KernelSimilarity(
         float(np.median(np.nanmax(K, axis=1))),
         float(np.nanmedian(K)),
         float(np.nanquantile(K, 0.05)),
     )
-
-
-def _points(
-    model: Any, X: Rows, rng: np.random.Generator, new_rows: bool
-) -> tuple[Rows, Array | None]:
-    """What rows are compared with (p, d), and which rows of X these are, if known."""
-    indices: Any = getattr(model, "landmark_indices_", None)
-    if indices is None:
-        indices = getattr(model, "leader_indices_", None)
-    points: Any = getattr(model, "landmarks_", getattr(model, "leaders_", None))
-    if points is not None:
-        return points, None if new_rows else indices
-    n = X.shape[0]
-    drawn = np.sort(rng.choice(n, min(n, _POINTS), replace=False))
-    return model.kernel_.select(X, drawn), drawn

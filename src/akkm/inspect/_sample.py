@@ -1,4 +1,4 @@
-"""Some rows of every cluster, and how many rows each of them stands for."""
+"""A sample that contains rows of every cluster."""
 
 from __future__ import annotations
 
@@ -12,41 +12,60 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Sample:
-    """Rows drawn from each cluster on its own."""
+class RowSample:
+    """Rows sampled from each cluster separately.
 
-    rows: Array  # (s,) row numbers, rising
-    weights: Array  # (s,) rows of the cluster for each one drawn
+    Attributes
+    ----------
+    rows : int array of shape (s,)
+        Row numbers in ascending order.
+    weights : float array of shape (s,)
+        How many rows of its cluster each sampled row represents.
+    """
 
-    def of(self, outer: Sample) -> Sample:
-        """The same rows by their numbers in what `outer` was drawn from."""
-        weights = self.weights * outer.weights[self.rows]
-        return Sample(outer.rows[self.rows], weights)
+    rows: Array
+    weights: Array
 
 
-def draw(labels: Array, *, most: int, least: int = 20) -> Sample:
-    """At most `most` rows, `least` of each cluster if it has them and there is room.
+def sample_rows(labels: Array, n_rows: int, *, n_per_cluster: int = 20) -> RowSample:
+    """Sample rows so that every cluster is represented.
 
-    The same labels give the same rows, so that a page can be made again.
+    Clusters are sampled in proportion to their size, after `n_per_cluster` rows of
+    each. The same labels always give the same sample.
+
+    Parameters
+    ----------
+    labels : int array of shape (n,)
+        Cluster of each row.
+    n_rows : int
+        Size of the sample; all rows are taken if there are fewer.
+    n_per_cluster : int, default=20
+        Minimum number of rows of each cluster. Smaller clusters are taken whole, and
+        the minimum is lowered if `n_rows` is too small for it.
+
+    Returns
+    -------
+    RowSample
+        The sampled rows and their weights, which sum to n.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from akkm.inspect._sample import draw
-    >>> sample = draw(np.repeat([0, 1], [990, 10]), most=100, least=5)
+    >>> from akkm.inspect import sample_rows
+    >>> sample = sample_rows(np.repeat([0, 1], [990, 10]), 100, n_per_cluster=5)
     >>> len(sample.rows), sample.weights.sum().round()
     (100, np.float64(1000.0))
     """
     n = len(labels)
-    if n <= most:
-        return Sample(np.arange(n), np.ones(n))
+    if n <= n_rows:
+        return RowSample(np.arange(n), np.ones(n))
     sizes = np.bincount(labels)
-    least = min(least, most // int(np.count_nonzero(sizes)))
-    sure = np.minimum(sizes, least)
-    rest = sizes - sure
-    quota = sure + rest * (most - sure.sum()) // rest.sum()
-    # What rounding left goes to the largest clusters.
-    largest = np.argsort(-(sizes - quota), kind="stable")[: most - quota.sum()]
+    n_per_cluster = min(n_per_cluster, n_rows // int(np.count_nonzero(sizes)))
+    first = np.minimum(sizes, n_per_cluster)
+    rest = sizes - first
+    quota = first + rest * (n_rows - first.sum()) // rest.sum()
+    # Rounding down leaves a few rows; they go to the largest clusters.
+    largest = np.argsort(-(sizes - quota), kind="stable")[: n_rows - quota.sum()]
     quota[largest] += quota[largest] < sizes[largest]
     rng = np.random.default_rng(0)
     by_cluster = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
@@ -58,4 +77,4 @@ def draw(labels: Array, *, most: int, least: int = 20) -> Sample:
         ]
     )
     rows.sort()
-    return Sample(rows, (sizes / quota.clip(1))[labels[rows]])
+    return RowSample(rows, (sizes / quota.clip(1))[labels[rows]])

@@ -1,4 +1,8 @@
-"""The report: one page about a clustering, to open in a browser, offline."""
+"""The report: one HTML page about a clustering, which opens offline in any browser.
+
+Only the page is made here, from the records of `akkm.inspect`: templates, style, script
+and the formatting of numbers. Facts are computed there.
+"""
 
 from akkm.report._report import Report, report
 

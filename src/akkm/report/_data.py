@@ -1,4 +1,4 @@
-"""What the page's pictures are drawn from, as plain lists for JSON."""
+"""The numbers that the page's script draws, for JSON."""
 
 from __future__ import annotations
 
@@ -8,82 +8,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from akkm.diffusion.estimate_k import CONFIDENT_GAP
-from akkm.inspect._facts import Facts
-from akkm.inspect._quality import Convergence
-from akkm.report._html import rounded, short
+from akkm.inspect import Inspection
+from akkm.report._format import json_number, short
+from akkm.report._shown import Shown
 
 Array = NDArray[Any]
 
-# Clusters that pictures and tables show; the others are counted.
-MOST_CLUSTERS = 60
-# Numbers of clusters that are shown: so many, and so many after those that are marked.
-_NUMBERS, _AFTER = 20, 5
-# Iterations that are told, not drawn.
-_BRIEF = 3
-# A few points far away would squeeze the map of all others.
+# The map is cropped if its full extent is this many times that of 99 % of the rows.
 _FAR = 2.0
 
 
-def data(facts: Facts) -> dict[str, Any]:
+def picture_data(shown: Shown) -> dict[str, Any]:
     """Everything that is drawn."""
-    shown = shown_clusters(facts)
+    facts, clusters = shown.facts, shown.clusters
     drawn: dict[str, Any] = {
-        "map": _map(facts),
+        "map": _map(shown),
         "sizes": {
-            "clusters": shown.tolist(),
-            "counts": facts.sizes[shown].tolist(),
-            "n": facts.n,
+            "clusters": clusters,
+            "counts": facts.sizes[clusters].tolist(),
+            "n": facts.n_rows,
         },
     }
     if facts.evidence is not None:
-        shown_gaps = shown_numbers(facts)
-        drawn["counted"] = {
-            "numbers": facts.evidence.numbers[shown_gaps].tolist(),
-            "gaps": facts.evidence.gaps[shown_gaps].round(4).tolist(),
-            "found": facts.evidence.n_clusters,
+        drawn["evidence"] = {
+            "numbers": [number for number, _, _ in shown.evidence],
+            "gaps": [round(gap, 4) for _, gap, _ in shown.evidence],
+            "best": facts.evidence.n_clusters,
             "second": facts.evidence.second,
             "limit": CONFIDENT_GAP,
         }
-    if facts.convergence is not None and not is_brief(facts.convergence):
+    if facts.convergence is not None and not shown.few_iterations:
         runs = facts.convergence.histories
         drawn["convergence"] = {
             "changed": [run[:, 0].tolist() for run in runs],
-            "looked": runs[0][:, 1].tolist() if len(runs) == 1 else None,
+            "evaluated": runs[0][:, 1].tolist() if len(runs) == 1 else None,
         }
     if facts.certainty is not None:
         counts, edges = facts.certainty.histogram()
         drawn["certainty"] = {
-            "counts": [rounded(c) for c in counts],
-            "edges": [round(float(edge), 4) for edge in edges],
+            "counts": [json_number(c) for c in counts],
+            "edges": edges.round(4).tolist(),
             "limit": round(facts.certainty.limit, 4),
-            "open": not facts.agreement,
+            "open": not facts.certainty.from_votes,
         }
     return drawn
 
 
-def shown_numbers(facts: Facts) -> slice:
-    """Places of the numbers of clusters whose evidence is shown."""
-    assert facts.evidence is not None
-    second = facts.evidence.second or 0
-    marked = max(facts.evidence.n_clusters, second, facts.model._wanted)
-    return slice(max(_NUMBERS, marked + _AFTER) - 1)
-
-
-def is_brief(course: Convergence) -> bool:
-    """Whether a sentence says as much as a picture of the iterations."""
-    return max(map(len, course.histories)) <= _BRIEF
-
-
-def shown_clusters(facts: Facts) -> Array:
-    """Numbers of the clusters that are shown: all, or the largest."""
-    clusters = facts.clusters
-    if len(clusters) <= MOST_CLUSTERS:
-        return clusters
-    largest = np.argsort(-facts.sizes[clusters], kind="stable")[:MOST_CLUSTERS]
-    return np.sort(clusters[largest])
-
-
-def frame(xy: Array) -> tuple[Array, Array]:
+def map_frame(xy: Array) -> tuple[Array, Array]:
     """Corners of the map: of all points, or of all but the farthest few."""
     low, high = xy.min(axis=0), xy.max(axis=0)
     inner_low, inner_high = np.quantile(xy, [0.005, 0.995], axis=0)
@@ -94,42 +65,37 @@ def frame(xy: Array) -> tuple[Array, Array]:
     return low, high
 
 
-def beyond(facts: Facts) -> int:
-    """Points of the map that are drawn on its edge, as they are beyond."""
-    low, high = frame(facts.plane.xy)
-    xy = facts.plane.xy
+def n_outside(facts: Inspection) -> int:
+    """Number of points beyond the map's frame, which are drawn on its edge."""
+    xy = facts.map.xy
+    low, high = map_frame(xy)
     return int(((xy < low) | (xy > high)).any(axis=1).sum())
 
 
-def _map(facts: Facts) -> dict[str, Any]:
-    rows = facts.drawn.rows
-    low, high = frame(facts.plane.xy)
-    xy = facts.plane.xy.clip(low, high)
-    # In units of the wider side; the page needs no more digits.
+def _map(shown: Shown) -> dict[str, Any]:
+    facts, rows = shown.facts, shown.facts.map.sample.rows
+    low, high = map_frame(facts.map.xy)
+    # In units of the longer side.
     scale = float((high - low).max()) or 1.0
-    xy = (xy - low) / scale
+    xy = (facts.map.xy.clip(low, high) - low) / scale
+    width, height = ((high - low) / scale).round(4).tolist()
     points: dict[str, Any] = {
         "x": xy[:, 0].round(4).tolist(),
         "y": xy[:, 1].round(4).tolist(),
-        "height": round(float((high - low)[1] / scale), 4),
-        "width": round(float((high - low)[0] / scale), 4),
+        "height": height,
+        "width": width,
         "cluster": facts.labels[rows].tolist(),
-        "sure": "agreement" if facts.agreement else "certainty",
-        "name": [short(name) for name in facts.names(rows)],
+        "name": [short(name) for name in shown.names(rows)],
     }
-    if facts.near is not None and facts.near_drawn is not None:
-        near, at = facts.near, facts.near_drawn
-        points["distance"] = [rounded(d) for d in near.own[at]]
-        points["next"] = near.next[at].tolist()
-        points["other"] = [rounded(d) for d in near.other[at]]
-    if facts.agreement:
-        agreement = facts.model.agreement_[rows]
-        points["certainty"] = [rounded(c) for c in agreement]
-    elif facts.near is not None:
-        assert facts.near_drawn is not None
-        certainty = facts.near.certainty[facts.near_drawn]
-        points["certainty"] = [rounded(c) for c in certainty]
-    if facts.values is not None:
-        points["features"] = [short(name) for name in facts.values.names]
-        points["values"] = facts.values.of(rows)
+    if facts.distances is not None:
+        at = np.searchsorted(facts.distances.sample.rows, rows)
+        points["distance"] = [json_number(d) for d in facts.distances.own[at]]
+        points["next"] = facts.distances.next_cluster[at].tolist()
+        points["other"] = [json_number(d) for d in facts.distances.next[at]]
+    if facts.certainty is not None:
+        points["sure"] = "agreement" if facts.certainty.from_votes else "certainty"
+        points["certainty"] = [json_number(c) for c in facts.certainty.of(rows)]
+    if shown.row_values is not None:
+        points["features"] = [short(name) for name in shown.row_values.names]
+        points["values"] = shown.values(rows)
     return points

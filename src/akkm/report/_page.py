@@ -1,85 +1,116 @@
-"""The page: sections in their frame, with style and script inside."""
+"""The page: templates, filled with the facts that are shown."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
-from string import Template
 from typing import Any
 
-from akkm.inspect._facts import Facts
-from akkm.report import _details, _sections
-from akkm.report._contact import contact_sheet
-from akkm.report._counted import counted
-from akkm.report._data import data
-from akkm.report._html import Markup, join, short, tag, to_json
+from akkm.diffusion.estimate_k import CONFIDENT_GAP
+from akkm.report import _format
+from akkm.report._data import n_outside, picture_data
+from akkm.report._shown import MAX_CLUSTERS, Shown
+
+_SCRIPTS = ("draw.js", "map.js", "page.js")
 
 
-@dataclass(frozen=True)
-class About:
-    """What a page says beside what can be seen from model and rows."""
-
-    title: str | None = None
-    command: str | None = None
-    notes: tuple[str, ...] = ()
-    seconds: float | None = None
-    images: Sequence[Any] | None = None
-
-
-def page(facts: Facts, about: About) -> str:
-    """The whole page as HTML."""
-    rows = f"{facts.n:,} new rows" if facts.new_rows else f"{facts.n:,} rows"
-    title = short(about.title or f"{rows} in {len(facts.clusters)} clusters")
-    images = about.images
-    sections = [
-        _sections.summary(facts, about.command, about.notes, about.seconds),
-        # Visual words mean nothing to people: pictures in their place.
-        None if images is None else contact_sheet(facts, images),
-        _sections.map_(facts),
-        _sections.sizes(facts),
-        counted(facts),
-        _details.features(facts) if images is None else None,
-        _details.certainty(facts),
-        _details.scores(facts),
-        _details.landmarks(facts),
-        _sections.convergence(facts),
-    ]
-    there = [section for section in sections if section is not None]
-    links = [
-        tag("li", tag("a", section.heading, href=f"#{section.id}")) for section in there
-    ]
-    style, script = (
-        _file("page.css"),
-        _file("draw.js") + _file("map.js") + _file("page.js"),
+def page(shown: Shown, **about: Any) -> str:
+    """The whole page as HTML; `about` has title, command, notes and seconds."""
+    facts = shown.facts
+    rows = f"{facts.n_rows:,} new rows" if facts.new_rows else f"{facts.n_rows:,} rows"
+    about["title"] = _format.short(
+        about["title"] or f"{rows} in {len(facts.clusters)} clusters"
     )
-    return Template(_file("page.html")).substitute(
-        title=join([title]),
-        policy=_policy(style, script),
-        style=style,
-        script=script,
-        links=join(links),
-        sections=join(_sections.framed(section) for section in there),
-        data=to_json(data(facts)),
-        version=join([version("akkm")]),
+    style, script = _text("page.css"), "".join(map(_text, _SCRIPTS))
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            about,
+            shown=shown,
+            facts=facts,
+            model=facts.model,
+            method=type(facts.model).__name__,
+            sections=_sections(shown),
+            n_outside=n_outside(facts),
+            max_clusters=MAX_CLUSTERS,
+            sure_gap=CONFIDENT_GAP,
+            data=picture_data(shown),
+            style=style,
+            style_hash=_digest(style),
+            script=script,
+            script_hash=_digest(script),
+            version=version("akkm"),
+        )
     )
 
 
-def _file(name: str) -> Markup:
-    return Markup(files("akkm.report").joinpath(name).read_text(encoding="utf-8"))
+def _sections(shown: Shown) -> dict[str, str]:
+    """Headings of the sections that apply; keys are ids and template names."""
+    facts, of_fit = shown.facts, " of the fit" if shown.facts.new_rows else ""
+    images = shown.images is not None
+    kind = facts.landmarks.kind if facts.landmarks else ""
+    headings = {
+        "summary": "Summary",
+        # Visual words mean nothing to readers; images replace the table of columns.
+        "images": "Images" if images and facts.distances else "",
+        "map": "Map",
+        "sizes": "Sizes",
+        "evidence": "Number of clusters" if facts.evidence else "",
+        "features": "What sets clusters apart" if facts.columns and not images else "",
+        "certainty": "Certainty" if facts.certainty else "",
+        "scores": "Comparison with known classes" if shown.comparison else "",
+        "landmarks": kind.capitalize(),
+        "convergence": f"Convergence{of_fit}" if facts.convergence else "",
+    }
+    return {name: heading for name, heading in headings.items() if heading}
 
 
-def _policy(style: str, script: str) -> Markup:
-    """Nothing from anywhere else; and of what is here only this style and script."""
-    return Markup(
-        f"default-src 'none'; img-src data:; style-src '{_digest(style)}'; "
-        f"script-src '{_digest(script)}'; base-uri 'none'; form-action 'none'"
+@cache
+def _environment() -> Any:
+    """The templates; everything in them is escaped unless marked as safe."""
+    try:
+        import jinja2
+    except ImportError as error:
+        raise ImportError(
+            "The report needs Jinja2: pip install 'akkm[report]'"
+        ) from error
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("akkm.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
+    environment.policies["json.dumps_kwargs"] = {
+        "allow_nan": False,
+        "separators": (",", ":"),
+    }
+    environment.tests["finite"] = math.isfinite
+    for function in (
+        _format.count,
+        _format.kernel,
+        _format.number,
+        _format.number_range,
+        _format.parameter,
+        _format.percent,
+        _format.share_cell,
+        _format.short,
+        _format.value_text,
+    ):
+        environment.filters[function.__name__] = function
+    return environment
+
+
+def _text(name: str) -> str:
+    return files("akkm.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _digest(text: str) -> str:
+    """Hash by which the content security policy allows only this text."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

@@ -1,4 +1,4 @@
-"""akkm.report: from a fitted model to a page."""
+"""`akkm.report`: from a fitted model to a page."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sklearn.pipeline import Pipeline
+from numpy.typing import NDArray
 
 from akkm.atomic_file import AtomicFile
-from akkm.inspect._facts import gather
-from akkm.inspect._pipeline import unwrap
-from akkm.report._page import About, page
+from akkm.inspect import Inspection, compare_with_classes
+from akkm.report._page import page
+from akkm.report._shown import Shown
+
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Report:
-    """A page about a clustering: one HTML file that needs nothing else.
+    """A page about a clustering: one HTML file that needs no other file.
 
     Attributes
     ----------
@@ -34,25 +36,30 @@ class Report:
     html: str = field(repr=False)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page. Whatever happens, there is all of it or nothing.
+        """Write the page atomically: if writing fails, an existing file is unchanged.
 
         Parameters
         ----------
         path : str or path
-            A file that exists is replaced.
+            The file to write; an existing file is replaced.
+
+        Raises
+        ------
+        FileNotFoundError
+            If the folder does not exist.
         """
         path = Path(path)
         if not path.parent.is_dir():
             raise FileNotFoundError(
-                f"{path} can't be written: there is no folder {path.parent}; make it "
-                "first, or choose another."
+                f"Can't write {path}: there is no folder {path.parent}; create it, or "
+                "choose another."
             )
         try:
             with AtomicFile(path) as file:
                 file.write(self.html.encode())
         except OSError as error:
             if error.filename is not None:
-                error.filename = str(path)  # the name that the user knows
+                error.filename = str(path)  # instead of the temporary file's name
             raise
 
 
@@ -71,81 +78,99 @@ def report(
     new_rows: bool = False,
     images: Sequence[Any] | None = None,
 ) -> Report:
-    """A page about a clustering: what was done, a map, sizes, features, and doubts.
+    """Describe a clustering on one HTML page: summary, checks, map, sizes, columns.
 
-    It is one HTML file that opens in any browser, offline. Parts that a model has
-    nothing to say about are left out. It takes a few seconds and little memory however
-    many rows there are: distances of at most some 100,000 rows are looked at if more
-    would take long, and 2,000 rows are drawn.
+    The page opens in any browser, offline. Sections that do not apply to the model are
+    left out. Making it takes a few seconds and little memory for any number of rows:
+    if comparing all rows with the centers would take longer than about a second, at
+    most some 100,000 rows are compared, and the map shows 2,000 rows.
 
     Parameters
     ----------
-    model : fitted estimator of akkm, or a scikit-learn Pipeline that ends in one
+    model : fitted estimator of akkm, or scikit-learn Pipeline that ends in one
+        The model to describe. It is not changed.
     X : array, data frame or CSR matrix of shape (n, d)
-        The rows that it was fitted to. Of a pipeline, as it takes them; single rows are
-        then shown as they are here, and clusters are compared after its steps.
+        The rows that it was fitted to; of a pipeline, before its first step. The page
+        shows values of single rows as in X, and compares clusters after the steps.
     feature_names : sequence of d str, optional
-        Names of the columns; by default those of the data frame that was fitted.
+        Names of the columns. Default: those of the data frame that was fitted.
     ids : sequence of n values, optional
-        What the rows are called; by default their numbers.
+        Names of the rows. Default: their numbers.
     labels_true : sequence of n values, optional
-        Known classes to compare clusters with. Rows of class None or NaN are left out.
+        Known classes to compare clusters with. Rows whose class is None or NaN are left
+        out.
     title : str, optional
+        Title of the page. Default: the number of rows and clusters.
     command : str, optional
-        The command that does all of this again.
+        The command that repeats the clustering.
     notes : sequence of str, optional
-        What else a reader should know, such as how the data were prepared.
+        What else readers should know, such as how the data were prepared.
     seconds : float, optional
         How long the clustering took.
     original : callable, optional
-        From a few rows of X (b, d) to a dict name -> value for each: what single rows
-        are shown as, where X was encoded. By default values are shown as in X.
+        From some rows of X, of shape (b, d), to a dict of names and values for each:
+        the values before they were encoded. Default: values are shown as in X.
     new_rows : bool, default=False
-        Whether X are other rows than those of the fit. They are put into its clusters.
-        A model that was read from a file does not know its rows, so all are new to it.
+        Whether X are not the rows of the fit. Their labels are then predicted. Rows
+        are always new to a model that was read from a file, because it has no labels.
     images : sequence of n images, optional
-        What the rows describe: file names or arrays, as in `akkm.images.read_image`.
-        The page then has a contact sheet: the most typical images of each cluster, and
-        the least certain.
+        The images that the rows describe: file names or arrays, as in
+        `akkm.images.read_image`. The page then shows the most typical and the least
+        certain images of each cluster.
 
     Returns
     -------
     Report
+        The page.
+
+    Raises
+    ------
+    ValueError
+        If the length of X, `ids`, `labels_true`, `feature_names` or `images` is wrong.
+    ImportError
+        If Jinja2 is not installed.
 
     Examples
     --------
     >>> import numpy as np
-    >>> import akkm
+    >>> from akkm import ApproxKernelKMeans
+    >>> from akkm.report import report
     >>> X = np.random.default_rng(0).normal(size=(300, 4)) + 4 * np.eye(4)[:3].repeat(
     ...     100, axis=0
     ... )
-    >>> model = akkm.ApproxKernelKMeans(3, random_state=0).fit(X)
-    >>> from akkm.report import report
+    >>> model = ApproxKernelKMeans(3, random_state=0).fit(X)
     >>> page = report(model, X, title="Three groups")
     >>> "Three groups" in page.html
     True
     >>> page.save("groups.html")  # doctest: +SKIP
     """
-    records = None
-    if isinstance(model, Pipeline):
-        taken = unwrap(model, X, feature_names)
-        model, X, feature_names = taken.model, taken.X, taken.feature_names
-        records = None if original is not None else taken.records
-    facts = gather(
-        model,
-        X,
-        feature_names=feature_names,
-        ids=ids,
-        labels_true=labels_true,
-        records=records,
-        original=original,
-        new_rows=new_rows,
+    facts = Inspection(
+        model, X, feature_names=feature_names, original=original, new_rows=new_rows
     )
-    if isinstance(notes, str):
-        notes = [notes]
-    if images is not None and len(images) != facts.n:
-        raise ValueError(
-            f"images has {len(images)} entries, but X has {facts.n} rows; give one "
-            "each."
-        )
-    return Report(page(facts, About(title, command, tuple(notes), seconds, images)))
+    for name, given in (("ids", ids), ("images", images)):
+        if given is not None and len(given) != facts.n_rows:
+            raise ValueError(
+                f"{name} has {len(given)} entries, but X has {facts.n_rows} rows; give "
+                "one per row."
+            )
+    comparison = None
+    if labels_true is not None:
+        comparison = compare_with_classes(labels_true, facts.labels)
+    shown = Shown(facts, _names_of_rows(ids), comparison, images)
+    notes = [notes] if isinstance(notes, str) else notes
+    html = page(shown, title=title, command=command, notes=notes, seconds=seconds)
+    return Report(html)
+
+
+def _names_of_rows(ids: Any) -> Callable[[Array], list[str]]:
+    """From row numbers (b,) to names: the ids, or "row" and the number."""
+    if ids is None:
+        return lambda rows: [f"row {row:,}" for row in rows]
+    if hasattr(ids, "iloc"):  # pandas would look up its own index
+        ids = ids.to_numpy()
+
+    def names(rows: Array) -> list[str]:
+        values = (ids[int(row)] for row in rows)
+        return [str(v.as_py() if hasattr(v, "as_py") else v) for v in values]
+
+    return names

@@ -18,8 +18,8 @@ function sizes({ clusters, counts, n }) {
   });
 }
 
-function counted({ numbers, gaps, found, second, limit }) {
-  drawn("counted-picture", (svg, width) => {
+function evidence({ numbers, gaps, best, second, limit }) {
+  drawn("evidence-picture", (svg, width) => {
     const left = 52, right = 24, top = 26, height = 200, bottom = top + height;
     const room = Math.min(width, 760) - left - right;
     const step = room / numbers.length;
@@ -37,23 +37,23 @@ function counted({ numbers, gaps, found, second, limit }) {
     const every = Math.ceil(24 / step);
     numbers.forEach((number, i) => {
       const middle = left + step * (i + 0.5), at = y(gaps[i]);
-      const kind = number === found ? "bar" : number === second ? "bar unsure" : "bar other";
+      const kind = number === best ? "bar" : number === second ? "bar unsure" : "bar other";
       const wide = Math.max(2, Math.min(step - 2, 28));
       const box = { x: middle - wide / 2, width: wide, y: at, height: bottom - at, class: kind };
       shapeElement("rect", box, svg);
       const below = { x: middle, y: bottom + 18, "text-anchor": "middle", class: "axis" };
       if (i % every === 0) shapeElement("text", below, svg, number);
       const above = { x: middle, y: at - 7, "text-anchor": "middle" };
-      if (number === found || number === second) shapeElement("text", above, svg, number);
+      if (number === best || number === second) shapeElement("text", above, svg, number);
     });
     shapeElement(
       "text", { x: left + room / 2, y: bottom + 38, "text-anchor": "middle", class: "axis" },
-      svg, "number of clusters (blue: found, orange: next best)");
+      svg, "number of clusters (blue: estimate, orange: second best)");
   });
 }
 
-function convergence({ changed, looked }) {
-  const series = looked ? [...changed, looked] : changed;
+function convergence({ changed, evaluated }) {
+  const series = evaluated ? [...changed, evaluated] : changed;
   drawn("convergence-picture", (svg, width, place) => {
     const left = 52, right = 16, top = 10, height = 240, bottom = top + height;
     const room = Math.min(width, 760) - left - right;
@@ -84,12 +84,12 @@ function convergence({ changed, looked }) {
       if (values.length === 1)
         shapeElement("circle", { cx: x(0), cy: y(values[0]), r: 4, class: "bar" }, svg);
     };
-    if (looked) line(looked, "second");
+    if (evaluated) line(evaluated, "second");
     for (const values of changed) line(values, changed.length > 1 ? "one-of-many" : "");
     if (place.querySelector(".keys")) return;
     const keys = element("div", { class: "keys" }, place);
     key(keys, "line", changed.length > 1 ? "labels changed, a line per member" : "labels changed");
-    if (looked) key(keys, "line second", "rows looked at");
+    if (evaluated) key(keys, "line second", "rows evaluated");
   });
 }
 
@@ -139,7 +139,7 @@ function certainty({ counts, edges, limit, open }) {
 
 map(data.map);
 sizes(data.sizes);
-if (data.counted) counted(data.counted);
+if (data.evidence) evidence(data.evidence);
 if (data.convergence) convergence(data.convergence);
 if (data.certainty) certainty(data.certainty);
 for (const box of document.querySelectorAll(".scroll")) fading(box);

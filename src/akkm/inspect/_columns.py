@@ -1,0 +1,125 @@
+"""Columns that differ between clusters: means per cluster in standard deviations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from akkm.core.strip import Rows
+from akkm.inspect._distances import membership
+
+Array = NDArray[Any]
+
+_BLOCK_ROWS = 8192
+
+
+@dataclass(frozen=True)
+class ColumnDifferences:
+    """The columns that differ between clusters, those that differ most first.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the f columns. Columns that have the same mean in all clusters are left
+        out.
+    columns : int array of shape (f,)
+        Column numbers.
+    explained : float array of shape (f,)
+        Share of the column's variance that lies between clusters.
+    z : float array of shape (C, f)
+        (mean of the cluster - mean of all rows) / standard deviation of all rows.
+    widest : str
+        Name of the column with the largest variance.
+    widest_share : float
+        Its share of the sum of all columns' variances.
+    """
+
+    names: tuple[str, ...]
+    columns: Array
+    explained: Array
+    z: Array
+    widest: str
+    widest_share: float
+
+
+def column_differences(
+    X: Rows, labels: Array, names: Sequence[str]
+) -> ColumnDifferences:
+    """Compare the columns of X (n, d) between clusters, in one pass over the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.inspect._columns import column_differences
+    >>> X = np.array([[0.0, 1.0], [2.0, 1.0], [0.0, 5.0], [2.0, 5.0]])
+    >>> found = column_differences(X, np.array([0, 0, 1, 1]), ["noise", "size"])
+    >>> found.names, found.explained, found.z.ravel()
+    (('size',), array([1.]), array([-1.,  1.]))
+    """
+    n, d = X.shape
+    sizes = np.bincount(labels)
+    sums, squares = np.zeros((len(sizes), d)), np.zeros(d)
+    # Subtracting the first row keeps digits of columns that are far from zero.
+    origin = None if sparse.issparse(X) else X[0].astype(np.float64)
+    for start in range(0, n, _BLOCK_ROWS):
+        block = X[start : start + _BLOCK_ROWS].astype(np.float64)
+        members = membership(labels[start : start + _BLOCK_ROWS], len(sizes))
+        if origin is None:
+            sums += (members @ block).toarray()
+            squares += np.asarray(block.multiply(block).sum(axis=0)).ravel()
+        else:
+            block -= origin
+            sums += members @ block
+            squares += np.einsum("ij,ij->j", block, block)
+    mean = sums.sum(axis=0) / n
+    variance = squares / n - mean**2
+    # A smaller variance is rounding error: the column is constant.
+    variance[variance <= 1e-12 * (squares / n)] = 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = (sums / sizes[:, None] - mean) / np.sqrt(variance)
+    z[~np.isfinite(z)] = 0
+    explained = np.minimum(1.0, (sizes / n) @ z**2)
+    columns = np.argsort(-explained, kind="stable")
+    columns = columns[explained[columns] > 0]
+    widest = int(variance.argmax())
+    return ColumnDifferences(
+        names=tuple(names[j] for j in columns),
+        columns=columns,
+        explained=explained[columns],
+        z=z[:, columns],
+        widest=names[widest],
+        widest_share=float(variance[widest] / (variance.sum() or 1.0)),
+    )
+
+
+def column_names(model: Any, given: Sequence[str] | None, d: int) -> list[str]:
+    """Names of the d columns: those given, those seen in the fit, or numbers."""
+    if given is None:
+        given = getattr(model, "feature_names_in_", None)
+    if given is None:
+        given = [str(j) for j in range(d)]
+    if len(given) != d:
+        raise ValueError(
+            f"feature_names has {len(given)} names, but X has {d} columns; give one "
+            "name per column."
+        )
+    return [readable_name(name) for name in given]
+
+
+def readable_name(name: Any) -> str:
+    """Name of a column; "column" is put before a number.
+
+    Examples
+    --------
+    >>> from akkm.inspect._columns import readable_name
+    >>> readable_name("age"), readable_name("28"), readable_name("3=tcp")
+    ('age', 'column 28', 'column 3=tcp')
+    """
+    text = str(name)
+    return f"column {text}" if re.match(r"\d+(=|$)", text) else text

@@ -1,0 +1,173 @@
+"""Distances of sampled rows to the center of their cluster and the nearest other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from akkm.core.model import Model
+from akkm.core.nearest import View
+from akkm.core.strip import Rows, Strip
+from akkm.core.threads import Threads
+from akkm.inspect._plane import Space, space_of
+from akkm.inspect._sample import RowSample, sample_rows
+from akkm.kernels import Precomputed
+
+Array = NDArray[Any]
+
+# Multiplications spent on distances: about one second.
+_WORK = 1e10
+# Rows that are always evaluated, and the most for an ensemble.
+_MIN_ROWS, _ENSEMBLE_ROWS = 2_000, 50_000
+_PER_CLUSTER = 100
+_TILE_ROWS = 1024
+
+
+@dataclass(frozen=True)
+class CenterDistances:
+    """Distances of sampled rows to the two centers that matter to each.
+
+    Attributes
+    ----------
+    sample : RowSample
+        The rows that were evaluated.
+    labels : int array of shape (s,)
+        Their clusters.
+    own : float array of shape (s,)
+        Distance to the center of the row's cluster.
+    next_cluster : int array of shape (s,)
+        The cluster with the nearest other center.
+    next : float array of shape (s,)
+        Distance to that center.
+    certainty : float array of shape (s,)
+        0 on the border between the two clusters, 1 for the average row of its cluster.
+
+    Notes
+    -----
+    With distances d_a to the center of the row's cluster a and d_b to the next, the
+    certainty is d_b² - d_a², divided by the mean of d_b² - d_a² over the rows of a. If
+    centers are means, that mean is the squared distance between the two centers.
+    Certainty is then the position between the border (0) and the row's center (1),
+    independent of all directions in which the two centers do not differ.
+    """
+
+    sample: RowSample
+    labels: Array
+    own: Array
+    next_cluster: Array
+    next: Array
+    certainty: Array
+
+    def typical(self, cluster: int, n_rows: int) -> Array:
+        """Find the rows nearest to the center of a cluster.
+
+        Of several rows at the same distance only the first is taken, because they are
+        usually duplicates.
+
+        Parameters
+        ----------
+        cluster : int
+            Number of the cluster.
+        n_rows : int
+            How many rows to return at most.
+
+        Returns
+        -------
+        int array
+            Positions in the sample, nearest first; `sample.rows` at these positions
+            are row numbers.
+        """
+        members = np.flatnonzero(self.labels == cluster)
+        _, first = np.unique(self.own[members], return_index=True)
+        return members[first[:n_rows]]
+
+
+def center_distances(model: Any, X: Rows, labels: Array) -> CenterDistances | None:
+    """Evaluate as many rows as one second allows; None if distances are undefined."""
+    sizes = np.bincount(labels)
+    if np.count_nonzero(sizes) < 2:
+        return None
+    if hasattr(model, "members_"):
+        sample = sample_rows(labels, _ENSEMBLE_ROWS, n_per_cluster=_PER_CLUSTER)
+        space = space_of(model, X)
+        centers, X = _consensus_centers(space, sample, labels), space.X
+    else:
+        centers = model._model
+        n_rows = _affordable_rows(centers, X)
+        sample = sample_rows(labels, n_rows, n_per_cluster=_PER_CLUSTER)
+        X = getattr(model, "embedding_", X)
+    return _compare(centers, X, sample, labels[sample.rows], sizes, model.n_jobs)
+
+
+def _affordable_rows(centers: Model, X: Rows) -> int:
+    """Number of rows whose distances take about a second."""
+    d = X.nnz / X.shape[0] if sparse.issparse(X) else X.shape[1]
+    if isinstance(centers.kernel, Precomputed):
+        d = 1
+    return max(_MIN_ROWS, int(_WORK / (centers.points.shape[0] * (d + 16))))
+
+
+def _compare(
+    centers: Model,
+    X: Rows,
+    sample: RowSample,
+    labels: Array,
+    sizes: Array,
+    n_jobs: int | None,
+) -> CenterDistances | None:
+    """Compare the sampled rows, whose labels (s,) are given, with all centers."""
+    precomputed = isinstance(centers.kernel, Precomputed)
+    diag = centers.kernel.diag(X)[sample.rows] if precomputed else None
+    rows = X if len(labels) == X.shape[0] else X[sample.rows]
+    n_clusters = len(centers.view.norms)
+    # A cluster without rows can't be the nearest other cluster.
+    empty = np.bincount(np.flatnonzero(sizes), minlength=n_clusters) == 0
+    own, other = np.empty(len(labels)), np.empty(len(labels))
+    nearest = np.empty(len(labels), dtype=np.int32)
+    gaps = np.zeros((n_clusters, n_clusters))  # sums of d_b² - d_a² over rows of a
+    start = 0
+    with Threads(n_jobs) as engine:
+        for part in centers.compare(rows, engine, diag):
+            chunk = slice(start, start + len(part.labels))
+            start = chunk.stop
+            squared, mine = part.squared, labels[chunk]
+            at = np.arange(len(mine))
+            own[chunk] = squared[at, mine]
+            gaps += membership(mine, n_clusters) @ (squared - own[chunk][:, None])
+            squared[at, mine] = np.inf
+            squared[:, empty] = np.inf
+            nearest[chunk] = squared.argmin(axis=1)
+            other[chunk] = squared[at, nearest[chunk]]
+    if np.isnan(own).any():  # k(x, x) is not known
+        return None
+    gaps /= np.bincount(labels, minlength=n_clusters).clip(1)[:, None]
+    scale = gaps[labels, nearest]
+    certainty = np.divide(other - own, scale, out=np.zeros_like(own), where=scale > 0)
+    own, other = np.sqrt(own.clip(0)), np.sqrt(other.clip(0))
+    return CenterDistances(sample, labels, own, nearest, other, certainty)
+
+
+def _consensus_centers(space: Space, sample: RowSample, labels: Array) -> Model:
+    """Means of a consensus' clusters, in the span of its first member's landmarks."""
+    strip = Strip(space.X, space.kernel, space.points, np.float64)
+    sizes = np.bincount(labels[sample.rows], minlength=labels.max() + 1)
+    sums = np.zeros((len(sizes), strip.m))
+    for start in range(0, len(sample.rows), _TILE_ROWS):
+        rows = sample.rows[start : start + _TILE_ROWS]
+        sums += membership(labels[rows], len(sizes)) @ strip.precise(space.X[rows])
+    centers = space.gram.solve(sums / sizes.clip(1)[:, None])
+    view = View.of(centers.alpha, centers.norms, np.float64)
+    span = None if space.kernel.psd else space.gram
+    return Model(space.kernel, space.points, view, np.float64, span)
+
+
+def membership(labels: Array, n_clusters: int) -> Any:
+    """Sparse matrix (C, b) with a one where row i is in cluster k."""
+    at = np.arange(len(labels))
+    return sparse.csr_array(
+        (np.ones(len(labels)), (labels, at)), (n_clusters, len(labels))
+    )

@@ -1,0 +1,253 @@
+"""All facts about a fitted model; each is computed when it is first used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from akkm.core.strip import Rows
+from akkm.diffusion.estimate_k import Evidence
+from akkm.inspect._certainty import Certainty
+from akkm.inspect._checks import QualityCheck, quality_checks
+from akkm.inspect._columns import ColumnDifferences, column_differences, column_names
+from akkm.inspect._distances import CenterDistances, center_distances
+from akkm.inspect._fitted import fitted_to, require_fitted
+from akkm.inspect._pipeline import split_pipeline
+from akkm.inspect._plane import MapPlane, project
+from akkm.inspect._quality import (
+    Convergence,
+    KernelSimilarity,
+    LandmarkCoverage,
+    convergence,
+    kernel_similarity,
+    landmark_coverage,
+)
+from akkm.inspect._sample import RowSample, sample_rows
+from akkm.inspect._values import Records, RowValues, encoded_values, original_values
+from akkm.kernels import Precomputed
+
+Array = NDArray[Any]
+
+_MAP_ROWS = 2_000
+
+
+class Inspection:
+    """Facts about a fitted model and its rows, each computed when first used.
+
+    Attributes that do not apply to the model are None. Large data sets are sampled:
+    distances are computed for at most about 100,000 rows if more would take longer
+    than a second or so.
+
+    Parameters
+    ----------
+    model : fitted estimator of akkm, or scikit-learn Pipeline that ends in one
+        The model. It is not changed.
+    X : array, data frame or CSR matrix of shape (n, d), optional
+        The rows that the model was fitted to; of a pipeline, before its first step.
+        Without rows, only `labels`, `sizes`, `convergence` and `evidence` are
+        available.
+    feature_names : sequence of d str, optional
+        Names of the columns. Default: those of the data frame that was fitted.
+    original : callable, optional
+        From some rows of X, of shape (b, d), to a dict of names and values for each:
+        the values before they were encoded.
+    new_rows : bool, default=False
+        Whether X are not the rows of the fit. Their labels are then predicted. Rows
+        are always new to a model that was read from a file, because it has no labels.
+
+    Attributes
+    ----------
+    model : estimator
+        A copy of the model with labels of the given rows; of a pipeline, the last step.
+    X : array or CSR matrix of shape (n, d)
+        The validated rows; of a pipeline, after its other steps.
+    new_rows : bool
+        Whether the rows are not those of the fit.
+
+    Raises
+    ------
+    TypeError
+        If the model is not an estimator of akkm.
+    ValueError
+        If rows or names do not fit the model.
+
+    Examples
+    --------
+    >>> from akkm import ApproxKernelKMeans
+    >>> from akkm.inspect import Inspection
+    >>> X = [[0.0, 1.0], [1.0, 2.0], [10.0, 1.0], [11.0, 2.0]]
+    >>> model = ApproxKernelKMeans(2, random_state=0).fit(X)
+    >>> facts = Inspection(model, X, feature_names=["height", "noise"])
+    >>> facts.sizes, facts.columns.names
+    (array([2, 2]), ('height',))
+    >>> [check.name for check in facts.checks if check.grade != "fine"]
+    ['rows_per_cluster']
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        X: Any = None,
+        *,
+        feature_names: Sequence[str] | None = None,
+        original: Callable[[Array], list[dict[str, Any]]] | None = None,
+        new_rows: bool = False,
+    ) -> None:
+        self._records: Records | None = None
+        if isinstance(model, Pipeline):
+            model, X, feature_names, self._records = split_pipeline(
+                model, X, feature_names
+            )
+        require_fitted(model)
+        self.new_rows = new_rows or not hasattr(model, "labels_")
+        self.model, self._X = model, None
+        if X is None:
+            return
+        self.model, self._X = fitted_to(model, X, new_rows=self.new_rows)
+        self._names = column_names(model, feature_names, self.n_columns)
+        if original is not None:
+            self._records = lambda rows: original(self.X[rows])
+
+    @property
+    def X(self) -> Rows:
+        """The validated rows."""
+        if self._X is None:
+            raise ValueError("There are no rows to compute this from; pass X.")
+        return self._X
+
+    @property
+    def labels(self) -> Array:
+        """Cluster of each row, of shape (n,)."""
+        if not hasattr(self.model, "labels_"):
+            raise ValueError(
+                f"This {type(self.model).__name__} was read from a file and has no "
+                "labels_; give the rows to label, too."
+            )
+        return np.asarray(self.model.labels_)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.labels)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return int(self.X.shape[1])
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters that was requested, or that the model estimated."""
+        return int(self.model._wanted)
+
+    @cached_property
+    def sizes(self) -> Array:
+        """Number of rows of each cluster, of shape (C,); 0 for empty clusters."""
+        return np.bincount(self.labels, minlength=self.n_clusters)
+
+    @property
+    def clusters(self) -> Array:
+        """Numbers of the clusters that have rows."""
+        return np.flatnonzero(self.sizes)
+
+    @cached_property
+    def convergence(self) -> Convergence | None:
+        """What happened in each iteration of the fit."""
+        return convergence(self.model)
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """Evidence for each number of clusters, from the diffusion methods."""
+        evidence: Evidence | None = getattr(self.model, "evidence_", None)
+        return evidence if evidence is not None and len(evidence.numbers) else None
+
+    @cached_property
+    def landmarks(self) -> LandmarkCoverage | None:
+        """The landmarks or leaders, and how much of the data they span."""
+        return landmark_coverage(self.model, self.X)
+
+    @cached_property
+    def similarity(self) -> KernelSimilarity | None:
+        """How similar rows are, which shows a kernel that is too narrow or too wide."""
+        return kernel_similarity(self.model, self.X, new_rows=self.new_rows)
+
+    @cached_property
+    def distances(self) -> CenterDistances | None:
+        """Distances of rows to their center and the next, and typical rows."""
+        return center_distances(self.model, self.X, self.labels)
+
+    @cached_property
+    def certainty(self) -> Certainty | None:
+        """How certain labels are: an ensemble's votes, else from distances."""
+        if hasattr(self.model, "agreement_"):
+            every = RowSample(np.arange(self.n_rows), np.ones(self.n_rows))
+            return Certainty(every, np.asarray(self.model.agreement_), from_votes=True)
+        if self.distances is None:
+            return None
+        certainty = self.distances.certainty
+        return Certainty(self.distances.sample, certainty, from_votes=False)
+
+    @cached_property
+    def columns(self) -> ColumnDifferences | None:
+        """Columns that distinguish clusters; None for precomputed kernels."""
+        if isinstance(self.model.kernel_, Precomputed):
+            return None
+        found = column_differences(self.X, self.labels, self._names)
+        return found if found.names else None
+
+    def row_values(self, n_columns: int = 5) -> RowValues | None:
+        """Access to values of single rows in the columns that distinguish clusters.
+
+        Parameters
+        ----------
+        n_columns : int, default=5
+            Maximum number of columns.
+
+        Returns
+        -------
+        RowValues or None
+            Values before encoding if these are known. None for precomputed kernels.
+        """
+        if self.columns is None:
+            return None
+        if self._records is None:
+            return encoded_values(self.X, self.columns, n_columns)
+        return original_values(self._records, self.columns, n_columns)
+
+    @cached_property
+    def map(self) -> MapPlane:
+        """At most 2,000 rows, with known distances, on the map's plane."""
+        if self.distances is None:
+            return self.map_of(sample_rows(self.labels, _MAP_ROWS))
+        known = self.distances.sample
+        inner = sample_rows(self.distances.labels, _MAP_ROWS)
+        weights = inner.weights * known.weights[inner.rows]
+        return self.map_of(RowSample(known.rows[inner.rows], weights))
+
+    def map_of(self, sample: RowSample) -> MapPlane:
+        """Project rows onto the map's plane.
+
+        The plane is that of kernel PCA in the span of the model's landmarks (of some
+        rows, if it has none), or of PCA of the embedding, if the model has one.
+
+        Parameters
+        ----------
+        sample : RowSample
+            The rows to project.
+
+        Returns
+        -------
+        MapPlane
+            Coordinates, and the share of the variance that they show.
+        """
+        return project(self.model, self.X, sample)
+
+    @cached_property
+    def checks(self) -> tuple[QualityCheck, ...]:
+        """Checks for common problems, in the order in which to read them."""
+        return quality_checks(self)

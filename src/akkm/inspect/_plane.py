@@ -1,0 +1,116 @@
+"""The space in which a model found its clusters, and its two leading directions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from akkm.core.gram import Gram, factor
+from akkm.core.kernel_matrix import symmetric
+from akkm.core.strip import Rows, Strip
+from akkm.core.threads import Threads
+from akkm.inspect._sample import RowSample
+from akkm.kernels import Kernel, Linear, Precomputed, PrecomputedStrip
+
+Array = NDArray[Any]
+
+# Two directions are determined well by the span of this many points.
+_MAX_POINTS = 512
+_TILE_ROWS = 1024
+
+
+@dataclass(frozen=True)
+class Space:
+    """Rows as the kernel takes them, and points that span a part of its space."""
+
+    X: Rows  # (n, d), or their embedding (n, q)
+    kernel: Kernel
+    points: Rows  # (p, d), or column numbers of a precomputed kernel
+    gram: Gram
+
+
+@dataclass(frozen=True)
+class MapPlane:
+    """Sampled rows, projected onto the two leading directions of kernel PCA.
+
+    Attributes
+    ----------
+    sample : RowSample
+        The projected rows.
+    xy : float array of shape (s, 2)
+        Their coordinates.
+    share : float
+        Share of the variance that the two directions explain, within the span of the
+        model's landmarks.
+    """
+
+    sample: RowSample
+    xy: Array
+    share: float
+
+
+def space_of(model: Any, X: Rows) -> Space:
+    """The space of a model that was fitted to the rows X."""
+    if hasattr(model, "embedding_"):
+        axes = np.eye(model.embedding_.shape[1])
+        return Space(model.embedding_, Linear(), axes, factor(axes))
+    if hasattr(model, "members_"):
+        return space_of(model.members_[0], X)
+    rows, points = _spanning_points(model, X)
+    strip = Strip(rows, model.kernel_, points, np.float64)
+    return Space(X, model.kernel_, points, factor(symmetric(strip.precise(rows))))
+
+
+def _spanning_points(model: Any, X: Rows) -> tuple[Rows, Rows]:
+    """At most 512 landmarks, leaders or rows: as rows, and as the kernel takes them."""
+    kernel = model.kernel_
+    if isinstance(kernel, Precomputed):
+        indices: Any = getattr(model, "landmark_indices_", None)
+        if indices is None:
+            indices = getattr(model, "leader_indices_", np.arange(X.shape[0]))
+        chosen = _choose(len(indices))
+        strip = isinstance(kernel, PrecomputedStrip)
+        return X[indices[chosen]], chosen if strip else indices[chosen]
+    points: Any = getattr(model, "landmarks_", None)
+    if points is None:
+        points = getattr(model, "leaders_", X)
+    points = points[_choose(points.shape[0])]
+    return points, points
+
+
+def _choose(m: int) -> Array:
+    """At most 512 of the numbers 0 to m - 1, in ascending order."""
+    if m <= _MAX_POINTS:
+        return np.arange(m)
+    return np.sort(np.random.default_rng(0).choice(m, _MAX_POINTS, replace=False))
+
+
+def project(model: Any, X: Rows, sample: RowSample) -> MapPlane:
+    """Kernel PCA of the sampled rows of X; each row has its weight."""
+    # BLAS threads would wait for one another on a busy machine.
+    with Threads(1):
+        space, w = space_of(model, X), sample.weights / sample.weights.sum()
+        strip = Strip(space.X, space.kernel, space.points, np.float64)
+        coordinates = np.concatenate(
+            [
+                strip.precise(space.X[sample.rows[s : s + _TILE_ROWS]])
+                @ space.gram.whitener
+                for s in range(0, len(sample.rows), _TILE_ROWS)
+            ]
+        )  # (s, r)
+        coordinates -= w @ coordinates
+        covariance = (coordinates.T * w) @ coordinates
+        total, r = float(np.trace(covariance)), len(covariance)
+        leading = [max(0, r - 2), r - 1]
+        values, vectors = linalg.eigh(covariance, subset_by_index=leading)
+        axes = np.zeros((r, 2))
+        axes[:, : len(values)] = vectors[:, ::-1]
+        xy = coordinates @ axes
+        # The sign of an axis is arbitrary; fix it, so that maps are reproducible.
+        xy *= np.where((xy**3 * w[:, None]).sum(axis=0) < 0, -1, 1)
+        share = float(values.clip(0).sum() / total) if total > 0 else 1.0
+        return MapPlane(sample, xy, share)

@@ -1,0 +1,155 @@
+"""Numbers and values as text for readers, and as JSON for the script."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+# Names and ids are cut after this many characters.
+_MAX_LENGTH = 80
+# Absolute values, in standard deviations, at which the heat map changes colour.
+HEAT_STEPS = (0.2, 0.5, 1.0, 1.5, 2.5)
+
+
+def short(value: Any) -> str:
+    """Text of at most 80 characters on one line."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - 1] + "…"
+
+
+def count(value: float) -> str:
+    """A whole number with separators.
+
+    Examples
+    --------
+    >>> from akkm.report._format import count
+    >>> count(12345)
+    '12,345'
+    """
+    return f"{round(value):,}"
+
+
+def number(value: float) -> str:
+    """A number with four significant digits.
+
+    Examples
+    --------
+    >>> from akkm.report._format import number
+    >>> number(12345.0), number(303942.7), number(0.0123456), number(-2.5)
+    ('12,345', '303,943', '0.01235', '−2.5')
+    """
+    whole = float(value).is_integer() or abs(value) >= 1000
+    text = f"{value:,.0f}" if whole and abs(value) < 1e15 else f"{value:.4g}"
+    return text.replace("-", "−")
+
+
+def percent(share: float) -> str:
+    """A share in percent, with more decimals the smaller it is.
+
+    Examples
+    --------
+    >>> from akkm.report._format import percent
+    >>> percent(0.5), percent(0.012), percent(0.00001), percent(0)
+    ('50 %', '1.2 %', '< 0.01 %', '0 %')
+    """
+    if share == 0:
+        return "0 %"
+    if share < 0.0001:
+        return "< 0.01 %"
+    digits = 0 if share >= 0.0995 else 1 if share >= 0.00995 else 2
+    return f"{100 * share:.{digits}f} %"
+
+
+def number_range(values: tuple[int, ...]) -> str:
+    """The smallest and the largest number, or the only one."""
+    low, high = min(values), max(values)
+    return count(low) if low == high else f"{count(low)} to {count(high)}"
+
+
+def heat_cell(z: float) -> tuple[str, str]:
+    """Text and CSS class of a cell with z standard deviations.
+
+    Examples
+    --------
+    >>> from akkm.report._format import heat_cell
+    >>> heat_cell(-0.72), heat_cell(0.01)
+    (('−0.7', 'low2'), ('0', 'zero'))
+    """
+    step = int(np.searchsorted(HEAT_STEPS, abs(z)))
+    text = f"{z:+.1f}".replace("-", "−")
+    kind = f"{'low' if z < 0 else 'high'}{step}" if step else "zero"
+    return "0" if text in ("+0.0", "−0.0") else text, kind
+
+
+def share_cell(part: int, total: int) -> tuple[str, str]:
+    """Text and CSS class of a count, coloured by its share of the total."""
+    step = int(np.ceil(5 * part / total)) if total else 0
+    return count(part), f"high{step}" if step else "zero"
+
+
+def parameter(value: Any) -> str:
+    """A parameter of an estimator; of an array only the shape."""
+    if hasattr(value, "shape"):
+        return f"array of shape {value.shape}"
+    return short(value)
+
+
+def kernel(value: Any) -> str:
+    """The kernel with four digits, without parameters that are None."""
+    text = re.sub(r"(, )?\w+=None", "", repr(value))
+    long = r"\d+\.\d{5,}(e[-+]\d+)?"
+    return short(re.sub(long, lambda found: f"{float(found[0]):.4g}", text))
+
+
+def json_number(value: float) -> float | None:
+    """Four digits for JSON; None for infinity, which JSON does not have."""
+    rounded = float(f"{value:.4g}")
+    return rounded if abs(rounded) < 1e300 else None
+
+
+def json_value(value: Any, digits: int) -> Any:
+    """A value of any type for JSON: a number, text, or None if it is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.report._format import json_value
+    >>> json_value(np.float32(0.1), 6), json_value(20121224, 6), json_value("Ulm", 6)
+    (0.1, 20121224, 'Ulm')
+    >>> json_value(float("nan"), 6), json_value(True, 6)
+    (None, 'True')
+    """
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    if not isinstance(value, float):
+        return short(value)
+    if not np.isfinite(value):
+        return None
+    if abs(value) >= 2**53:
+        return value
+    if value.is_integer():
+        return int(value)
+    # Large numbers keep all digits before the decimal point.
+    return round(value, 1) if abs(value) >= 1e5 else float(f"{value:.{digits}g}")
+
+
+def value_text(value: Any) -> str:
+    """A result of `json_value` as text.
+
+    Examples
+    --------
+    >>> from akkm.report._format import value_text
+    >>> value_text(-0.25), value_text(2012), value_text(1234567.2), value_text("Ulm")
+    ('−0.25', '2012', '1234567.2', 'Ulm')
+    >>> value_text(None)
+    '–'
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    text = f"{value:.12g}" if isinstance(value, float) else str(value)
+    return text.replace("-", "−")

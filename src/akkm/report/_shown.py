@@ -1,0 +1,146 @@
+"""What of the facts the page has room for."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from akkm.images import thumbnail
+from akkm.inspect import ClassComparison, Inspection, RowValues
+from akkm.report import _format
+
+Array = NDArray[Any]
+
+# Clusters and classes in pictures and tables, and columns of the heat map.
+MAX_CLUSTERS, _MAX_COLUMNS = 60, 20
+# Numbers of clusters: this many, and this many after those that are marked.
+_MAX_NUMBERS, _NUMBERS_AFTER = 20, 5
+# Up to this many iterations are described in a sentence, without a picture.
+_FEW_ITERATIONS = 3
+# Typical rows of each cluster, and columns that describe it in words.
+_TYPICAL_ROWS, _WORDS = 3, 3
+# Digits of values as they were clustered, and as they were in a file.
+_ENCODED_DIGITS, _ORIGINAL_DIGITS = 4, 6
+# Images of each cluster, and pixels of their longer side: 5 MB for 60 clusters.
+_TYPICAL_IMAGES, _UNCERTAIN_IMAGES, _PIXELS = 10, 5, 96
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The facts that the page shows, and what to call the rows."""
+
+    facts: Inspection
+    names: Callable[[Array], list[str]]  # row numbers (b,) -> names
+    comparison: ClassComparison | None = None
+    images: Sequence[Any] | None = None
+
+    @cached_property
+    def clusters(self) -> list[int]:
+        """All clusters, or the largest."""
+        clusters, sizes = self.facts.clusters, self.facts.sizes
+        largest = np.argsort(-sizes[clusters], kind="stable")[:MAX_CLUSTERS]
+        return [int(k) for k in np.sort(clusters[largest])]
+
+    @property
+    def heat(self) -> list[tuple[str, float, list[tuple[str, str]]]]:
+        """Rows of the heat map: column, share explained, cells of the clusters."""
+        found = self.facts.columns
+        assert found is not None
+        return [
+            (
+                _format.short(name),
+                found.explained[j],
+                [_format.heat_cell(z) for z in found.z[self.clusters, j]],
+            )
+            for j, name in enumerate(found.names[:_MAX_COLUMNS])
+        ]
+
+    @cached_property
+    def row_values(self) -> RowValues | None:
+        """The columns that are shown of single rows."""
+        return self.facts.row_values()
+
+    def values(self, rows: Array) -> list[list[Any]]:
+        """Values (b, f) of single rows, for JSON."""
+        assert self.row_values is not None
+        digits = _ORIGINAL_DIGITS if self.row_values.original else _ENCODED_DIGITS
+        return [
+            [_format.json_value(value, digits) for value in row]
+            for row in self.row_values.of(rows)
+        ]
+
+    def typical_rows(self, cluster: int) -> Iterator[tuple[str, float, list[Any]]]:
+        """Name, distance to the center and values of typical rows."""
+        found = self.facts.distances
+        assert found is not None
+        places = found.typical(cluster, _TYPICAL_ROWS)
+        rows = found.sample.rows[places]
+        return zip(self.names(rows), found.own[places], self.values(rows), strict=True)
+
+    def description(self, cluster: int) -> str:
+        """The columns in which a cluster differs most, in words."""
+        found = self.facts.columns
+        assert found is not None
+        z = found.z[cluster, :_MAX_COLUMNS]
+        return ", ".join(
+            f"{'low' if z[j] < 0 else 'high'} {_format.short(found.names[j])}"
+            for j in np.argsort(-np.abs(z), kind="stable")[:_WORDS]
+            if abs(z[j]) >= _format.HEAT_STEPS[0]
+        )
+
+    def certainty_of(self, cluster: int) -> tuple[float, float, int]:
+        """Median certainty, share of uncertain rows, and the most frequent next."""
+        found, certainty = self.facts.distances, self.facts.certainty
+        assert found is not None
+        assert certainty is not None
+        inside = found.labels == cluster
+        values = certainty.values[inside]
+        uncertain = float((values < certainty.limit).mean())
+        following = int(np.bincount(found.next_cluster[inside]).argmax())
+        return float(np.median(values)), uncertain, following
+
+    @property
+    def evidence(self) -> list[tuple[int, float, float]]:
+        """Number of clusters, gap and steps of the walk."""
+        found = self.facts.evidence
+        if found is None:
+            return []
+        marked = max(found.n_clusters, found.second or 0, self.facts.n_clusters)
+        shown = slice(max(_MAX_NUMBERS, marked + _NUMBERS_AFTER) - 1)
+        columns = (found.numbers[shown], found.gaps[shown], found.times[shown])
+        return list(zip(*(column.tolist() for column in columns), strict=True))
+
+    @property
+    def few_iterations(self) -> bool:
+        """Whether a sentence describes the iterations as well as a picture."""
+        course = self.facts.convergence
+        return course is None or max(map(len, course.histories)) <= _FEW_ITERATIONS
+
+    def contact_sheet(self, cluster: int) -> Iterator[tuple[str, list[Any]]]:
+        """Caption, and source and name of images: most typical, least certain."""
+        found, certainty = self.facts.distances, self.facts.certainty
+        assert found is not None
+        assert certainty is not None
+        rows = found.sample.rows
+        typical = found.typical(cluster, _TYPICAL_IMAGES)
+        others = np.setdiff1d(np.flatnonzero(found.labels == cluster), typical)
+        order = np.argsort(certainty.of(rows[others]), kind="stable")
+        uncertain = others[order[:_UNCERTAIN_IMAGES]]
+        for caption, places in (
+            ("most typical", typical),
+            ("least certain", uncertain),
+        ):
+            if len(places):
+                yield caption, [self._image(row) for row in rows[places]]
+
+    def _source(self, row: Any) -> str:
+        """A small version of the image of a row, as a data URL."""
+        assert self.images is not None
+        data = base64.b64encode(thumbnail(self.images[row], _PIXELS)).decode()
+        return f"data:image/jpeg;base64,{data}"
