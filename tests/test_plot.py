@@ -1,6 +1,7 @@
 """Pictures: what is on the axes, for every estimator."""
 
 import builtins
+import copy
 import subprocess
 import sys
 
@@ -9,32 +10,12 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import make_blobs
 
-from akkm import (
-    ApproxKernelKMeans,
-    ConsensusKernelKMeans,
-    EnsembleKernelKMeans,
-    KernelKMeans,
-    LeadersKernelKMeans,
-    NystroemSpectralClustering,
-    SparseKernelKMeans,
-    TwoStepKernelKMeans,
-    plot,
-)
-from akkm.inspect._facts import gather
+from akkm import ApproxKernelKMeans, EnsembleKernelKMeans, KernelKMeans, plot
+from akkm.inspect import Inspection
+from report.page_parts import ESTIMATORS
 
 pytest.importorskip("matplotlib").use("agg")
 pyplot = pytest.importorskip("matplotlib.pyplot")
-
-ESTIMATORS = [
-    ApproxKernelKMeans,
-    ConsensusKernelKMeans,
-    SparseKernelKMeans,
-    EnsembleKernelKMeans,
-    KernelKMeans,
-    LeadersKernelKMeans,
-    NystroemSpectralClustering,
-    TwoStepKernelKMeans,
-]
 
 
 @pytest.fixture(scope="module")
@@ -48,26 +29,52 @@ def _close():
     pyplot.close("all")
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_every_estimator_can_be_drawn(estimator, blobs):
-    X, _ = blobs
-    model = estimator(3, random_state=0).fit(X)
-    axes = pyplot.figure().subplots(5)
-    assert plot.map(model, X, axes[0]) is axes[0]
-    assert sum(len(part.get_offsets()) for part in axes[0].collections) == 400
-    plot.sizes(model, X, axes[1])
-    assert sorted(bar.get_width() for bar in axes[1].patches) == [50, 150, 200]
-    plot.convergence(model, X, axes[2])
-    assert axes[2].lines[0].get_ydata()[-1] == 0
-    plot.features(model, X, axes[3], feature_names=list("abcd"))
-    assert axes[3].images[0].get_array().shape == (4, 3)
-    plot.margins(model, X, axes[4])
-    assert sum(bar.get_height() for bar in axes[4].patches) == pytest.approx(400)
+@pytest.fixture(scope="module", params=ESTIMATORS, ids=lambda kind: kind.__name__)
+def fitted(request, blobs):
+    """Every estimator in turn."""
+    return request.param(3, random_state=0).fit(blobs[0])
 
 
-def test_axes_are_made_if_none_are_given(blobs):
-    X, _ = blobs
-    model = ApproxKernelKMeans(3, random_state=0).fit(X)
+@pytest.fixture(scope="module")
+def model(blobs):
+    return ApproxKernelKMeans(3, random_state=0).fit(blobs[0])
+
+
+class TestEveryEstimator:
+    def test_map_draws_every_row(self, fitted, blobs):
+        ax = pyplot.figure().subplots()
+        assert plot.map(fitted, blobs[0], ax) is ax
+        assert sum(len(part.get_offsets()) for part in ax.collections) == 400
+
+    def test_sizes_draws_a_bar_per_cluster(self, fitted, blobs):
+        bars = plot.sizes(fitted, blobs[0]).patches
+        assert sorted(bar.get_width() for bar in bars) == [50, 150, 200]
+
+    def test_convergence_ends_at_zero(self, fitted, blobs):
+        lines = plot.convergence(fitted, blobs[0]).lines
+        assert lines[0].get_ydata()[-1] == 0
+
+    def test_features_draws_columns_by_clusters(self, fitted, blobs):
+        ax = plot.features(fitted, blobs[0], feature_names=list("abcd"))
+        assert ax.images[0].get_array().shape == (4, 3)
+
+    def test_margins_count_every_row(self, fitted, blobs):
+        bars = plot.margins(fitted, blobs[0]).patches
+        assert sum(bar.get_height() for bar in bars) == pytest.approx(400)
+
+    def test_a_model_from_a_file_needs_the_rows(self, fitted, blobs):
+        bare = copy.copy(fitted)
+        for name in ("labels_", "agreement_", "embedding_"):
+            vars(bare).pop(name, None)
+        parts = plot.map(bare, blobs[0]).collections
+        assert sum(len(part.get_offsets()) for part in parts) == 400
+        assert sum(bar.get_width() for bar in plot.sizes(bare, blobs[0]).patches) == 400
+        plot.convergence(bare)
+        with pytest.raises(ValueError, match="give the rows"):
+            plot.sizes(bare)
+
+
+def test_axes_are_made_if_none_are_given(model):
     assert plot.sizes(model) is not plot.sizes(model)
 
 
@@ -92,7 +99,7 @@ def test_map_draws_few_rows_of_all_clusters(rng):
 
 
 def test_clusters_differ_in_colour_and_shape():
-    looks = [plot._look(k) for k in range(168)]
+    looks = [plot._marker(k) for k in range(168)]
     assert len({(look["color"], look["marker"]) for look in looks}) == 168
     assert len({look["marker"] for look in looks[:8]}) == 8
     assert len({look["color"] for look in looks[:23]}) == 21
@@ -126,28 +133,10 @@ def test_margins_are_binned_as_in_the_report(blobs):
     X, _ = blobs
     for estimator in (ApproxKernelKMeans, EnsembleKernelKMeans):
         model = estimator(3, random_state=0).fit(X)
-        counts, edges = gather(model, X).certainty.histogram()
+        counts, edges = Inspection(model, X).certainty.histogram()
         bars = plot.margins(model, X).patches
         np.testing.assert_array_equal([bar.get_height() for bar in bars], counts)
         np.testing.assert_allclose([bar.get_x() for bar in bars], edges[:-1])
-
-
-def test_models_from_a_file_have_no_labels(blobs):
-    X, _ = blobs
-    for estimator in ESTIMATORS:
-        model = estimator(3, random_state=0).fit(X)
-        for name in ("labels_", "agreement_", "embedding_"):
-            vars(model).pop(name, None)
-        ax = plot.map(model, X)
-        assert sorted(len(part.get_offsets()) for part in ax.collections) == [
-            50, 150, 200
-        ]  # fmt: skip
-        heights = [bar.get_height() for bar in plot.margins(model, X).patches]
-        assert sum(heights) == pytest.approx(400)
-        assert sum(bar.get_width() for bar in plot.sizes(model, X).patches) == 400
-        with pytest.raises(ValueError, match="give the rows"):
-            plot.sizes(model)
-        pyplot.close("all")
 
 
 def test_is_there_without_an_import_and_without_matplotlib():
@@ -155,27 +144,42 @@ def test_is_there_without_an_import_and_without_matplotlib():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_what_can_not_be_drawn_is_said(blobs, monkeypatch):
-    X, _ = blobs
-    model = ApproxKernelKMeans(3, random_state=0).fit(X)
-    with pytest.raises(ValueError, match="fitted to 400; give the rows"):
-        plot.map(model, X[:10])
-    with pytest.raises(ValueError, match="feature_names has 1 names, but X has 4"):
-        plot.features(model, X, feature_names=["a"])
-    for draw in (plot.sizes, plot.convergence):
+class TestErrors:
+    @pytest.mark.parametrize("picture", [plot.map, plot.sizes, plot.convergence])
+    def test_a_wrong_number_of_rows(self, picture, model, blobs):
         with pytest.raises(ValueError, match="fitted to 400; give the rows"):
-            draw(model, X[:10])
-    with pytest.raises(TypeError, match="expected a fitted estimator of akkm"):
-        plot.sizes(object())
-    with pytest.raises(ValueError, match="need two clusters"):
-        plot.margins(ApproxKernelKMeans(1).fit(X), X)
-    whole = builtins.__import__
+            picture(model, blobs[0][:10])
 
-    def without(name, *args, **kwargs):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return whole(name, *args, **kwargs)
+    def test_a_wrong_number_of_names(self, model, blobs):
+        with pytest.raises(ValueError, match="feature_names has 1 names, but X has 4"):
+            plot.features(model, blobs[0], feature_names=["a"])
 
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"pip install 'akkm\[plot\]'"):
-        plot.sizes(model)
+    def test_something_that_is_no_model(self):
+        with pytest.raises(TypeError, match="expected a fitted estimator of akkm"):
+            plot.sizes(object())
+
+    def test_margins_of_one_cluster(self, blobs):
+        with pytest.raises(ValueError, match="need two clusters"):
+            plot.margins(ApproxKernelKMeans(1).fit(blobs[0]), blobs[0])
+
+    def test_columns_that_are_equal_in_all_clusters(self, blobs):
+        with pytest.raises(ValueError, match="no columns to draw"):
+            plot.features(ApproxKernelKMeans(1).fit(blobs[0]), blobs[0])
+
+    def test_iterations_that_were_not_recorded(self, model):
+        bare = copy.copy(model)
+        del bare.history_
+        with pytest.raises(ValueError, match="has no history_"):
+            plot.convergence(bare)
+
+    def test_matplotlib_is_not_installed(self, model, monkeypatch):
+        load = builtins.__import__
+
+        def without(name, *args, **kwargs):
+            if name.startswith("matplotlib"):
+                raise ImportError(name)
+            return load(name, *args, **kwargs)
+
+        monkeypatch.setattr(builtins, "__import__", without)
+        with pytest.raises(ImportError, match=r"pip install 'akkm\[plot\]'"):
+            plot.sizes(model)

@@ -312,8 +312,8 @@ class TestShown:
     def test_a_number_that_was_given_is_not_doubted(self, rng):
         X = rng.random((800, 2))
         page = report(SparseKernelKMeans(4, random_state=0).fit(X), X).html
-        assert "4 were asked for. Counting says: Unsure" in page
-        assert "Number of clusters, counted" not in page
+        assert "4 clusters were requested. Estimate: " in page
+        assert "Estimated number of clusters" not in page
 
     def test_plot(self):
         X, _ = make_blobs(600, centers=APART, random_state=0)

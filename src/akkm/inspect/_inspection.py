@@ -85,8 +85,8 @@ class Inspection:
     >>> facts = Inspection(model, X, feature_names=["height", "noise"])
     >>> facts.sizes, facts.columns.names
     (array([2, 2]), ('height',))
-    >>> [check.name for check in facts.checks if check.grade != "fine"]
-    ['rows_per_cluster']
+    >>> [check.name for check in facts.checks if check.grade == "doubt"]
+    ['rows_per_cluster', 'widest_column']
     """
 
     def __init__(

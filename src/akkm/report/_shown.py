@@ -132,12 +132,11 @@ class Shown:
         others = np.setdiff1d(np.flatnonzero(found.labels == cluster), typical)
         order = np.argsort(certainty.of(rows[others]), kind="stable")
         uncertain = others[order[:_UNCERTAIN_IMAGES]]
-        for caption, places in (
-            ("most typical", typical),
-            ("least certain", uncertain),
-        ):
-            if len(places):
-                yield caption, [self._image(row) for row in rows[places]]
+        groups = {"most typical": rows[typical], "least certain": rows[uncertain]}
+        for caption, chosen in groups.items():
+            if len(chosen):
+                names = self.names(chosen)
+                yield caption, list(zip(map(self._source, chosen), names, strict=True))
 
     def _source(self, row: Any) -> str:
         """A small version of the image of a row, as a data URL."""

@@ -1,0 +1,294 @@
+"""The page in a browser: layout, pictures, keyboard, touch and print."""
+
+import json
+import os
+import re
+import shutil
+
+import pytest
+from sklearn.datasets import make_blobs
+
+from akkm import ApproxKernelKMeans, SparseKernelKMeans
+from akkm.report import report
+from report.page_parts import ALWAYS, HOSTILE
+
+
+def first_cluster(view):
+    """The cluster of the first point of a map."""
+    return json.loads(view.locator("#data").text_content())["map"]["cluster"][0]
+
+
+def browser_path():
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return next((path for path in map(shutil.which, names) if path), None)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    if browser_path() is None:
+        pytest.skip("no Chromium to open the report with: install chromium")
+    # Chromium's sandbox does not work for root in containers.
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=browser_path(), args=arguments)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory, model, blobs):
+    """Reports: three clusters with hostile names, 23, and an estimated number."""
+    folder = tmp_path_factory.mktemp("reports")
+    X, y = blobs
+    report(
+        model,
+        X,
+        feature_names=["a", HOSTILE, "long_name_" * 12, "d"],
+        ids=[f"{HOSTILE} {i}" for i in range(840)],
+        labels_true=y,
+        title="long_title_" * 20,
+        command="akkm cluster " + "x" * 300,
+        notes=[HOSTILE],
+    ).save(folder / "three.html")
+    sizes = [900] * 5 + [100] * 10 + [20] * 8
+    X, y = make_blobs(sizes, 30, random_state=1, cluster_std=2.5)
+    many = ApproxKernelKMeans(23, random_state=0).fit(X)
+    report(many, X, labels_true=y).save(folder / "many.html")
+    X, y = make_blobs([300, 300, 240], 4, random_state=1)
+    estimated = SparseKernelKMeans("auto", random_state=0).fit(X)
+    report(estimated, X, labels_true=y).save(folder / "estimated.html")
+    return {path.stem: path for path in folder.iterdir()}
+
+
+@pytest.fixture
+def opened(browser, pages):
+    """Open a report; fail in the end if there were errors or requests."""
+    problems, views = [], []
+
+    def open_(name, width=1440, **options):
+        view = browser.new_page(viewport={"width": width, "height": 900}, **options)
+        views.append(view)
+        view.on("console", lambda message: problems.append(message.text))
+        view.on("pageerror", lambda error: problems.append(str(error)))
+        address = pages[name].as_uri()
+        view.on(
+            "request",
+            lambda r: problems.append(r.url) if r.url.split("#")[0] != address else 0,
+        )
+        view.goto(address)
+        return view
+
+    yield open_
+    for view in views:
+        view.close()
+    assert problems == []
+
+
+def until(view, condition):
+    """Wait until a condition holds.
+
+    The page's security policy forbids Playwright's own way of waiting.
+    """
+    for _ in range(200):
+        if view.evaluate(condition):
+            return
+        view.wait_for_timeout(50)
+    raise AssertionError(f"still false: {condition}")
+
+
+class TestBrowser:
+    @pytest.mark.parametrize("name", ["three", "many", "estimated"])
+    @pytest.mark.parametrize("width", [390, 1440])
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    def test_fits_and_is_complete(self, opened, name, width, scheme):
+        view = opened(name, width, color_scheme=scheme)
+        for summary in view.locator("details summary").all():
+            summary.click()
+        wide = "document.documentElement.scrollWidth <= innerWidth"
+        assert view.evaluate(wide)
+        for id_ in [*ALWAYS, "landmarks", "scores"]:
+            assert view.locator(f"section#{id_} h2").is_visible()
+        promised = int(view.locator("#map-picture").get_attribute("data-points"))
+        assert promised == (2000 if name == "many" else 840)
+        assert view.locator("#map-picture svg .mark").count() == promised
+        assert view.locator("#map-table tbody tr").count() == promised
+        for picture in view.locator(".picture").all():
+            assert picture.locator("> svg").bounding_box()["height"] > 40
+        paper = view.evaluate(
+            "getComputedStyle(document.documentElement).backgroundColor"
+        )
+        assert (sum(map(int, re.findall(r"\d+", paper)[:3])) < 200) == (
+            scheme == "dark"
+        )  # fmt: skip
+
+    @pytest.mark.parametrize("name", ["three", "many", "estimated"])
+    @pytest.mark.parametrize("width", [390, 1440])
+    def test_text_in_pictures_does_not_overlap(self, opened, name, width):
+        view = opened(name, width)
+        overlaps = view.evaluate(
+            """() => [...document.querySelectorAll(".picture > svg")].flatMap((svg) => {
+              const texts = [...svg.querySelectorAll("text")];
+              const boxes = texts.map((t) => t.getBoundingClientRect());
+              const found = [];
+              for (let i = 0; i < boxes.length; i++) {
+                if (boxes[i].left < 0 || boxes[i].right > innerWidth)
+                  found.push(texts[i].textContent);
+                for (let j = 0; j < i; j++) {
+                  const [a, b] = [boxes[i], boxes[j]];
+                  if (a.left < b.right && b.left < a.right &&
+                      a.top + 3 < b.bottom && b.top + 3 < a.bottom)
+                    found.push(texts[i].textContent + " | " + texts[j].textContent);
+                }
+              }
+              return found;
+            })"""
+        )
+        assert overlaps == []
+
+    def test_pointing_and_touching_show_a_row(self, opened):
+        view = opened("three", has_touch=True)
+        card = view.locator("#map-row")
+        mark = view.locator("#map-picture .mark").nth(5)
+        mark.scroll_into_view_if_needed()
+        box = mark.bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        view.mouse.move(x, y)
+        assert card.locator("dt").all_inner_texts()[:2] == [
+            "cluster", "distance to its center"
+        ]  # fmt: skip
+        assert "<script>" in card.inner_text()  # as text
+        first = card.get_attribute("data-row")
+        box = view.locator("#map-picture .mark").nth(700).bounding_box()
+        view.touchscreen.tap(box["x"] + 4, box["y"] + 4)
+        assert card.get_attribute("data-row") != first
+        assert view.evaluate("window.hacked") is None
+
+    def test_keys_go_from_row_to_row(self, opened):
+        view = opened("three")  # nobody has touched the mouse
+        card = view.locator("#map-row")
+        view.locator("#summary summary").focus()
+        view.keyboard.press("Tab")
+        inside = "document.activeElement.closest('#map-picture') !== null"
+        assert view.evaluate(inside)
+        # Chromium would focus whatever listens for it; others need this.
+        assert view.locator("#map-picture > svg").get_attribute("tabindex") == "0"
+        seen = [card.get_attribute("data-row")]
+        for key in ("ArrowRight", "ArrowRight", "ArrowDown", "End", "ArrowLeft"):
+            view.keyboard.press(key)
+            seen.append(card.get_attribute("data-row"))
+        assert None not in seen
+        assert len(set(seen)) == 6
+
+    def test_a_cluster_can_be_picked(self, opened):
+        view = opened("three")
+        button = view.locator("#map-legend button").nth(1)
+        button.click()
+        assert button.get_attribute("aria-pressed") == "true"
+        dim = view.locator("#map-picture .dim").count()
+        size = int(view.locator("#sizes td").nth(2).text_content())  # of cluster 1
+        assert dim == 840 - size
+        button.click()
+        assert view.locator("#map-picture .dim").count() == 0
+
+    def test_turning_the_phone_draws_again(self, opened):
+        view = opened("many", 390)
+        view.set_viewport_size({"width": 844, "height": 390})
+        until(
+            view,
+            "document.querySelector('#map-picture > svg').viewBox.baseVal.width > 500",
+        )
+        assert view.locator("#map-picture .mark").count() == 2000
+
+    @pytest.mark.parametrize("name", ["three", "many"])
+    def test_paper(self, opened, name):
+        """From a dark screen: white, nothing on top of anything, legend and all."""
+        view = opened(name, 718, color_scheme="dark")
+        view.evaluate("dispatchEvent(new Event('beforeprint'))")
+        view.emulate_media(media="print", color_scheme="dark")
+        style = "getComputedStyle(document.querySelector('{}')).{}"
+        for element, part, expected in (
+            ("html", "backgroundColor", "rgb(255, 255, 255)"),
+            ("html", "color", "rgb(0, 0, 0)"),
+            (".c0.r0", "fill", "rgb(0, 114, 178)"),
+        ):
+            assert view.evaluate(style.format(element, part)) == expected
+        assert view.locator("#map-legend button").count() == (
+            3 if name == "three" else 23
+        )
+        assert view.locator("#map-legend").is_visible()
+        assert view.locator("#summary table").last.is_visible()  # unfolded
+        assert not view.locator("#sizes table").is_visible()  # the picture is there
+        outside = view.evaluate(
+            """() => [...document.querySelectorAll("section")].flatMap((section) => {
+              const frame = section.getBoundingClientRect();
+              return [...section.querySelectorAll("table, svg, p")].filter((part) => {
+                const box = part.getBoundingClientRect();
+                return box.bottom > frame.bottom + 1 || box.right > innerWidth + 1;
+              }).map((part) => part.outerHTML.slice(0, 80));
+            })"""
+        )
+        assert outside == []
+        cut = """[...document.querySelectorAll(".scroll")].filter((box) =>
+          getComputedStyle(box).maskImage !== "none").length"""
+        assert view.evaluate(cut) == 0
+        view.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert view.locator("details[open]").count() == 0
+
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    def test_23_clusters_look_different(self, opened, scheme):
+        view = opened("many", color_scheme=scheme)
+        looks = view.evaluate(
+            """() => [...document.querySelectorAll("#map-legend path")].map((path) =>
+              [path.getAttribute("d"), getComputedStyle(path).fill])"""
+        )
+        assert len(looks) == 23
+        assert len({fill for _, fill in looks}) == 21
+        assert len({shape for shape, _ in looks}) == 8
+        for k, (shape, fill) in enumerate(looks):
+            for other_shape, other_fill in looks[:k]:
+                assert fill != other_fill or shape != other_shape
+        # On the map as in the legend.
+        mark = view.locator("#map-picture .mark").first
+        cluster = first_cluster(view)
+        assert mark.get_attribute("d") == looks[cluster][0]
+        assert mark.evaluate("m => getComputedStyle(m).fill") == looks[cluster][1]
+
+    def test_a_phone_shows_what_there_is_and_that_there_is_more(self, opened):
+        view = opened("many", 390)
+        assert view.locator("#map-row").bounding_box()["height"] < 100
+        box = view.locator(".scroll:has(.heat)").first
+        sign = view.locator(".sideways:has(+ .scroll .heat)").first
+        assert sign.is_visible()
+        assert "more" in box.get_attribute("class")
+        head = box.locator("thead th").nth(1)
+        assert head.inner_text() == "between clusters"
+        place = head.bounding_box()
+        assert place["x"] + place["width"] < 390 - 48
+        box.evaluate("box => { box.scrollLeft = box.scrollWidth; }")
+        until(
+            view,
+            "!document.querySelector('.scroll:has(.heat)').classList.contains('more')",
+        )
+        assert not opened("three").locator(".sideways:visible").count()
+
+    def test_without_scripts_the_tables_are_there(self, browser, pages):
+        context = browser.new_context(java_script_enabled=False)
+        view = context.new_page()
+        view.goto(pages["three"].as_uri())
+        assert view.locator("#sizes table").count() == 1
+        assert "need JavaScript" in view.locator("main").inner_text()
+        context.close()
+
+    def test_everything_that_can_be_used_has_a_name_and_a_focus_ring(self, opened):
+        view = opened("three")
+        nameless = view.evaluate(
+            """() => [...document.querySelectorAll("a, button, summary, [tabindex]")]
+              .filter((e) => !(e.getAttribute("aria-label") || e.textContent.trim()))
+              .length"""
+        )
+        assert nameless == 0
+        view.keyboard.press("Tab")
+        assert view.evaluate("document.activeElement.className") == "skip"
+        outline = "getComputedStyle(document.activeElement).outlineStyle"
+        assert view.evaluate(outline) == "solid"

@@ -1,0 +1,154 @@
+"""Sections of the page, and the numbers that its pictures are drawn from."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_blobs
+
+from akkm import (
+    ApproxKernelKMeans,
+    DiffusionKernelKMeans,
+    EnsembleKernelKMeans,
+    KernelKMeans,
+    SparseKernelKMeans,
+)
+from akkm.report import report
+from report.page_parts import (
+    ALWAYS,
+    ESTIMATORS,
+    Outline,
+    picture_data,
+    section_ids,
+    text_of,
+)
+
+# Sections that only some estimators have.
+MORE = {
+    KernelKMeans: [],
+    SparseKernelKMeans: ["landmarks", "evidence"],
+    DiffusionKernelKMeans: ["evidence"],
+}
+
+
+class TestEveryEstimator:
+    def test_it_has_its_sections(self, fitted, blobs):
+        X, y = blobs
+        page = report(fitted, X, labels_true=y)
+        more = MORE.get(type(fitted), ["landmarks"])
+        assert sorted(section_ids(page)) == sorted([*ALWAYS, *more, "scores"])
+        assert "scores" not in section_ids(report(fitted, X))
+        points = picture_data(page)["map"]
+        assert len(points["x"]) == len(points["distance"]) == 840
+
+    def test_headings_and_tags_are_nested(self, fitted, blobs):
+        outline = Outline(report(fitted, blobs[0]).html)
+        assert outline.levels[0] == 1
+        assert max(np.diff(outline.levels)) <= 1
+        assert not outline.open
+
+    def test_new_rows(self, fitted, blobs):
+        new = blobs[0][::4] + 0.01
+        page = report(fitted, new, new_rows=True)
+        labels = fitted.predict(new).tolist()
+        assert picture_data(page)["map"]["cluster"] == labels
+        assert "210 new rows" in page.html
+        assert "<dt>Iterations of the fit</dt>" in page.html
+        assert "Convergence of the fit" in page.html
+        assert "Largest cluster" not in page.html
+
+
+def test_all_estimators_are_covered():
+    assert set(MORE) < set(ESTIMATORS)
+
+
+def test_one_new_row(model, blobs):
+    assert "<dd>1 of 3</dd>" in report(model, blobs[0][:1], new_rows=True).html
+
+
+def test_sparse_rows_give_the_same_page(digits):
+    X, _ = digits
+    fitted = ApproxKernelKMeans(10, random_state=0).fit(X)
+    dense = picture_data(report(fitted, X))
+    thin = picture_data(report(fitted, sparse.csr_array(X)))
+    np.testing.assert_allclose(
+        thin["map"]["distance"], dense["map"]["distance"], atol=2e-4
+    )
+    assert thin["map"]["values"] == dense["map"]["values"]
+    assert thin["certainty"] == dense["certainty"]
+
+
+def test_the_same_model_gives_the_same_page(model, blobs):
+    assert report(model, blobs[0]).html == report(model, blobs[0]).html
+
+
+@pytest.mark.parametrize("landmarks", ["uniform", [5, 600, 820, 830]])
+def test_precomputed_kernels_have_no_columns_to_show(landmarks, model, blobs):
+    K = model.kernel_(blobs[0])
+    if landmarks != "uniform":
+        K = K[:, landmarks]  # a strip
+    fitted = ApproxKernelKMeans(
+        3, kernel="precomputed", landmarks=landmarks, random_state=0
+    ).fit(K)
+    assert "features" not in section_ids(report(fitted, K))
+
+
+def test_one_cluster_has_no_certainty(blobs):
+    page = report(ApproxKernelKMeans(1, random_state=0).fit(blobs[0]), blobs[0])
+    assert "certainty" not in section_ids(page)
+
+
+def test_few_iterations_are_described_without_a_picture(model, blobs):
+    page = report(model, blobs[0])
+    assert len(model.history_) == 2
+    assert "convergence" not in picture_data(page)
+    assert 'id="convergence-picture"' not in page.html
+    text = text_of(page)
+    assert "each row got a label, then no label changed in the last." in text
+    assert "4 restarts ran on a sample" in text
+
+
+def test_many_iterations_are_drawn(digits, rng):
+    X, start = digits[0], rng.integers(10, size=1797)
+    long = ApproxKernelKMeans(10, init=start, random_state=0).fit(X)
+    page = report(long, X)
+    drawn = picture_data(page)["convergence"]
+    np.testing.assert_array_equal(
+        np.transpose([drawn["changed"][0], drawn["evaluated"]]), long.history_
+    )
+    assert "restarts" not in page.html
+
+
+def test_members_have_an_iteration_table_each(blobs):
+    fitted = EnsembleKernelKMeans(3, random_state=0).fit(blobs[0])
+    text = text_of(report(fitted, blobs[0]))
+    assert "10 of 10 members converged" in text
+    assert "labels changed in the last</th>" in text
+
+
+class TestEvidence:
+    def test_the_estimate_is_described_and_drawn(self):
+        X, _ = make_blobs([300, 300, 240], 4, random_state=1)
+        fitted = SparseKernelKMeans("auto", random_state=0).fit(X)
+        page = report(fitted, X)
+        assert "<p>Estimate: 3 clusters, sure: the gap" in text_of(page)
+        drawn = picture_data(page)["evidence"]
+        assert (drawn["best"], drawn["limit"]) == (3, 0.55)
+        np.testing.assert_allclose(
+            drawn["gaps"], fitted.evidence_.gaps[: len(drawn["gaps"])], atol=1e-4
+        )
+
+    def test_a_requested_number_is_compared_with_the_estimate(self, blobs):
+        fitted = SparseKernelKMeans(4, random_state=0).fit(blobs[0])
+        text = text_of(report(fitted, blobs[0]))
+        assert "<p>4 clusters were requested. Estimate: 3 clusters" in text
+        assert "Estimated number of clusters" not in text  # no check of it
+
+
+def test_pages_of_many_rows_and_clusters_stay_small(rng):
+    X = rng.normal(size=(3000, 3)).astype(np.float32)
+    fitted = ApproxKernelKMeans(100, n_landmarks=100, random_state=0).fit(X)
+    page = report(fitted, X, labels_true=np.arange(3000) % 70)
+    assert len(page.html) < 700_000
+    assert len(picture_data(page)["map"]["x"]) == 2000
+    assert "The 60 largest of 100 clusters" in page.html
+    assert "The 10 smallest classes are not shown" in page.html
