@@ -1,9 +1,8 @@
-"""The graph of rows and clusters, and its normalised cut.
+"""The bipartite graph of rows and clusters, and its normalised cut.
 
-A row is joined to the r clusters that contain it. Walks go from a cluster to one of
-its rows and on to a cluster of that row, so on the side of the clusters the graph is
-the table of the weights that they share, and its cut takes no more than that (Huang et
-al. 2020). The top C eigenvectors count alike.
+Each row is joined to the r clusters that contain it. A random walk goes from a cluster
+to one of its rows and on to a cluster of that row. So on the side of the clusters the
+graph is the table of shared weights, which is enough to cut it (Huang et al. 2020).
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
@@ -25,8 +24,7 @@ from akkm.consensus._partition import MetaGraph
 from akkm.diffusion.diffusion_time import unit_rows
 from akkm.diffusion.spectrum import leading_eigenpairs
 from akkm.silence import ignore_warnings
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 _RESTARTS = 30
 
@@ -39,28 +37,38 @@ def bipartite_cut(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Consensus:
-    """Combine partitions that have more clusters than are wanted, and not equally many.
+    """Combine partitions that have more clusters than the consensus.
 
-    Clusters of all members are joined by the rows they share. The graph is cut by its
-    top eigenvectors, and each row goes to the part that most of its clusters are in.
-    `mcla` is for members with about as many clusters as are wanted.
+    The clusters of all members are joined by the rows they share. The graph is cut
+    along its top eigenvectors. Each row is assigned to the part that contains most of
+    its clusters.
 
     Parameters
     ----------
     labelings : list of r arrays of shape (n,), or array of shape (r, n)
-        Labels of any sortable kind.
+        The labels by each member, of any sortable type. Members may have different
+        numbers of clusters.
     n_clusters : int
-    sample_weight, random_state, n_jobs
-        As in `mcla`.
+        The number of parts.
+    sample_weight : array of shape (n,), optional
+        The weight of each row, as in `mcla`.
+    random_state : int, RandomState instance or None, default=None
+        The seed of the k-means that cuts the graph; it also decides ties.
+    n_jobs : int, optional
+        The number of threads; all by default. It does not change the result.
 
     Returns
     -------
     Consensus
-        `agreement` is the share of a row's clusters that are in the same part.
+        The agreement is the share of a row's clusters that are in the same part.
+
+    See Also
+    --------
+    mcla : For members with about as many clusters as the consensus.
 
     Examples
     --------
-    Two clusters, seen in two and in three parts:
+    Two clusters; each member splits both of them:
 
     >>> from akkm.consensus import bipartite_cut
     >>> members = [[0, 0, 1, 1, 2, 2, 3, 3], [0, 1, 1, 1, 2, 2, 2, 3]]
@@ -68,33 +76,25 @@ def bipartite_cut(
     array([0, 0, 0, 0, 1, 1, 1, 1], dtype=int32)
     """
     return combine(
-        labelings,
-        n_clusters,
-        bipartite,
-        majority=True,
-        sample_weight=sample_weight,
-        random_state=random_state,
-        n_jobs=n_jobs,
+        labelings, n_clusters, _bipartite, True, sample_weight, random_state, n_jobs
     )
 
 
-def bipartite(graph: MetaGraph, n_clusters: int, rng: np.random.Generator) -> Array:
+def _bipartite(graph: MetaGraph, n_clusters: int, rng: np.random.Generator) -> Array:
     """Meta-clusters (V,) by a cut of the graph of rows and clusters."""
-    shared = shared_weight(graph)
-    A = sparse.csr_array(shared)
+    A = sparse.csr_array(shared_weight(graph))
     _, component = connected_components(A, directed=False)
     points = unit_rows(leading_eigenpairs(A, component, n_clusters, rng)[1])
-    fit = KMeans(
-        n_clusters, n_init=_RESTARTS, random_state=int(rng.integers(2**31 - 1))
-    )
+    seed = int(rng.integers(2**31 - 1))
+    k_means = KMeans(n_clusters, n_init=_RESTARTS, random_state=seed)
     few = len(np.unique(points.round(9), axis=0)) < n_clusters
     silence = ignore_warnings(ConvergenceWarning) if few else nullcontext()
     with threadpool_limits(1, "openmp"), silence:
-        return fit.fit(points, sample_weight=graph.weight).labels_.astype(np.intp)
+        return k_means.fit(points, sample_weight=graph.weight).labels_.astype(np.intp)
 
 
 def shared_weight(graph: MetaGraph) -> Array:
-    """The weight of rows that clusters have in common (V, V), from their Jaccard.
+    """The weight of rows that clusters share (V, V), from their Jaccard similarity.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How much clusters of different members overlap: counts, never an indicator matrix."""
+"""The overlap of clusters of different members, counted without indicator matrices."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from math import isqrt, prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from akkm.consensus._labelings import Labeling, smallest
+from akkm.consensus._labelings import Labeling, smallest_dtype
 from akkm.metrics import nmi_from_counts
+from akkm.typing import Array
 
-Array = NDArray[Any]
-
-# Bins of one table, which is to stay near the processor; rows counted at a time.
-_FEWEST, _BINS, _ROWS = 2**12, 2**20, 2**20
+# A table has at least and at most this many bins, to fit into the processor's cache;
+# this many rows are counted at a time.
+_FEWEST_BINS, _MOST_BINS, _ROWS = 2**12, 2**20, 2**20
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Some members that are counted as one: their codes are digits of one number."""
+    """Members that are counted together: their codes are the digits of one number."""
 
-    shape: tuple[int, ...]  # clusters of each of these members
+    shape: tuple[int, ...]  # number of clusters of each member
     codes: Array  # (n,) below the product of `shape`
 
     @property
@@ -34,56 +33,52 @@ class Group:
 
     @property
     def clusters(self) -> Any:
-        """Which of the members' clusters each code is in: sparse (size, sum of shape).
+        """The clusters of each code: a sparse indicator matrix (size, sum of shape).
 
-        What is counted per code, times this, is counted per cluster.
+        Counts per code times this matrix are counts per cluster.
         """
         first = np.cumsum([0, *self.shape[:-1]])
         columns = np.transpose(np.unravel_index(np.arange(self.size), self.shape))
-        ends = np.arange(self.size + 1) * len(self.shape)
-        ones = np.ones(columns.size)
+        starts = np.arange(self.size + 1) * len(self.shape)
         return csr_array(
-            (ones, (columns + first).ravel(), ends), (self.size, sum(self.shape))
+            (np.ones(columns.size), (columns + first).ravel(), starts),
+            (self.size, sum(self.shape)),
         )
 
 
 def fuse(labelings: list[Labeling]) -> list[Group]:
-    """Members put together while two groups' codes make a table of at most 2^20 bins.
+    """Group members as long as the table of two groups has at most 2^20 bins.
 
-    One table of two groups of two holds the counts of all pairs of four members.
+    One table of two groups of two members holds the counts of all pairs of the four.
     """
     n = len(labelings[0].codes)
-    most = isqrt(min(max(n, _FEWEST), _BINS))  # many more than rows would take longer
+    # With many more bins than rows counting would take longer.
+    most = isqrt(min(max(n, _FEWEST_BINS), _MOST_BINS))
     groups: list[Group] = []
     for labeling in labelings:
         new = Group((len(labeling.values),), labeling.codes)
         if groups and groups[-1].size * new.size <= most:
-            groups[-1] = _join(groups[-1], new)
-        else:
-            groups.append(new)
+            last = groups.pop()
+            codes = last.codes.astype(smallest_dtype(last.size * new.size)) * new.size
+            new = Group(last.shape + new.shape, codes + new.codes)
+        groups.append(new)
     return groups
 
 
-def _join(a: Group, b: Group) -> Group:
-    codes = a.codes.astype(smallest(a.size * b.size)) * b.size + b.codes
-    return Group(a.shape + b.shape, codes)
-
-
 def contingency(groups: list[Group], weights: Array | None) -> Array:
-    """The weight of the rows that any two clusters share: (V, V), V clusters in all.
+    """The weight of the rows that any two clusters share: (V, V) for V clusters.
 
-    Clusters are in the order of their members. The diagonal has their own weights.
+    Clusters are in the order of their members. The diagonal holds their own weights.
     """
-    ends = np.cumsum([sum(group.shape) for group in groups])
-    shared = np.zeros((ends[-1], ends[-1]))
+    widths = [sum(group.shape) for group in groups]
+    shared = np.zeros((sum(widths), sum(widths)))
     places = [
-        slice(end - sum(g.shape), end) for end, g in zip(ends, groups, strict=True)
+        slice(end - width, end)
+        for end, width in zip(np.cumsum(widths), widths, strict=True)
     ]
     clusters = [group.clusters for group in groups]
-    for i, group in enumerate(groups):
-        counts = _count([group], weights)
-        inside = (clusters[i].T * counts) @ clusters[i]
-        shared[places[i], places[i]] = inside.toarray()
+    for group, place, own in zip(groups, places, clusters, strict=True):
+        shared[place, place] = ((own.T * _count([group], weights)) @ own).toarray()
     for i, j in combinations(range(len(groups)), 2):
         counts = _count([groups[i], groups[j]], weights)
         across = clusters[i].T @ (counts @ clusters[j])
@@ -93,7 +88,7 @@ def contingency(groups: list[Group], weights: Array | None) -> Array:
 
 
 def _count(groups: list[Group], weights: Array | None) -> Array:
-    """The weight of the rows with each code, or each pair of codes: an axis each."""
+    """The weight of the rows with each code of one group, or pair of codes of two."""
     sizes = [group.size for group in groups]
     counts = np.zeros(prod(sizes))  # float64 is exact up to 2^53 rows
     for start in range(0, len(groups[0].codes), _ROWS):
@@ -127,7 +122,7 @@ def jaccard(shared: Array) -> Array:
 def average_nmi(
     labels: Array, n_clusters: int, groups: list[Group], weights: Array | None
 ) -> float:
-    """Mean NMI of labels (n,) in 0 .. n_clusters - 1 with every member (eq. ANMI)."""
+    """The mean NMI of labels (n,) in 0 .. n_clusters - 1 and each member (ANMI)."""
     consensus = Group((n_clusters,), labels)
     values = []
     for group in groups:

@@ -1,4 +1,4 @@
-"""The meta-clustering algorithm, step by step."""
+"""The meta-clustering algorithm MCLA, step by step."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import _check_sample_weight
 
 from akkm.consensus._contingency import average_nmi, contingency, fuse, jaccard
-from akkm.consensus._labelings import check_labelings, check_weights, encode
+from akkm.consensus._labelings import check_labelings, encode
 from akkm.consensus._partition import (
     MetaGraph,
     Partitioner,
     get_partitioner,
-    number,
+    renumber,
 )
 from akkm.consensus._votes import MetaClusters
 from akkm.core.threads import Threads
+from akkm.typing import Array
 from akkm.validation import generator, require_count
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Consensus:
-    """One partition that several have in common.
+    """One partition that combines several.
 
-    Attributes
+    Parameters
     ----------
     labels : int32 array of shape (n,)
         The cluster of each row, in 0 .. n_clusters - 1.
     agreement : array of shape (n,)
-        The share of members that are of the same opinion, in [0, 1].
+        The share of members that agree with the label of each row, in [0, 1].
     anmi : float
         Mean normalised mutual information (geometric) of the labels and each member.
     meta : MetaClusters
-        Which clusters of the members belong together; `meta.vote` labels new rows.
+        The meta-cluster of each cluster of the members; `meta.vote` labels new rows.
 
     Examples
     --------
@@ -64,44 +64,50 @@ def mcla(
 ) -> Consensus:
     """Combine several partitions of the same rows into one (the paper's Algorithm 3).
 
-    Clusters of all members are vertices of a graph, joined by their Jaccard
-    similarities. It is cut into `n_clusters` meta-clusters, and every row goes to the
-    meta-cluster with the largest share of clusters that contain the row. It takes
-    O(n r²) time and O(n r) memory for n rows and r members, beside the graph.
+    The clusters of all members are the vertices of a graph, with Jaccard similarities
+    as edges. The graph is cut into `n_clusters` meta-clusters. Each row is assigned to
+    the meta-cluster of which the largest share of clusters contains the row.
 
     Parameters
     ----------
     labelings : list of r arrays of shape (n,), or array of shape (r, n)
-        Labels of any sortable kind; members may differ in their labels and in how many
-        clusters they have.
+        The labels by each member, of any sortable type. Members may have different
+        labels and different numbers of clusters.
     n_clusters : int
-        The number of meta-clusters. Rows may come to use fewer of them, surely so if
+        The number of meta-clusters. The labels may use fewer of them, and will do so if
         no member has as many clusters.
     partitioner : {"matching", "metis"}, default="matching"
-        How the graph is cut. `"matching"` matches members' clusters one to one with
-        meta-clusters until no member has a better match; `"metis"` is the paper's
-        graph partitioner, and needs pymetis.
+        How the graph is cut. "matching" matches members' clusters one to one with
+        meta-clusters until no member has a better match. "metis" is the paper's graph
+        partitioner, and needs pymetis.
     sample_weight : array of shape (n,), optional
-        A weight of two is a row given twice. A row of weight zero counts for nothing,
-        but gets a label.
+        The weight of each row. A weight of two is the same as a row given twice. Rows
+        of weight zero have no influence, but get labels.
     random_state : int, RandomState instance or None, default=None
-        Decides ties between meta-clusters, and is METIS's seed.
+        Decides ties between meta-clusters, and is the seed of METIS.
     n_jobs : int, optional
-        Threads; all by default. Results do not depend on it.
+        The number of threads; all by default. It does not change the result.
 
     Returns
     -------
     Consensus
+        Labels, agreement, and the meta-clusters to label new rows.
+
+    See Also
+    --------
+    bipartite_cut : For members with more clusters than the consensus.
 
     Notes
     -----
-    Clusters have the numbers of the first member's where these are one to one with
-    meta-clusters: meta-clusters are numbered by the first cluster that is in them.
-    Rows with the same labels by all members get the same label, ties or not.
+    For n rows and r members it takes O(n r²) time and O(n r) memory, besides the graph.
+
+    Meta-clusters are numbered by the first cluster in them. So clusters keep the first
+    member's numbers if its clusters match the meta-clusters one to one. Rows with the
+    same labels by all members get the same label, even if there is a tie.
 
     Examples
     --------
-    Names do not matter, and two of three outvote the third in row 2:
+    Names do not matter, and in the third row two members outvote the other:
 
     >>> from akkm.consensus import mcla
     >>> consensus = mcla(
@@ -115,13 +121,9 @@ def mcla(
     >>> round(consensus.anmi, 3)
     0.826
     """
+    cut = get_partitioner(partitioner)
     return combine(
-        labelings,
-        n_clusters,
-        get_partitioner(partitioner),
-        sample_weight=sample_weight,
-        random_state=random_state,
-        n_jobs=n_jobs,
+        labelings, n_clusters, cut, False, sample_weight, random_state, n_jobs
     )
 
 
@@ -129,37 +131,50 @@ def combine(
     labelings: Sequence[ArrayLike] | Array,
     n_clusters: int,
     cut: Partitioner,
-    *,
-    majority: bool = False,
+    majority: bool,
     sample_weight: ArrayLike | None,
     random_state: Any,
     n_jobs: int | None,
 ) -> Consensus:
-    """Meta-clusters by any cut, and votes for them.
+    """Cut clusters into meta-clusters, and let members vote for them.
 
-    The largest share of a meta-cluster's clusters wins, or plainly most votes.
+    The meta-cluster with the largest share of its clusters wins. With `majority`, the
+    one with most votes wins.
     """
     members = check_labelings(labelings)
-    weights = check_weights(sample_weight, len(members[0]))
+    weights = None
+    if sample_weight is not None:
+        weights = _check_sample_weight(
+            sample_weight, members[0], dtype=np.float64, ensure_non_negative=True
+        )
     require_count("n_clusters", n_clusters)
-    # One each, so that partitioners that agree on the meta-clusters agree on ties.
+    # Two generators: partitioners with equal meta-clusters then decide ties equally.
     for_cut, for_ties = generator(random_state).spawn(2)
 
     encoded = [encode(labels) for labels in members]
     values = tuple(labeling.values for labeling in encoded)
     groups = fuse(encoded)
     shared = contingency(groups, weights)
-    # Clusters that only rows of weight zero are in: whether these come or go, the
-    # others are cut in the same way.
-    weightless = shared.diagonal() == 0
     member = np.repeat(np.arange(len(values)), [len(v) for v in values])
-    part = np.empty(len(member), dtype=np.intp)
-    part[~weightless] = _cut(shared, member, ~weightless, n_clusters, cut, for_cut)
-    if weightless.any():
-        rows_shared = jaccard(contingency(groups, None))
-        part[weightless] = _nearest(rows_shared, part, weightless, n_clusters)
+    # Clusters of rows of weight zero must not influence the cut.
+    used = np.flatnonzero(shared.diagonal() > 0)
+    if len(used) < n_clusters:
+        raise ValueError(
+            f"n_clusters={n_clusters}, but all labelings together have only "
+            f"{len(used)} clusters (of positive weight); expected at least as many. "
+            "Lower n_clusters or give labelings with more clusters."
+        )
+    similarity = jaccard(shared[np.ix_(used, used)])
+    graph = MetaGraph(similarity, shared.diagonal()[used], member[used])
+    part = np.full(len(member), -1)
+    part[used] = renumber(cut(graph, n_clusters, for_cut))
+    unused = part < 0
+    if unused.any():  # each gets the most similar meta-cluster
+        similarity = jaccard(contingency(groups, None))
+        inside = part[:, None] == np.arange(n_clusters)
+        part[unused] = (similarity[unused] @ inside).argmax(axis=1)
 
-    sizes = np.bincount(part[~weightless], minlength=n_clusters)
+    sizes = np.bincount(part[used], minlength=n_clusters)
     meta = MetaClusters(
         values=values,
         parts=tuple(part[member == q] for q in range(len(values))),
@@ -167,43 +182,18 @@ def combine(
         salt=_salt(len(values), part, shared.diagonal(), n_clusters, for_ties),
     )
     with Threads(n_jobs) as engine:
-        votes = meta.count([labeling.codes for labeling in encoded], engine)
+        votes = meta.vote_codes([labeling.codes for labeling in encoded], engine)
     anmi = average_nmi(votes.labels, n_clusters, groups, weights)
     return Consensus(votes.labels, votes.agreement, anmi, meta)
-
-
-def _cut(
-    shared: Array,
-    member: Array,
-    there: Array,
-    n_clusters: int,
-    cut: Partitioner,
-    rng: np.random.Generator,
-) -> Array:
-    """Meta-clusters of the clusters that are there."""
-    if there.sum() < n_clusters:
-        raise ValueError(
-            f"n_clusters={n_clusters}, but all labelings together have only "
-            f"{there.sum()} clusters (of positive weight); expected at least as many. "
-            "Lower n_clusters or give labelings with more clusters."
-        )
-    shared = shared[np.ix_(there, there)]
-    graph = MetaGraph(jaccard(shared), shared.diagonal(), member[there])
-    return number(cut(graph, n_clusters, rng))
-
-
-def _nearest(
-    similarity: Array, part: Array, weightless: Array, n_clusters: int
-) -> Array:
-    """The meta-cluster most similar to each weightless cluster."""
-    inside = (part[:, None] == np.arange(n_clusters)) & ~weightless[:, None]
-    return (similarity[weightless] @ inside).argmax(axis=1)
 
 
 def _salt(
     r: int, part: Array, weight: Array, n_clusters: int, rng: np.random.Generator
 ) -> Array:
-    """Random numbers (r + 1, C) for ties; they go with weights, not with names."""
+    """Random numbers (r + 1, C) that decide ties.
+
+    They are assigned to meta-clusters in the order of weight, not of numbers.
+    """
     order = np.argsort(-np.bincount(part, weight, minlength=n_clusters), kind="stable")
     salt = np.empty((r + 1, n_clusters), dtype=np.uint64)
     salt[:, order] = rng.integers(2**64, size=salt.shape, dtype=np.uint64)

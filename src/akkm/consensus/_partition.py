@@ -1,4 +1,4 @@
-"""The meta-graph, whose vertices are clusters, cut into balanced meta-clusters."""
+"""The meta-graph, whose vertices are clusters, and its cut into meta-clusters."""
 
 from __future__ import annotations
 
@@ -8,54 +8,50 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-Array = NDArray[Any]
+from akkm.typing import Array
 
 # Members tried as the reference, and rounds of matching from each.
 _REFERENCES, _ROUNDS = 10, 50
-# A vertex stays where it is unless somewhere else is better by more than rounding.
+# A cluster only moves if another meta-cluster is better by more than rounding.
 _STAY = 1e-9
 # METIS adds up its integer weights in 32 bits.
-_FINEST, _TOTAL = 10**6, 2**30
+_LARGEST_WEIGHT, _LARGEST_SUM = 10**6, 2**30
 
 
 @dataclass(frozen=True, eq=False)
 class MetaGraph:
-    """The clusters of all members and how similar they are."""
+    """The clusters of all members, and their similarities."""
 
     similarity: Array  # (V, V) Jaccard, zero on the diagonal
     weight: Array  # (V,) of the rows of each cluster, positive
-    member: Array  # (V,) whose cluster it is
+    member: Array  # (V,) the member that each cluster belongs to
 
 
 Partitioner = Callable[[MetaGraph, int, np.random.Generator], Array]
 
 
 def matching(graph: MetaGraph, n_clusters: int, rng: np.random.Generator) -> Array:
-    """Meta-clusters (V,) by matching members' clusters one to one, again and again.
+    """Meta-clusters (V,) by repeatedly matching members' clusters one to one.
 
-    Every start has the clusters of another reference; the partition with most
-    similarity inside of meta-clusters wins. Nothing is random here.
+    Each of several members is the reference once. The partition with the largest
+    similarity within meta-clusters is returned. Nothing is random here.
     """
-    order = _by_affinity(graph)
+    # Members whose clusters are most similar to those of others come first.
+    affinity = np.bincount(graph.member, weights=graph.similarity.sum(axis=1))
+    order = np.argsort(-affinity, kind="stable")
     count = np.minimum(np.bincount(graph.member)[order], n_clusters)
     references = order[count == count.max()][:_REFERENCES]
     parts = [_match_all(graph, n_clusters, order, q) for q in references]
-    return max(parts, key=lambda part: _inside(graph, part))
-
-
-def _by_affinity(graph: MetaGraph) -> Array:
-    """Members (r,), those first whose clusters are most like the others'."""
-    affinity = np.bincount(graph.member, weights=graph.similarity.sum(axis=1))
-    return np.argsort(-affinity, kind="stable")
+    return max(parts, key=lambda part: graph.similarity[part[:, None] == part].sum())
 
 
 def _match_all(
     graph: MetaGraph, n_clusters: int, order: Array, reference: int
 ) -> Array:
-    part = np.full(len(graph.member), -1)  # -1: not placed yet
+    """Meta-clusters (V,) from the heaviest clusters of a reference member."""
+    part = np.full(len(graph.member), -1)  # -1: not in a meta-cluster yet
     own = np.flatnonzero(graph.member == reference)
     heaviest = np.argsort(-graph.weight[own], kind="stable")[:n_clusters]
     part[own[heaviest]] = np.arange(len(heaviest))
@@ -73,32 +69,27 @@ def _match_all(
 def _match(graph: MetaGraph, n_clusters: int, part: Array, q: int) -> None:
     """Match member q's clusters with the meta-clusters of the others; writes `part`."""
     own = np.flatnonzero(graph.member == q)
-    there = part[own]
+    before = part[own]
     part[own] = -1
     gain = _mean_similarity(graph.similarity[own], part, n_clusters)  # (C_q, C)
-    gain += _STAY * (there[:, None] == np.arange(n_clusters))
-    # A member with more clusters than C has that many slots in each meta-cluster.
+    gain += _STAY * (before[:, None] == np.arange(n_clusters))
+    # A member with more than C clusters may put several into one meta-cluster.
     slots = -(-len(gain) // n_clusters)
     rows, slot = linear_sum_assignment(np.tile(gain, slots), maximize=True)
     part[own[rows]] = slot % n_clusters
 
 
 def _mean_similarity(similarity: Array, part: Array, n_clusters: int) -> Array:
-    """Of clusters (C_q, V) with the vertices in each meta-cluster: (C_q, C)."""
-    order = np.argsort(part, kind="stable")  # those without a place come first
+    """Means of similarity (C_q, V) over the vertices of each meta-cluster: (C_q, C)."""
+    order = np.argsort(part, kind="stable")  # vertices without a meta-cluster first
     starts = np.searchsorted(part[order], np.arange(n_clusters + 1))
     size = np.diff(starts)
-    there = size > 0  # reduceat can't add up nothing
+    filled = size > 0  # reduceat can't sum empty ranges
     means = np.zeros((len(similarity), n_clusters))
-    if there.any():
-        sums = np.add.reduceat(similarity[:, order], starts[:-1][there], axis=1)
-        means[:, there] = sums / size[there]
+    if filled.any():
+        sums = np.add.reduceat(similarity[:, order], starts[:-1][filled], axis=1)
+        means[:, filled] = sums / size[filled]
     return means
-
-
-def _inside(graph: MetaGraph, part: Array) -> float:
-    """Similarity of pairs of vertices in the same meta-cluster, in all."""
-    return float(graph.similarity[part[:, None] == part].sum())
 
 
 def metis(graph: MetaGraph, n_clusters: int, rng: np.random.Generator) -> Array:
@@ -107,7 +98,7 @@ def metis(graph: MetaGraph, n_clusters: int, rng: np.random.Generator) -> Array:
     seed = int(rng.integers(2**31 - 1))
     if n_clusters == 1:
         return np.zeros(len(graph.member), dtype=np.intp)
-    scale = min(_FINEST, _TOTAL / max(graph.similarity.sum(), 1))
+    scale = min(_LARGEST_WEIGHT, _LARGEST_SUM / max(graph.similarity.sum(), 1))
     edges = np.rint(graph.similarity * scale).astype(np.int32)
     tails, heads = np.nonzero(edges)
     starts = np.searchsorted(tails, np.arange(len(edges) + 1))
@@ -125,8 +116,8 @@ def _pymetis() -> Any:
         return import_module("pymetis")
     except ImportError as error:
         raise ImportError(
-            "partitioner='metis' needs pymetis, which is not installed. Install it "
-            "with: pip install 'akkm[metis]'; partitioner='matching' needs nothing."
+            "partitioner='metis' needs pymetis, which is not installed. Run pip "
+            "install 'akkm[metis]', or use partitioner='matching'."
         ) from error
 
 
@@ -168,14 +159,14 @@ def get_partitioner(name: str) -> Partitioner:
     return PARTITIONERS[name]
 
 
-def number(part: Array) -> Array:
-    """The same meta-clusters (V,), numbered in the order of their first vertices.
+def renumber(part: Array) -> Array:
+    """The meta-clusters (V,), numbered in the order of their first vertices.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from akkm.consensus._partition import number
-    >>> number(np.array([4, 1, 4, 0]))
+    >>> from akkm.consensus._partition import renumber
+    >>> renumber(np.array([4, 1, 4, 0]))
     array([0, 1, 0, 2])
     """
     _, first, place = np.unique(part, return_index=True, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Every member votes for a meta-cluster with its label; the largest share wins."""
+"""Votes: each member votes for a meta-cluster; the largest mean of votes wins."""
 
 from __future__ import annotations
 
@@ -7,22 +7,20 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from akkm.consensus._labelings import check_labelings, recode, smallest
+from akkm.consensus._labelings import check_labelings, recode, smallest_dtype
 from akkm.core.strip import chunks
 from akkm.core.threads import Threads
+from akkm.typing import Array
 
-Array = NDArray[Any]
-
-# Rows whose votes are counted at a time: r of these stay near the processor.
+# The votes of this many rows are counted at a time, to fit into the processor's cache.
 _ROWS = 16384
 
 
 class Votes(NamedTuple):
-    """What the members decided.
+    """The result of a vote.
 
-    Attributes
+    Parameters
     ----------
     labels : int32 array of shape (n,)
         The meta-cluster of each row, in 0 .. n_clusters - 1.
@@ -43,19 +41,20 @@ class Votes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MetaClusters:
-    """Which clusters of the members belong together: all that new rows need.
+    """The meta-cluster of each cluster of the members: all that new rows need.
 
-    Attributes
+    Parameters
     ----------
     values : tuple of arrays of shape (C_q,)
         The labels of each of the r members, sorted.
     parts : tuple of arrays of shape (C_q,)
         The meta-cluster of each of these labels, in 0 .. n_clusters - 1.
     sizes : array of shape (n_clusters,)
-        The numbers s_k of clusters (of positive weight) in each meta-cluster.
+        The number of clusters (of positive weight) in each meta-cluster. Votes are
+        divided by it.
     salt : uint64 array of shape (r + 1, n_clusters)
-        Random numbers that decide ties: one per vote of each member, and one per
-        meta-cluster.
+        Random numbers that decide ties: one for each vote of each member, and one for
+        each meta-cluster.
 
     Examples
     --------
@@ -73,69 +72,83 @@ class MetaClusters:
     salt: Array
 
     def vote(self, labelings: Any, *, n_jobs: int | None = None) -> Votes:
-        """Labels and agreement of rows, out of the members' labels for them.
+        """Label rows by the votes of the members.
 
         Parameters
         ----------
         labelings : list of r arrays of shape (n,)
-            The labels that each member gave to the rows.
+            The labels of the rows by each member.
         n_jobs : int, optional
-            Threads; all by default.
+            The number of threads; all by default.
 
         Returns
         -------
         Votes
+            The label of each row, and the share of members that agree.
         """
         members = check_labelings(labelings)
         if len(members) != len(self.values):
             raise ValueError(
                 f"labelings has {len(members)} members; expected the "
-                f"{len(self.values)} that the meta-clusters were made of."
+                f"{len(self.values)} from which the meta-clusters were made."
             )
         codes = [
             recode(q, labels, values)
             for q, (labels, values) in enumerate(zip(members, self.values, strict=True))
         ]
         with Threads(n_jobs) as engine:
-            return self.count(codes, engine)
+            return self.vote_codes(codes, engine)
 
-    def count(self, codes: list[Array], engine: Threads) -> Votes:
-        """As `vote`, for codes (n,) of each member: places of labels in `values`."""
+    def vote_codes(self, codes: list[Array], engine: Threads) -> Votes:
+        """Label rows by codes: positions of labels in `values`.
+
+        Parameters
+        ----------
+        codes : list of r int arrays of shape (n,)
+            The codes of the rows by each member.
+        engine : akkm.core.threads.Threads
+            The threads to use.
+
+        Returns
+        -------
+        Votes
+            The label of each row, and the share of members that agree.
+        """
         n, r = len(codes[0]), len(codes)
-        parts = [part.astype(smallest(len(self.sizes))) for part in self.parts]
-        ranks, salt = self._ranks, self.salt
+        parts = [part.astype(smallest_dtype(len(self.sizes))) for part in self.parts]
+        ranks = self._ranks
         votes = Votes(np.empty(n, dtype=np.int32), np.empty(n))
 
-        def elect_chunk(chunk: slice) -> None:
+        def vote_chunk(chunk: slice) -> None:
             for start in range(chunk.start, chunk.stop, _ROWS):
                 rows = slice(start, min(start + _ROWS, chunk.stop))
                 ballots = np.array([parts[q].take(codes[q][rows]) for q in range(r)])
-                labels = elect(ballots, ranks, salt)
+                labels = _winners(ballots, ranks, self.salt)
                 votes.labels[rows] = labels
                 votes.agreement[rows] = _count_equal(ballots, labels) / r
 
-        for _ in engine.map(elect_chunk, chunks(n)):
+        for _ in engine.map(vote_chunk, chunks(n)):
             pass
         return votes
 
     @cached_property
     def _ranks(self) -> Array:
-        """Where c votes for meta-cluster k, μ_k = c / s_k, rank: (r + 1, C).
+        """The rank of c votes for meta-cluster k, by the mean c / size_k: (r + 1, C).
 
-        Equal means have equal ranks: a quotient of integers is rounded once, so equal
-        ones are equal to the last bit.
+        Equal means have equal ranks: a quotient of two integers is rounded once, so
+        equal quotients are equal to the last bit.
         """
         c = np.arange(len(self.parts) + 1)
         means = c[:, None] / np.maximum(self.sizes, 1)
         values, ranks = np.unique(means, return_inverse=True)
-        return ranks.reshape(means.shape).astype(smallest(len(values)))
+        return ranks.reshape(means.shape).astype(smallest_dtype(len(values)))
 
 
-def elect(ballots: Array, ranks: Array, salt: Array) -> Array:
+def _winners(ballots: Array, ranks: Array, salt: Array) -> Array:
     """The meta-cluster (b,) with the largest mean, for ballots (r, b) of b rows.
 
-    Only the meta-clusters that a row has votes for are compared. Ties are broken at
-    random, but equal ballots are treated equally, wherever they are.
+    Only meta-clusters with votes are compared. Ties are broken at random, but equal
+    ballots always get equal labels.
     """
     counts = np.array([_count_equal(ballots, vote) for vote in ballots])
     rank = _pick(ranks, counts, ballots)
@@ -143,35 +156,32 @@ def elect(ballots: Array, ranks: Array, salt: Array) -> Array:
     labels = (ahead * ballots).max(axis=0)
     ties = np.flatnonzero((ahead & (ballots != labels)).any(axis=0))
     if len(ties):
-        labels[ties] = _draw(ballots[:, ties], ahead[:, ties], salt)
+        labels[ties] = _break_ties(ballots[:, ties], ahead[:, ties], salt)
     return labels
 
 
 def _count_equal(ballots: Array, vote: Array) -> Array:
-    """How many of ballots (r, b) are for vote (b,): (b,)."""
+    """The number of ballots (r, b) that equal vote (b,): (b,)."""
     equal = (ballots == vote).view(np.uint8)  # bytes are added many at a time
-    return np.add.reduce(equal, axis=0, dtype=smallest(len(ballots)))
+    return np.add.reduce(equal, axis=0, dtype=smallest_dtype(len(ballots)))
 
 
 def _pick(table: Array, i: Array, j: Array) -> Array:
-    """table[i, j], which NumPy takes four times as long for."""
+    """table[i, j], four times as fast as NumPy's indexing."""
     return table.ravel().take(i.astype(np.intp) * table.shape[1] + j)
 
 
-def _draw(ballots: Array, ahead: Array, salt: Array) -> Array:
-    """One of those ahead (t,), by a lot that depends on the row's ballots alone."""
+def _break_ties(ballots: Array, ahead: Array, salt: Array) -> Array:
+    """One of the meta-clusters ahead (t,), by a hash of the row's ballots."""
     members = np.arange(len(ballots))[:, None]
     row = np.bitwise_xor.reduce(_pick(salt, members, ballots), axis=0)  # (t,)
-    # The same lot for the same meta-cluster, whoever votes for it.
+    # The hash of a meta-cluster does not depend on the member that votes for it.
     lots = ahead * _mix(row ^ salt[-1].take(ballots))
     return ballots[lots.argmax(axis=0), np.arange(len(row))]
 
 
 def _mix(x: Array) -> Array:
-    """Bits of x (uint64) stirred, so that neighbours have nothing in common.
-
-    The last step of the generator splitmix64 (Steele, Lea and Flood, 2014).
-    """
+    """Hash x (uint64): the last step of splitmix64 (Steele, Lea and Flood, 2014)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))

@@ -1,83 +1,63 @@
-"""What several labelings on workers say, in as many rows as there are opinions."""
+"""Combine labelings that are Dask arrays, without gathering all rows.
+
+Rows with the same labels by all members are one distinct row of labels. A consensus of
+the distinct rows, weighted by how often they occur, is a consensus of all rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.silence import ignore_warnings
+from akkm.typing import Array
 
-Array = NDArray[Any]
+_VOTES = np.dtype([("labels", np.int32), ("agreement", np.float64)])
 
 
 def distinct_label_rows(
     labelings: Sequence[Any], weights: Array | None
 ) -> tuple[Array, Array]:
-    """The distinct rows of labels (r, u), and what weight the rows of each have: (u,).
+    """The u distinct rows of labels (r, u), and the total weight of each (u,).
 
-    `labelings` are r Dask arrays (n,) in the same chunks; without weights (n,) a row's
-    is one. Rows that all members label alike are one opinion, so that a consensus of
-    these with weights is one of all rows.
+    `labelings` are r Dask arrays (n,) with the same chunks. Without `weights` (n,) each
+    row has weight one.
     """
+    import dask.array as da
     from dask.base import compute
+    from dask.delayed import delayed
 
-    edges = np.append(0, np.cumsum(labelings[0].chunks[0]))
-    cuts = [slice(*cut) for cut in pairwise(edges.tolist())]
-    own = [None if weights is None else weights[cut] for cut in cuts]
-    tasks = [
-        _delayed(_distinct, block, some)
-        for block, some in zip(_blocks(labelings), own, strict=True)
-    ]
-    with ignore_warnings(UserWarning):  # of the size of weights
-        each = compute(tasks)[0]
-    rows = np.concatenate([found for found, _ in each])
-    counts = np.concatenate([count for _, count in each])
-    distinct, which = np.unique(rows, axis=0, return_inverse=True)
-    return distinct.T, np.bincount(which.ravel(), counts).astype(np.float64)
+    chunks = labelings[0].chunks
+    weights = np.ones(len(labelings[0])) if weights is None else weights
+    columns = [*labelings, da.from_array(weights, chunks=chunks)]
+    blocks = zip(*(column.to_delayed() for column in columns), strict=True)
+    with ignore_warnings(UserWarning):  # about the size of the weights
+        parts = compute([delayed(_distinct)(list(b[:-1]), b[-1]) for b in blocks])[0]
+    labels, totals = zip(*parts, strict=True)
+    return _distinct(np.hstack(labels), np.concatenate(totals))
+
+
+def _distinct(labels: Any, weights: Array) -> tuple[Array, Array]:
+    """Distinct columns of labels (r, n), and the total weight of each."""
+    distinct, which = np.unique(labels, axis=1, return_inverse=True)
+    return distinct, np.bincount(which.ravel(), weights)
 
 
 def vote_on_workers(
     labelings: Sequence[Any], vote: Callable[[Any], Any]
 ) -> tuple[Any, Any]:
-    """Labels and agreement (n,) of rows, as Dask arrays in the labelings' chunks."""
+    """Labels and agreement (n,) as Dask arrays, with the chunks of the labelings."""
     import dask.array as da
 
-    sizes = labelings[0].chunks[0]
-    # Not computed again by everyone who asks for labels.
-    found = [_delayed(_votes, block, vote).persist() for block in _blocks(labelings)]
-    both = []
-    for i, dtype in enumerate((np.int32, np.float64)):
-        parts = [
-            da.from_delayed(part[i], (size,), dtype)
-            for part, size in zip(found, sizes, strict=True)
-        ]
-        both.append(da.concatenate(parts))
-    return both[0], both[1]
+    # Persist the votes: labels and agreement must not compute them again.
+    votes = da.map_blocks(_vote_block, *labelings, vote=vote, dtype=_VOTES).persist()
+    return votes["labels"], votes["agreement"]
 
 
-def _blocks(labelings: Sequence[Any]) -> list[list[Any]]:
-    """For each chunk, the members' labels of it, not computed."""
-    return [
-        list(parts)
-        for parts in zip(*(member.to_delayed() for member in labelings), strict=True)
-    ]
-
-
-def _delayed(function: Callable[..., Any], *values: Any) -> Any:
-    from dask.delayed import delayed
-
-    return delayed(function)(*values)
-
-
-def _distinct(parts: list[Array], weights: Array | None) -> tuple[Array, Array]:
-    rows, which = np.unique(np.transpose(parts), axis=0, return_inverse=True)
-    return rows, np.bincount(which.ravel(), weights)
-
-
-def _votes(parts: list[Array], vote: Callable[[Any], Any]) -> tuple[Array, Array]:
-    votes = vote(parts)
-    return votes.labels, votes.agreement
+def _vote_block(*labelings: Array, vote: Callable[[Any], Any]) -> Array:
+    """Votes for the rows of one chunk, as a structured array."""
+    votes = np.empty(len(labelings[0]), dtype=_VOTES)
+    votes["labels"], votes["agreement"] = vote(labelings)
+    return votes
