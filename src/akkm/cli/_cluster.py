@@ -1,4 +1,4 @@
-"""`akkm cluster`: from a file to clusters, a model and a page to look at."""
+"""`akkm cluster`: from a file to clusters, a model and a report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from akkm.cli import _work
 from akkm.cli._console import Voice, brief, seconds
-from akkm.cli._labels import require_name, require_writable
+from akkm.cli._labels import require_name
 from akkm.cli._method import build
 from akkm.cli._options import (
     Encoding,
@@ -21,6 +21,7 @@ from akkm.cli._options import (
     Run,
     Source,
     encoding_options,
+    memory_option,
     method_options,
     quiet_option,
     source_options,
@@ -34,6 +35,7 @@ Examples:
   akkm cluster flowers.csv -k 3 --label species --report flowers.html
   akkm cluster shapes.csv -k auto --method sparse --report shapes.html
   akkm cluster log.parquet -k 8 --id session --labels out.parquet --model m.skops
+  akkm cluster folder-of-parquet -k 20 --memory 2000 --labels out.parquet
   zcat data.csv.gz | akkm cluster - -k 5 --gamma median --labels out.csv
 """
 
@@ -42,9 +44,16 @@ Examples:
 @source_options
 @method_options
 @encoding_options
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Cluster N random rows, then assign all rows to their clusters.",
+)
+@memory_option
 @click.option("--labels", metavar="FILE", help="Write clusters: .parquet or .csv.")
 @click.option("--model", metavar="FILE", help="Write the model: .skops.")
-@click.option("--report", metavar="FILE", help="Write a page to look at: .html.")
+@click.option("--report", metavar="FILE", help="Write a report: .html.")
 @quiet_option
 @click.pass_obj
 def cluster(
@@ -52,6 +61,8 @@ def cluster(
     source: Source,
     method: Method,
     encoding: Encoding,
+    sample: int | None,
+    memory: float,
     labels: str | None,
     model: str | None,
     report: str | None,
@@ -59,9 +70,10 @@ def cluster(
 ) -> None:
     """Cluster the rows of DATA.
 
-    DATA is CSV (also .gz), Parquet, Arrow or Feather, .npy, .npz or LIBSVM; - is CSV on
-    standard input. Text columns are one-hot encoded and numbers scaled. Files appear
-    when all is done; each of them is complete or not there.
+    DATA is CSV (also .gz), Parquet, Arrow or Feather, .npy, .npz, LIBSVM, or a folder
+    of Parquet or Arrow files; - is CSV on standard input. Text columns are one-hot
+    encoded and numbers scaled. With --method approx, DATA may be larger than memory.
+    Output files appear when all of them are complete.
     """
     from akkm.model_file import SavedModel, write_model
 
@@ -77,17 +89,27 @@ def cluster(
         encoder = _work.encoder_of(encoding)
         with shown.phase("reading", table.n_rows) as phase:
             encoder.fit(phase.watch(table))
+        if sample is None:
+            _work.require_memory(encoder, method, memory)
         with shown.phase("encoding", encoder.n_rows_) as phase:
-            encoded = encoder.transform(phase.watch(table))
-        _work.require_enough(encoded.X.shape[0], method)
-        if labels is not None and encoded.ids is not None:
-            require_writable(labels, encoded.ids)
+            encoded = encoder.transform(phase.watch(table), memory * 2**20)
+        n, d = encoded.X.shape
+        rows = None
+        if sample is not None and sample < n:
+            rows = _work.draw_rows(n, sample, method.seed)
+        _work.require_enough(n if rows is None else len(rows), method)
+        if labels is not None:
+            _work.require_writable_ids(labels, encoded)
+        notes = [*encoder.notes_, *_work.storage_notes(encoded, memory)]
         read = time.perf_counter() - started
-        heard = fit(estimator, encoded.X, shown)
+        if encoded.on_disk and "cache_size" in estimator.get_params():
+            estimator.set_params(cache_size=min(estimator.cache_size, memory / 2))
+        warned = fit(estimator, encoded.X if rows is None else encoded.X[rows], shown)
         fitted = time.perf_counter() - started - read
-        clusters, _ = _work.write_labels(
-            outputs, labels, estimator, encoded, encoding.id, shown, fitted=True
+        assigned = _work.write_labels(
+            outputs, labels, estimator, encoded, encoding.id, shown, fitted=rows is None
         )
+        clusters = assigned[0]
         about: dict[str, Any] = {
             "akkm": __version__,
             "command": run.command,
@@ -97,15 +119,17 @@ def cluster(
             "decimal": source.decimal,
             "na": list(source.na),
             "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
-            "rows": encoded.X.shape[0],
-            "features": encoded.X.shape[1],
+            "rows": n,
+            "features": d,
             "k": estimator._wanted,
             "sizes": np.bincount(clusters, minlength=estimator._wanted).tolist(),
             "settings": settings(estimator),
             "seconds": round(fitted, 3),
             "seconds_reading": round(read, 3),
-            "notes": [*encoder.notes_, *heard],
+            "notes": [*notes, *warned],
         }
+        if rows is not None:
+            about["sample"] = len(rows)
         if encoded.labels is not None:
             about["scores"] = _work.score(encoded.labels, clusters)
         if model is not None:
@@ -113,13 +137,21 @@ def cluster(
                 saved = SavedModel(encoder, estimator, about)
                 write_model(saved, outputs["--model"])
         if report is not None:
-            _work.write_report(outputs, estimator, encoder, encoded, shown, about)
+            _work.write_report(
+                outputs,
+                estimator,
+                encoder,
+                encoded,
+                shown,
+                about,
+                assigned=None if rows is None else assigned,
+            )
         outputs.publish()
-    summarise(voice, about, encoder.describe(), encoder.notes_, heard, run)
+    summarise(voice, about, encoder.describe(), notes, warned, run)
 
 
 def fit(estimator: Any, X: Any, shown: Phases) -> list[str]:
-    """Fit, and return what was warned of."""
+    """Fit, and return the messages of warnings."""
     members = getattr(estimator, "n_members", None)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -132,7 +164,7 @@ def fit(estimator: Any, X: Any, shown: Phases) -> list[str]:
 
 
 def settings(estimator: Any) -> dict[str, Any]:
-    """What was chosen, and what came of it: plain values."""
+    """Settings and results as plain values, for model files."""
     chosen = {
         "method": type(estimator).__name__,
         "kernel": str(estimator.kernel_),
@@ -160,8 +192,8 @@ def settings(estimator: Any) -> dict[str, Any]:
     return chosen
 
 
-def said(chosen: dict[str, Any]) -> list[tuple[str, str]]:
-    """Settings and results in words."""
+def setting_facts(chosen: dict[str, Any]) -> list[tuple[str, str]]:
+    """Settings and results as text."""
     facts = [("method", f"{chosen['method']}, seed {chosen['seed']}")]
     if "counted" in chosen:
         facts.append(("clusters", chosen["counted"]))
@@ -186,17 +218,18 @@ def summarise(
     about: dict[str, Any],
     columns: Sequence[str],
     notes: Sequence[str],
-    heard: list[str],
+    warned: list[str],
     run: Run,
 ) -> None:
-    """Say what was done, and what came of it."""
+    """Print what was done, and the results."""
     facts = [
         ("data", about["data"]),
         ("rows", f"{about['rows']:,}"),
+        *_sample_facts(about),
         ("features", f"{about['features']:,}"),
         *_work.listed("columns", columns),
         *_work.listed("notes", notes),
-        *said(about["settings"]),
+        *setting_facts(about["settings"]),
         (
             "time",
             f"{seconds(about['seconds_reading'])} reading, "
@@ -204,14 +237,23 @@ def summarise(
         ),
     ]
     if "scores" in about:
-        facts.append(("scores", _work.told(about["scores"])))
+        facts.append(("scores", _work.score_text(about["scores"])))
     voice.facts(facts)
     voice.say()
     _work.say_sizes(voice, about["sizes"])
-    for text in heard:
+    for text in warned:
         voice.say(f"Warning: {text}", style="yellow")
     voice.say()
     if run.written:
         voice.facts(_work.listed("written", run.written))
     else:
-        voice.say("Nothing was written; --labels FILE keeps the clusters.")
+        voice.say("Nothing was written; --labels FILE saves the clusters.")
+
+
+def _sample_facts(about: dict[str, Any]) -> list[tuple[str, str]]:
+    if "sample" not in about:
+        return []
+    text = (
+        f"{about['sample']:,} random rows; the others were assigned to their clusters"
+    )
+    return [("clustered", text)]

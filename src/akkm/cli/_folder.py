@@ -1,4 +1,4 @@
-"""A folder of images as rows: what `akkm images` and `akkm predict` read."""
+"""Read a folder of images as rows, for `akkm images` and `akkm predict`."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from akkm.cli._progress import Phases
 if TYPE_CHECKING:
     from akkm.images import SpatialPyramid
 
-# Names the rows in label files.
+# The column of label files that identifies images.
 KEY = "path"
-# Unreadable files that are named one by one.
+# Unreadable files that are listed by name.
 _NAMED = 20
 
 
 @dataclass(frozen=True, eq=False)
 class Folder:
-    """The images of a folder that could be read, as a table's rows are encoded."""
+    """The readable images of a folder; has the attributes of `tables.Encoded`."""
 
     X: Any  # CSR (n, d)
     files: list[str]  # n paths that can be opened
     ids: Any  # pyarrow array (n,) of paths inside the folder
     notes: list[str]  # about files that could not be read
     labels: None = None
+    on_disk: bool = False
 
     @property
     def rows(self) -> Any:
@@ -39,7 +40,7 @@ class Folder:
 def read_folder(
     pyramid: SpatialPyramid, folder: str, phases: Phases, *, fit: bool
 ) -> Folder:
-    """Learn the visual words, if they are to be, and describe all images by them."""
+    """Describe all images by visual words, which `fit` learns first."""
     from akkm.images import find_files
 
     files = find_files(folder)
@@ -47,14 +48,14 @@ def read_folder(
         with phases.phase("words") as phase:
             pyramid.learn(files, phase.advance)
     with phases.phase("images", len(files)) as phase:
-        found = pyramid.describe(files, phase.advance)
-    kept = [files[i] for i in found.rows]
+        described = pyramid.describe(files, phase.advance)
+    kept = [files[i] for i in described.rows]
     inside = [os.path.relpath(path, folder) for path in kept]
-    # A name that is no UTF-8 is written with question marks.
+    # Names that are not UTF-8 are written with question marks.
     ids = pa.array(
         [name.encode("utf-8", "replace").decode("utf-8", "replace") for name in inside]
     )
-    notes = [f"left out: {text}" for text in found.unreadable[:_NAMED]]
-    if len(found.unreadable) > _NAMED:
-        notes.append(f"left out: {len(found.unreadable) - _NAMED:,} more files")
-    return Folder(found.X, kept, ids, notes)
+    notes = [f"left out: {text}" for text in described.unreadable[:_NAMED]]
+    if len(described.unreadable) > _NAMED:
+        notes.append(f"left out: {len(described.unreadable) - _NAMED:,} more files")
+    return Folder(described.X, kept, ids, notes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from akkm.cli import _work
-from akkm.cli._cluster import said
+from akkm.cli._cluster import setting_facts
 from akkm.cli._console import Voice, seconds
 
 _EXAMPLES = """\b
@@ -30,11 +30,11 @@ def info(model: str) -> None:
         facts.append(("date", about["date"]))
     if "rows" in about:
         facts.append(("data", f"{about['data']}: {about['rows']:,} rows"))
-    facts += said(about["settings"]) if "settings" in about else []
+    facts += setting_facts(about["settings"]) if "settings" in about else []
     if "seconds" in about:
         facts.append(("time", seconds(about["seconds"])))
     if "scores" in about:
-        facts.append(("scores", _work.told(about["scores"])))
+        facts.append(("scores", _work.score_text(about["scores"])))
     described = encoder.describe() if saved.of_table else ["a folder of images"]
     facts += _work.listed("columns", described)
     facts += _work.listed("notes", about.get("notes", ()))

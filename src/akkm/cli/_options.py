@@ -301,3 +301,12 @@ pyramid_method_options = _all(
 )
 
 quiet_option = click.option("--quiet", is_flag=True, help="Say nothing but errors.")
+
+memory_option = click.option(
+    "--memory",
+    type=click.FloatRange(min=0),
+    default=1024,
+    show_default=True,
+    metavar="MB",
+    help="Rows that need more once they are encoded stay on disk.",
+)

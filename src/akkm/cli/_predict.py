@@ -1,4 +1,4 @@
-"""`akkm predict`: new rows into the clusters of a model."""
+"""`akkm predict`: assign new rows to the clusters of a model."""
 
 from __future__ import annotations
 
@@ -12,8 +12,15 @@ import numpy as np
 from akkm.cli import _work
 from akkm.cli._console import Voice, seconds
 from akkm.cli._folder import KEY, read_folder
-from akkm.cli._labels import require_name, require_writable
-from akkm.cli._options import Run, Source, drop_option, quiet_option, source_options
+from akkm.cli._labels import require_name
+from akkm.cli._options import (
+    Run,
+    Source,
+    drop_option,
+    memory_option,
+    quiet_option,
+    source_options,
+)
 from akkm.cli._outputs import Outputs
 from akkm.cli._progress import Phases
 
@@ -36,7 +43,8 @@ Example:
 @click.option(
     "--labels", metavar="FILE", required=True, help="Write clusters: .parquet or .csv."
 )
-@click.option("--report", metavar="FILE", help="Write a page to look at: .html.")
+@click.option("--report", metavar="FILE", help="Write a report: .html.")
+@memory_option
 @click.option("--threads", type=click.IntRange(min=1), help="[default: all]")
 @quiet_option
 @click.pass_obj
@@ -48,13 +56,14 @@ def predict(
     missing: str | None,
     labels: str,
     report: str | None,
+    memory: float,
     threads: int | None,
     quiet: bool,
 ) -> None:
-    """Put the rows of DATA into the clusters of MODEL.
+    """Assign the rows of DATA to the clusters of MODEL.
 
-    DATA has the columns that the model was made with, in any order, and is encoded in
-    the same way; for a model of images it is a folder.
+    DATA has the columns that the model was made with, in any order, and may be larger
+    than memory. For a model of images it is a folder.
     """
     from akkm.model_file import load_model
 
@@ -72,41 +81,45 @@ def predict(
                 table = _work.open_source(source, about)
                 _adapt(encoder, table, drop, missing)
                 with shown.phase("reading", table.n_rows) as phase:
-                    encoded = encoder.transform(phase.watch(table))
+                    encoded = encoder.transform(phase.watch(table), memory * 2**20)
             else:
                 encoder.set_params(n_jobs=threads)
                 encoded = read_folder(encoder, source.data, shown, fit=False)
-            if encoded.ids is not None:
-                require_writable(labels, encoded.ids)
+            notes = [*encoded.notes, *_work.storage_notes(encoded, memory)]
+            _work.require_writable_ids(labels, encoded)
             started = time.perf_counter()
-            clusters, agreement = _work.write_labels(
+            assigned = _work.write_labels(
                 outputs, labels, estimator, encoded, key, shown, fitted=False
             )
+            clusters = assigned[0]
             took = time.perf_counter() - started
             if report is not None:
-                estimator.labels_ = clusters  # or the report would ask for them again
-                if agreement is not None:
-                    estimator.agreement_ = agreement
-                told = {
+                described = {
                     "data": f"{_work.describe(source.data)} by {_work.describe(model)}",
                     "command": run.command,
-                    "notes": list(encoded.notes),
+                    "notes": notes,
                     "seconds": took,
                 }
                 _work.write_report(
-                    outputs, estimator, encoder, encoded, shown, told, new_rows=True
+                    outputs,
+                    estimator,
+                    encoder,
+                    encoded,
+                    shown,
+                    described,
+                    assigned=assigned,
                 )
         outputs.publish()
     facts = [
         ("model", f"{model}, of {about.get('data', 'unknown data')}"),
         ("data", _work.describe(source.data)),
         ("rows", f"{len(clusters):,}"),
-        *_work.listed("notes", encoded.notes),
+        *_work.listed("notes", notes),
         ("time", seconds(took)),
     ]
     if encoded.labels is not None:
         scores = _work.score(encoded.labels, clusters)
-        facts.append(("scores", _work.told(scores)))
+        facts.append(("scores", _work.score_text(scores)))
     voice.facts(facts)
     voice.say()
     sizes = np.bincount(clusters, minlength=estimator._wanted)
@@ -118,7 +131,7 @@ def predict(
 def _adapt(
     encoder: Any, table: Any, drop: tuple[str, ...], missing: str | None
 ) -> None:
-    """Let an encoder leave columns out, and deal with missing values otherwise."""
+    """Let an encoder ignore more columns, and treat missing values differently."""
     from akkm.tables import require_columns
 
     require_columns(table, drop, "--drop")

@@ -1,7 +1,9 @@
-"""What commands have in common: read, write labels, score them, report."""
+"""Steps that commands share: open, encode, write labels, score, report."""
 
 from __future__ import annotations
 
+import copy
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,8 +12,8 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from akkm.cli._console import Voice
-from akkm.cli._labels import LabelWriter, assign
+from akkm.cli._console import Voice, megabytes
+from akkm.cli._labels import LabelWriter, assign, require_writable
 from akkm.cli._options import Encoding, Method, Source
 from akkm.cli._outputs import Outputs
 from akkm.cli._progress import Phases
@@ -21,17 +23,19 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-# So many clusters' sizes are shown, the largest.
+# The number of clusters whose sizes are shown, the largest ones.
 _SHOWN = 30
+# Rows that a report on rows on disk is made from.
+_REPORTED = 20_000
 
 
 def describe(data: str) -> str:
-    """The data's name, for people."""
+    """The name of the data in messages."""
     return "standard input" if data == "-" else os.path.basename(data)
 
 
 def open_source(source: Source, about: Mapping[str, Any] | None = None) -> Table:
-    """The table that was named, read as the model's was where nothing is said."""
+    """The table that was named; options not given are those of the model (`about`)."""
     from akkm.tables import MISSING, open_table
 
     about = about or {}
@@ -46,7 +50,7 @@ def open_source(source: Source, about: Mapping[str, Any] | None = None) -> Table
 
 
 def encoder_of(encoding: Encoding) -> TableEncoder:
-    """The encoder that was asked for."""
+    """The encoder with these options."""
     from akkm.tables import TableEncoder
 
     return TableEncoder(
@@ -73,6 +77,51 @@ def require_enough(n: int, method: Method) -> None:
         )
 
 
+def require_memory(
+    encoder: TableEncoder, method: Method, megabytes_allowed: float
+) -> None:
+    """Raise ValueError if a method needs more rows in memory than is allowed."""
+    n, d = encoder.n_rows_, len(encoder.feature_names_)
+    needed = 4 * n * d
+    reads_from_disk = method.method == "approx" and method.ensemble is None
+    if reads_from_disk or encoder.matrix_ or needed <= megabytes_allowed * 2**20:
+        return
+    name = f"--method {method.method}"
+    if method.ensemble is not None:
+        name = f"--ensemble {method.ensemble}"
+    raise ValueError(
+        f"{name} needs all rows in memory: {n:,} rows x {d:,} features x 4 bytes = "
+        f"{megabytes(needed)}, but --memory allows {megabytes_allowed:g} MB. Allow "
+        f"more (--memory {math.ceil(needed / 2**20)}), cluster a random sample "
+        "(--sample N), or use --method approx without --ensemble, which reads rows "
+        "from disk."
+    )
+
+
+def require_writable_ids(path: str, encoded: Any) -> None:
+    """Raise ValueError if a label file can't hold the ids; of those on disk, a few."""
+    if encoded.ids is not None:
+        ids = encoded.ids[:_REPORTED] if encoded.on_disk else encoded.ids
+        require_writable(path, ids)
+
+
+def storage_notes(encoded: Any, megabytes_allowed: float) -> list[str]:
+    """Whether rows stayed on disk, and why."""
+    if not encoded.on_disk:
+        return []
+    n, d = encoded.X.shape
+    return [
+        f"rows stay on disk: encoded, they need {megabytes(4.0 * n * d)}, more than "
+        f"--memory {megabytes_allowed:g} MB"
+    ]
+
+
+def draw_rows(n: int, size: int, seed: int) -> Array:
+    """Numbers of `size` random rows (size,), in order."""
+    rng = np.random.default_rng(seed)
+    return np.sort(rng.choice(n, min(n, size), replace=False))
+
+
 def write_labels(
     outputs: Outputs,
     path: str | None,
@@ -83,7 +132,7 @@ def write_labels(
     *,
     fitted: bool,
 ) -> tuple[Array, Array | None]:
-    """Clusters of all rows (n,), and agreement of an ensemble; written if wanted."""
+    """Clusters of all rows (n,), and agreement of an ensemble; written if `path`."""
     ensemble = hasattr(estimator, "members_")
     if path is None and fitted:
         return estimator.labels_, estimator.agreement_ if ensemble else None
@@ -131,7 +180,7 @@ def score(labels: Any, clusters: Array) -> dict[str, Any]:
 
 
 def _has_labels(labels: Any) -> bool:
-    """Whether any row has one; NaN is none."""
+    """Whether any row has a label; NaN is none."""
     if labels is None:
         return False
     return bool(pc.any(pc.invert(pc.is_null(labels, nan_is_null=True))).as_py())
@@ -145,11 +194,30 @@ def write_report(
     phases: Phases,
     about: dict[str, Any],
     *,
-    new_rows: bool = False,
+    assigned: tuple[Array, Array | None] | None = None,
 ) -> None:
-    """The page to look at."""
+    """Write the HTML report.
+
+    `assigned` are the clusters of the rows, and agreement, if they are not the rows
+    that the estimator was fitted to.
+    """
     from akkm.report import report
 
+    notes = list(about["notes"])
+    if encoded.on_disk:
+        n = encoded.X.shape[0]
+        rows = draw_rows(n, _REPORTED, estimator.random_state or 0)
+        clusters, agreement = assigned or (estimator.labels_, None)
+        assigned = clusters[rows], None if agreement is None else agreement[rows]
+        encoded = encoded.take(rows)
+        notes.append(
+            f"this page describes a random sample of {len(rows):,} of {n:,} rows"
+        )
+    if assigned is not None:
+        estimator = copy.copy(estimator)
+        estimator.labels_ = assigned[0]
+        if assigned[1] is not None:
+            estimator.agreement_ = assigned[1]
     images = getattr(encoded, "files", None)
     of_table = images is None
     with phases.phase("report"):
@@ -162,17 +230,17 @@ def write_report(
             labels_true=encoded.labels if _has_labels(encoded.labels) else None,
             title=about["data"],
             command=about["command"],
-            notes=[*(encoder.describe() if of_table else ()), *about["notes"]],
+            notes=[*(encoder.describe() if of_table else ()), *notes],
             seconds=about["seconds"],
-            # Of sparse rows, most columns are zeros that nobody wrote.
+            # Most columns of sparse rows are zeros, which files leave out.
             original=encoder.original if of_table and encoder.matrix_ is None else None,
-            new_rows=new_rows,
+            new_rows=assigned is not None,
         )
         outputs["--report"].write(page.html.encode())
 
 
 def say_sizes(voice: Voice, sizes: Sequence[int]) -> None:
-    """A table of the clusters."""
+    """Show the sizes of the clusters."""
     counts = np.asarray(sizes)
     total = max(int(counts.sum()), 1)
     shown = np.sort(np.argsort(-counts, kind="stable")[:_SHOWN])
@@ -185,12 +253,12 @@ def say_sizes(voice: Voice, sizes: Sequence[int]) -> None:
 
 
 def listed(name: str, lines: Sequence[str]) -> list[tuple[str, str]]:
-    """Lines under one name."""
+    """Facts with one name for several lines."""
     return [("" if i else name, line) for i, line in enumerate(lines)]
 
 
-def told(scores: dict[str, Any]) -> str:
-    """Scores in words."""
+def score_text(scores: dict[str, Any]) -> str:
+    """Scores in one line."""
     if "nmi" not in scores:
         return "no row has a label"
     text = f"NMI {scores['nmi']:.4f}, ARI {scores['ari']:.4f}"

@@ -1,0 +1,180 @@
+"""Files larger than the memory for rows give the clusters of rows in memory."""
+
+import gzip
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from pyarrow import csv, parquet
+
+from akkm.cli._app import app
+
+ROWS = 6_000
+CLUSTER = ("-k", 4, "--landmarks", 60, "--id", "key", "--label", "kind")
+MEASURES = ("distance", "margin")
+
+
+def run(*args, **options):
+    return CliRunner().invoke(app, [str(arg) for arg in args], **options)
+
+
+def succeed(*args, **options):
+    result = run(*args, **options)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Four groups: numbers, a category that goes with them, an id and a label."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(4, size=ROWS)
+    columns = {f"x{j}": rng.normal(kind * (j + 1), 1.0) for j in range(4)}
+    columns["color"] = np.array(["red", "green", "blue", "gray"])[
+        np.where(rng.random(ROWS) < 0.2, rng.integers(4, size=ROWS), kind)
+    ]
+    return pa.table({"key": 7 * np.arange(ROWS), **columns, "kind": kind})
+
+
+@pytest.fixture(scope="module")
+def files(table, tmp_path_factory):
+    """The table as CSV, compressed CSV, a folder of Parquet, and Parquet with gaps."""
+    folder = tmp_path_factory.mktemp("files")
+    csv.write_csv(table, folder / "x.csv")
+    (folder / "x.csv.gz").write_bytes(gzip.compress((folder / "x.csv").read_bytes()))
+    (folder / "parts").mkdir()
+    for i in range(3):
+        part = table.slice(2_000 * i, 2_000)
+        path = folder / "parts" / f"{i}.parquet"
+        parquet.write_table(part, path, row_group_size=500)
+    gaps = pa.array(table["x1"].to_numpy(), mask=np.arange(ROWS) % 9 == 0)
+    parquet.write_table(
+        table.set_column(2, "x1", gaps), folder / "gaps.parquet", row_group_size=800
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(files):
+    """Labels and model of the rows in memory."""
+    labels, model = files / "expected.parquet", files / "expected.skops"
+    out = succeed(
+        "cluster", files / "parts", *CLUSTER, "--labels", labels, "--model", model
+    )
+    assert "on disk" not in out
+    return out, parquet.read_table(labels), model
+
+
+def assert_same_labels(found, expected):
+    assert found.schema == expected.schema
+    for name in expected.column_names:
+        if name in MEASURES:  # batches of other sizes round differently
+            ours, theirs = (t[name].to_numpy() for t in (found, expected))
+            np.testing.assert_allclose(ours, theirs, atol=1e-5)
+        else:
+            assert found[name].to_pylist() == expected[name].to_pylist()
+
+
+@pytest.mark.parametrize("name", ["parts", "x.csv", "x.csv.gz"])
+def test_clusters_are_those_of_rows_in_memory(name, files, expected, tmp_path):
+    labels = tmp_path / "labels.parquet"
+    out = succeed("cluster", files / name, *CLUSTER, "--labels", labels, "--memory", 0)
+    assert_same_labels(parquet.read_table(labels), expected[1])
+    assert re.search(r"rows stay on disk: encoded, they need 0.19 MB, more than", out)
+    scores = re.compile("scores .*")
+    assert scores.search(out)[0] == scores.search(expected[0])[0]
+
+
+def test_standard_input(files, expected, tmp_path):
+    labels = tmp_path / "labels.parquet"
+    args = ("cluster", "-", *CLUSTER, "--labels", labels, "--memory", 0)
+    succeed(*args, input=(files / "x.csv").read_bytes())
+    assert_same_labels(parquet.read_table(labels), expected[1])
+
+
+@pytest.mark.parametrize("missing", ["drop", "mean"])
+def test_missing_values(missing, files, tmp_path):
+    found = []
+    for memory in (0, 1024):
+        labels = tmp_path / f"{memory}.parquet"
+        succeed(
+            *("cluster", files / "gaps.parquet", "-k", 4, "--landmarks", 60),
+            *("--missing", missing, "--memory", memory, "--labels", labels),
+        )
+        found.append(parquet.read_table(labels))
+    assert_same_labels(*found)
+    assert found[0]["row"][0].as_py() == (missing == "drop")
+
+
+def test_predict(files, expected, tmp_path):
+    labels, report = tmp_path / "labels.parquet", tmp_path / "report.html"
+    succeed(
+        *("predict", expected[2], files / "x.csv", "--labels", labels),
+        *("--report", report, "--memory", 0),
+    )
+    assert_same_labels(parquet.read_table(labels), expected[1])
+    assert "a random sample of 6,000 of 6,000 rows" in report.read_text()
+
+
+def test_a_report_says_that_it_describes_a_sample(files, tmp_path, monkeypatch):
+    monkeypatch.setattr("akkm.cli._work._REPORTED", 500)
+    report = tmp_path / "report.html"
+    succeed("cluster", files / "parts", *CLUSTER, "--report", report, "--memory", 0)
+    assert "this page describes a random sample of 500 of 6,000 rows" in (
+        report.read_text()
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        (["--method", "exact"], "--method exact"),
+        (["--method", "sparse"], "--method sparse"),
+        (["--ensemble", 3], "--ensemble 3"),
+    ],
+)
+def test_methods_that_need_memory_say_so(options, name, files):
+    result = run("cluster", files / "parts", "-k", 4, *options, "--memory", 0.1)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(
+        f"akkm: error: {name} needs all rows in memory: 6,000 rows x 10 features x 4 "
+        "bytes = 0.24 MB, but --memory allows 0.1 MB. Allow more (--memory 1), cluster "
+        "a random sample (--sample N), or use --method approx"
+    )
+
+
+class TestSample:
+    @pytest.mark.parametrize("memory", [0, 1024])
+    @pytest.mark.parametrize("method", ["approx", "exact", "leaders"])
+    def test_all_rows_are_assigned(self, method, memory, files, tmp_path):
+        labels, report = tmp_path / "labels.parquet", tmp_path / "report.html"
+        out = succeed(
+            *("cluster", files / "parts", "-k", 4, "--id", "key", "--label", "kind"),
+            *("--method", method, "--sample", 400, "--memory", memory),
+            *("--labels", labels, "--report", report),
+        )
+        assert "400 random rows; the others were assigned" in out
+        assert parquet.read_table(labels).num_rows == ROWS
+        assert float(re.search(r"ARI ([\d.]+)", out)[1]) > 0.8
+        assert "6,000" in report.read_text()
+
+    def test_the_model_is_that_of_the_sample(self, files, tmp_path):
+        model, labels = tmp_path / "m.skops", tmp_path / "sample.parquet"
+        again = tmp_path / "again.parquet"
+        args = ("--sample", 400, "--labels", labels, "--model", model)
+        succeed("cluster", files / "x.csv", *CLUSTER, *args)
+        succeed("predict", model, files / "x.csv", "--labels", again)
+        assert_same_labels(parquet.read_table(again), parquet.read_table(labels))
+
+    def test_a_sample_larger_than_the_table_is_all_of_it(self, files, expected):
+        out = succeed("cluster", files / "parts", *CLUSTER, "--sample", 10**6)
+        times = re.compile("time .*|written.*|Nothing was.*", re.DOTALL)
+        sizes = re.compile(r"cluster +rows +share\n(.*\d%)", re.DOTALL)
+        assert sizes.search(out)[1] == sizes.search(expected[0])[1]
+        assert times.sub("", out) == times.sub("", expected[0])
+
+    def test_too_few_rows(self, files):
+        result = run("cluster", files / "parts", "-k", 4, "--sample", 3)
+        assert "-k 4 clusters of 3 rows" in result.stderr
