@@ -1,1 +1,24 @@
-"""."""
+"""Storage of rows: arrays, files read in batches and Dask partitions, as one contract.
+
+Reading, prefetching, gathering and cutting rows into units of work belong here. Kernels,
+clusters and anything computed from the values of rows do not.
+"""
+
+from akkm.rows.batches import Batches, DiskRows
+from akkm.rows.contract import ArrayRows, Partitions, Rows, as_rows, chunks
+from akkm.rows.dask_rows import apply_lazily, is_dask, rows_of_dask
+from akkm.rows.open import open_rows
+
+__all__ = [
+    "ArrayRows",
+    "Batches",
+    "DiskRows",
+    "Partitions",
+    "Rows",
+    "apply_lazily",
+    "as_rows",
+    "chunks",
+    "is_dask",
+    "open_rows",
+    "rows_of_dask",
+]

@@ -1,4 +1,4 @@
-"""Rows of files, a few batches of them in memory at a time."""
+"""Rows read in batches, a few of which are in memory at a time."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.rows.contract import Stored, by_batch
+from akkm.rows.contract import Rows, by_batch, slices_between
 
 Array = NDArray[Any]
 Result = TypeVar("Result")
 
-# Batches that are read ahead, at the same time, and those in memory: besides these, the
+# Batches that are read ahead, and batches that are in memory: those read ahead, and the
 # ones that threads may be using.
-_AHEAD, _BATCHES = 2, 5
-# Rows that one thread takes at a time: several from one batch.
+_AHEAD, _IN_MEMORY = 2, 5
+# Rows that one thread takes at a time: several chunks come from one batch.
 _CHUNK_ROWS = 8192
 
 
 class Batches(ABC):
-    """A file, or several, as batches of rows."""
+    """A source of rows that can be read batch by batch, in any order."""
 
     names: tuple[str, ...] | None
     starts: Array  # (B + 1,) the first row of each batch, and n
@@ -35,19 +35,23 @@ class Batches(ABC):
 
     @abstractmethod
     def read(self, batch: int) -> Array:
-        """The rows of a batch: (b, d), C-ordered, of that dtype."""
+        """Read a batch: (b, d), C-ordered, of this dtype."""
 
     def some(self, batch: int, rows: Array) -> Array:
-        """A few rows of a batch, counted from its start."""
+        """Read a few rows of a batch, counted from its start."""
         return self.read(batch)[rows]
 
     @abstractmethod
     def where(self, batch: int) -> str:
-        """What to call a batch in a message."""
+        """Name a batch in error messages."""
+
+    def as_labels(self, labels: Array) -> Any:
+        """Return labels (n,) in the container that users of this source expect."""
+        return labels
 
 
-class DiskRows(Stored):
-    """Rows in files, read in batches, one of them ahead of its use.
+class DiskRows(Rows):
+    """Rows read in batches when they are needed, the next batches ahead of their use.
 
     Examples
     --------
@@ -67,23 +71,24 @@ class DiskRows(Stored):
         self.shape = (int(batches.starts[-1]), batches.width)
         self.dtype = batches.dtype
         self.names = batches.names
-        self._there: OrderedDict[int, Future[Array]] = OrderedDict()
-        self._next: dict[int, int] = {}  # of each batch that will be used, the next one
-        # Which rows will be gathered after others, and these rows, read along.
-        self._soon: Array | None = None  # (s,) in order
-        self._along: Array | None = None  # (s, d)
+        # Batches in memory or being read, the least recently used first.
+        self._loaded: OrderedDict[int, Future[Array]] = OrderedDict()
+        self._successor: dict[int, int] = {}  # of each batch that will be used
+        # Rows that will be gathered soon (s,), and their values (s, d) once read.
+        self._announced: Array | None = None
+        self._announced_rows: Array | None = None
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
-        self.expect(None)
+        self.prefetch(None)
 
     def __repr__(self) -> str:
         n, d = self.shape
         return f"DiskRows({n:,} x {d:,}, {self.dtype}, {self._batches.where(0)} ...)"
 
     def __getstate__(self) -> dict[str, Any]:
-        # Threads and batches in memory stay here.
+        # Locks, threads and batches in memory can't be sent to another process.
         state = self.__dict__.copy()
-        state.update(_there=OrderedDict(), _lock=None, _pool=None)
+        state.update(_loaded=OrderedDict(), _lock=None, _pool=None)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -91,71 +96,73 @@ class DiskRows(Stored):
         self._lock = threading.Lock()
 
     def checked_by(self, check: Callable[[Array], None]) -> DiskRows:
-        """The same rows, on which check(rows) is called when they are read."""
+        """Return the same rows, with check(block) called on each block that is read."""
         return DiskRows(self._batches, (*self._checks, check))
 
-    def expect(self, rows: Array | None) -> None:
-        """Which rows will be asked for next, in order; None: all of them."""
+    def as_labels(self, labels: Array) -> Any:
+        """Return labels (n,) in the container that users of the source expect."""
+        return self._batches.as_labels(labels)
+
+    def prefetch(self, rows: Array | None) -> None:
+        """Hint: these rows will be read next, in order; None stands for all rows.
+
+        Batches without any of these rows are not read at all.
+        """
         starts = self._batches.starts
         if rows is None:
-            wanted = np.arange(len(starts) - 1)
+            used = np.arange(len(starts) - 1)
         else:
-            wanted = np.unique(np.searchsorted(starts, rows, side="right") - 1)
-        self._next = dict(pairwise(wanted.tolist()))
+            used = np.unique(np.searchsorted(starts, rows, side="right") - 1)
+        self._successor = dict(pairwise(used.tolist()))
 
     def chunks(self) -> list[slice]:
-        """All rows, in cuts that do not cross batches."""
+        """Cut all rows into units of work that do not cross batches."""
         return [
-            slice(start, min(start + _CHUNK_ROWS, last))
-            for first, last in pairwise(self._batches.starts.tolist())
-            for start in range(first, last, _CHUNK_ROWS)
+            slice(start, min(start + _CHUNK_ROWS, batch.stop))
+            for batch in slices_between(self._batches.starts)
+            for start in range(batch.start, batch.stop, _CHUNK_ROWS)
         ]
 
-    def soon(self, rows: Array) -> None:
-        """Some rows that will be gathered, after others: to be read with these."""
-        self._soon, self._along = np.unique(rows), None
+    def prefetch_gather(self, rows: Array) -> None:
+        """Hint: these rows will be gathered soon; read them along with the next ones."""
+        self._announced, self._announced_rows = np.unique(rows), None
 
     def gather(self, rows: Array) -> Array:
-        """A few rows (b,) from all over, of each batch at once.
+        """Read a few scattered rows (b,), each batch once: (b, d)."""
+        announced, ready = self._announced, self._announced_rows
+        if announced is not None and np.isin(rows, announced).all():
+            self._announced = self._announced_rows = None
+            if ready is not None:
+                return ready[np.searchsorted(announced, rows)]
+        elif announced is not None and ready is None:
+            both = np.union1d(rows, announced)
+            values = self._gather(both)
+            self._announced_rows = values[np.searchsorted(both, announced)]
+            return values[np.searchsorted(both, rows)]
+        return self._gather(rows)
 
-        Those that come soon are read along, and kept until they are asked for.
-        """
-        soon, along = self._soon, self._along
-        if soon is not None and np.isin(rows, soon).all():
-            self._soon = self._along = None
-            if along is not None:
-                return along[np.searchsorted(soon, rows)]
-        elif soon is not None and along is None:
-            both = np.union1d(rows, soon)
-            found = self._few(both)
-            self._along = found[np.searchsorted(both, soon)]
-            return found[np.searchsorted(both, rows)]
-        return self._few(rows)
-
-    def _few(self, rows: Array) -> Array:
-        """Some rows, without the rest of their batches: (b, d)."""
-        wanted = by_batch(rows, self._batches.starts)
-        out = np.empty((len(rows), self.shape[1]), dtype=self.dtype)
-
-        def read(batch: tuple[int, Array, Array]) -> Array:
-            b, _, local = batch
+    def _gather(self, rows: Array) -> Array:
+        def read(group: tuple[int, Array, Array]) -> Array:
+            b, _, local = group
             return self._checked(self._batches.some(b, local), b, local)
 
-        for (_, places, _), some in zip(
-            wanted, self._readers().map(read, wanted), strict=True
-        ):
-            out[places] = some
+        groups = by_batch(rows, self._batches.starts)
+        out = np.empty((len(rows), self.shape[1]), dtype=self.dtype)
+        blocks = self._readers().map(read, groups)
+        for (_, positions, _), block in zip(groups, blocks, strict=True):
+            out[positions] = block
         return out
 
-    def over(self, function: Callable[..., Result], *along: Array) -> Iterator[Result]:
-        """function(rows, which, ...) for each batch, in order."""
-        self.expect(None)
-        for b, cut in enumerate(pairwise(self._batches.starts.tolist())):
-            rows = slice(*cut)
-            yield function(self._batch(b), rows, *(values[rows] for values in along))
+    def map_blocks(
+        self, function: Callable[..., Result], *aligned: Array, block_rows: int = 0
+    ) -> Iterator[Result]:
+        """Yield function(batch, slice of its rows, ...) for each batch, in order."""
+        self.prefetch(None)
+        for b, rows in enumerate(slices_between(self._batches.starts)):
+            yield function(self._batch(b), rows, *(values[rows] for values in aligned))
 
     def __getitem__(self, rows: Any) -> Array:
-        """Some rows, by a slice or an index array: (b, d)."""
+        """Rows of a slice or an index array, in memory: (b, d)."""
         if isinstance(rows, slice):
             start, stop, step = rows.indices(self.shape[0])
             if step == 1:
@@ -165,49 +172,47 @@ class DiskRows(Stored):
         if rows.dtype == bool:
             rows = np.flatnonzero(rows)
         out = np.empty((len(rows), self.shape[1]), dtype=self.dtype)
-        wanted = by_batch(rows, self._batches.starts)
-        for i, (b, places, local) in enumerate(wanted):
-            then = [later for later, _, _ in wanted[i + 1 : i + 1 + _AHEAD]]
-            out[places] = self._batch(b, then)[local]
+        groups = by_batch(rows, self._batches.starts)
+        for i, (b, positions, local) in enumerate(groups):
+            next_batches = [later for later, _, _ in groups[i + 1 : i + 1 + _AHEAD]]
+            out[positions] = self._batch(b, next_batches)[local]
         return out
 
     def _slice(self, start: int, stop: int) -> Array:
         starts = self._batches.starts
-        first = int(np.searchsorted(starts, start, side="right")) - 1
-        parts = []
-        for b in range(max(first, 0), len(starts) - 1):
-            if starts[b] >= stop:
-                break
-            part = self._batch(b)
-            parts.append(part[max(start - starts[b], 0) : stop - starts[b]])
+        first = max(int(np.searchsorted(starts, start, side="right")) - 1, 0)
+        last = int(np.searchsorted(starts, stop))
+        parts = [
+            self._batch(b)[max(start - starts[b], 0) : stop - starts[b]]
+            for b in range(first, min(last, len(starts) - 1))
+        ]
         if len(parts) == 1:
             return parts[0]
         return np.concatenate(parts or [np.empty((0, self.shape[1]), self.dtype)])
 
-    def _batch(self, b: int, then: Sequence[int] | None = None) -> Array:
-        """A batch, and those that come `then` on their way."""
+    def _batch(self, b: int, next_batches: Sequence[int] | None = None) -> Array:
+        """Return a batch, and start reading the next ones."""
         with self._lock:
-            wanted = self._ask(b)
-            for later in self._after(b) if then is None else then:
-                self._ask(later)
-            while len(self._there) > _BATCHES:
-                self._there.popitem(last=False)
-        return wanted.result()
+            future = self._request(b)
+            for later in self._successors(b) if next_batches is None else next_batches:
+                self._request(later)
+            while len(self._loaded) > _IN_MEMORY:
+                self._loaded.popitem(last=False)
+        return future.result()
 
-    def _after(self, b: int) -> Iterator[int]:
-        """The next batches that will be used."""
+    def _successors(self, b: int) -> Iterator[int]:
         for _ in range(_AHEAD):
-            if b not in self._next:
+            if b not in self._successor:
                 return
-            b = self._next[b]
+            b = self._successor[b]
             yield b
 
-    def _ask(self, b: int) -> Future[Array]:
-        """The batch, there or on its way."""
-        if b not in self._there:
-            self._there[b] = self._readers().submit(self._read, b)
-        self._there.move_to_end(b)
-        return self._there[b]
+    def _request(self, b: int) -> Future[Array]:
+        """Start reading a batch unless it is in memory or on its way."""
+        if b not in self._loaded:
+            self._loaded[b] = self._readers().submit(self._read, b)
+        self._loaded.move_to_end(b)
+        return self._loaded[b]
 
     def _readers(self) -> ThreadPoolExecutor:
         if self._pool is None:
@@ -221,27 +226,33 @@ class DiskRows(Stored):
         return block
 
     def _checked(self, block: Array, b: int, local: Array) -> Array:
-        """Rows of a batch, if they are as they should be."""
-        self._require_finite(block, b, local)
-        for check in self._checks:
-            try:
+        """Return rows of a batch, or raise an error that names the batch."""
+        try:
+            require_finite_rows(block, local + self._batches.starts[b], self.names)
+            for check in self._checks:
                 check(block)
-            except ValueError as error:
-                raise ValueError(f"{self._batches.where(b)}: {error}") from None
+        except ValueError as error:
+            raise ValueError(f"{self._batches.where(b)}: {error}") from None
         return block
 
-    def _require_finite(self, block: Array, b: int, local: Array) -> None:
-        with np.errstate(over="ignore", invalid="ignore"):
-            if np.isfinite(block.sum()):
-                return
-        wrong = np.nonzero(~np.isfinite(block))
-        if not len(wrong[0]):  # large numbers, whose sum is not one
+
+def require_finite_rows(
+    block: Array, numbers: Array, names: Sequence[str] | None
+) -> None:
+    """Raise ValueError for the first entry of a block (b, d) that is not finite.
+
+    `numbers` (b,) are the rows' numbers and `names` the columns' names, if they have
+    any, for the message.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(block.sum()):
             return
-        row, column = (first[0] for first in wrong)
-        name = column if self.names is None else repr(self.names[column])
-        number = local[row] + self._batches.starts[b]
-        raise ValueError(
-            f"{self._batches.where(b)}: row {number:,}, column "
-            f"{name} is {block[row, column]}; expected finite "
-            "numbers. Drop or fill such rows."
-        )
+    wrong = np.argwhere(~np.isfinite(block))
+    if not len(wrong):  # only the sum overflows
+        return
+    row, column = wrong[0]
+    name = column if names is None else repr(names[column])
+    raise ValueError(
+        f"row {numbers[row]:,}, column {name} is {block[row, column]}; expected finite "
+        "numbers. Drop such rows or fill in the values."
+    )

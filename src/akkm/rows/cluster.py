@@ -1,4 +1,4 @@
-"""Tasks on a Dask cluster, and what to say when its workers are gone."""
+"""Run tasks on a Dask cluster, and report clearly when its workers are lost."""
 
 from __future__ import annotations
 
@@ -8,90 +8,81 @@ from typing import Any
 
 from akkm.silence import ignore_warnings
 
-# Seconds between looks at the workers, and for how long there may be none of them: a
-# nanny starts a new one in a few seconds.
-_LOOK, _PATIENCE = 2.0, 30.0
-# Results added in one task, in order.
-_FAN = 8
+# Seconds between checks for workers, and seconds without any worker after which a fit
+# gives up: a nanny replaces a dead worker within a few seconds.
+_CHECK_EVERY, _GIVE_UP_AFTER = 2.0, 30.0
+# Results that one task adds up.
+_ADDED_PER_TASK = 8
+# Names of the errors that mean lost workers rather than bad rows.
+_LOSSES = {"CancelledError", "FutureCancelledError", "FuturesCancelledError"}
+_LOSSES |= {"KilledWorker", "LostWorkerError", "CommClosedError"}
 
 
 class Cluster:
-    """A client, as far as it is needed."""
+    """The few operations that a fit needs of a `distributed.Client`."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
 
-    def each(self, function: Callable[..., Any], *lists: Sequence[Any]) -> list[Any]:
-        """Futures of function(...) of the first, second, ... of each list."""
+    def map(self, function: Callable[..., Any], *lists: Sequence[Any]) -> list[Any]:
+        """Start function(first, second, ...) for the entries of the lists: futures."""
         futures: list[Any] = self._client.map(function, *lists, pure=False)
         return futures
 
-    def hand_out(self, value: Any) -> Any:
-        """A future of a value, which can be had again if it is lost with a worker."""
-        return self.send([value])[0]
-
-    def send(self, values: Sequence[Any]) -> list[Any]:
-        """Futures of values, which can be had again if they are lost with a worker."""
-        with ignore_warnings(UserWarning):  # of their size
-            return self.each(_same, values)
-
-    def task(self, function: Callable[..., Any], *values: Any) -> Any:
-        """A future of function(...)."""
+    def submit(self, function: Callable[..., Any], *values: Any) -> Any:
+        """Start function(...): a future."""
         return self._client.submit(function, *values, pure=False)
 
+    def send(self, values: Sequence[Any]) -> list[Any]:
+        """Send values to workers as results of tasks, so that lost ones are resent."""
+        with ignore_warnings(UserWarning):  # about the size of the values
+            return self.map(_identity, values)
+
     def add(self, futures: Sequence[Any]) -> Any:
-        """The sum of the futures' values, added in their order."""
-        futures = list(futures)
+        """Fetch the sum of the futures' values, added in their order."""
+        futures, step = list(futures), _ADDED_PER_TASK
         while len(futures) > 1:
-            groups = [futures[i : i + _FAN] for i in range(0, len(futures), _FAN)]
-            futures = [self.task(_added, *group) for group in groups]
+            groups = [futures[i : i + step] for i in range(0, len(futures), step)]
+            futures = [self.submit(_sum, *group) for group in groups]
         return self.fetch(futures)[0]
 
     def fetch(self, futures: Sequence[Any]) -> list[Any]:
-        """The futures' values."""
+        """Wait for the futures' values, as long as there are workers."""
         from distributed import wait
 
         alone_since: float | None = None
         try:
             while True:
                 try:
-                    with self._client.as_current():  # whatever this thread's is
-                        wait(list(futures), timeout=_LOOK)
+                    with self._client.as_current():  # whichever client this thread has
+                        wait(list(futures), timeout=_CHECK_EVERY)
                     return list(self._client.gather(list(futures)))
                 except TimeoutError:
                     if self._client.scheduler_info(n_workers=-1)["workers"]:
                         alone_since = None
                         continue
                     alone_since = alone_since or time.monotonic()
-                    if time.monotonic() - alone_since > _PATIENCE:
-                        raise _gone("no worker is left") from None
+                    if time.monotonic() - alone_since > _GIVE_UP_AFTER:
+                        raise _lost("no worker is left") from None
         except Exception as error:
-            if _is_loss(error):
-                raise _gone(" ".join(str(error).split())[:200]) from error
+            if _LOSSES & {kind.__name__ for kind in type(error).__mro__}:
+                raise _lost(" ".join(str(error).split())[:200]) from error
             raise
 
 
-def _same(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value
 
 
-def _added(first: Any, *others: Any) -> Any:
-    # A copy: what a task was given is not its own.
-    total = first.copy()
+def _sum(first: Any, *others: Any) -> Any:
+    total = first.copy()  # a task must not change its arguments
     for other in others:
         total += other
     return total
 
 
-def _is_loss(error: Exception) -> bool:
-    """Whether it tells of workers that are gone rather than of the rows."""
-    names = {"CancelledError", "FutureCancelledError", "FuturesCancelledError"}
-    names |= {"KilledWorker", "LostWorkerError", "CommClosedError"}
-    return bool(names & {kind.__name__ for kind in type(error).__mro__})
-
-
-def _gone(why: str) -> RuntimeError:
+def _lost(reason: str) -> RuntimeError:
     return RuntimeError(
-        f"The Dask workers were lost with what they had of this fit ({why}). Start the "
-        "cluster and the fit again; with checkpoint='folder' it goes on where it was."
+        f"The Dask workers were lost during the fit ({reason}). Start the cluster and "
+        "the fit again; with checkpoint='folder' it resumes where it was."
     )

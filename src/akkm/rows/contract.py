@@ -1,9 +1,10 @@
-"""Rows that are not all in memory: what they offer instead of an array."""
+"""The contract for rows: what the loop may ask of them, wherever they are stored."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,54 +13,206 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 Result = TypeVar("Result")
 
+# Chunks depend on n alone, never on the number of threads: at most this many, each of
+# at least this many rows. Index arrays are cut into smaller pieces.
+_MAX_CHUNKS, _CHUNK_ROWS, _PIECE_ROWS = 64, 4096, 2048
+# Piece size for rows that are read from files: threads then stay close to each other.
+_STORED_PIECE_ROWS = 4096
+# Rows per block when a function is applied to all rows of an array.
+_BLOCK_ROWS = 65536
 
-class Stored(ABC):
-    """Rows that are read, or fetched, when they are needed: like a dense (n, d) array.
 
-    `X[rows]` for a slice or an index array gives an array in memory.
+class Rows(ABC):
+    """n rows of d numbers, in memory, in files or on the workers of a cluster.
+
+    Laws, checked by the tests for every implementation:
+
+    * `X[rows]` for a slice or an index array is an in-memory block: the same numbers,
+      in the same order, as of an array with all rows;
+    * `gather(rows)` equals `X[rows]`, and reads each batch at most once;
+    * `chunks()` covers all rows once, in order; so do the pieces of `split(rows)` for
+      the given rows;
+    * `map_blocks` calls its function on blocks that cover all rows once, in order;
+    * `random_labels(C, rng)` stands for the labels that an array would get from the
+      same generator, and leaves the generator in the same state;
+    * `prefetch` and `prefetch_gather` are hints: they change time, never numbers.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        (n, d).
+    dtype : numpy.dtype
+        float32 or float64.
+    names : tuple of str or None
+        Column names, if there are any.
+    in_memory : bool
+        Whether reading any row at any time costs next to nothing.
+    partitions : Partitions or None
+        Where the rows are, if they are on the workers of a cluster.
     """
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     ndim = 2
-    names: tuple[str, ...] | None = None  # of the columns, if they have any
+    names: tuple[str, ...] | None = None
+    in_memory = False
+    partitions: Partitions | None = None
 
     @abstractmethod
-    def __getitem__(self, rows: Any) -> Array:
-        """Some rows: (b, d)."""
+    def __getitem__(self, rows: Any) -> Any:
+        """Rows of a slice or an index array, in memory: (b, d)."""
 
-    def soon(self, rows: Array) -> None:
-        """Some rows that will be gathered, after others: to be read with these."""
-        return  # most rows need no such advice
-
-    def gather(self, rows: Array) -> Array:
-        """A few rows (b,) from all over, for a sample: (b, d)."""
+    def gather(self, rows: Array) -> Any:
+        """Read a few scattered rows (b,), for a sample: (b, d)."""
         return self[rows]
 
-    @abstractmethod
-    def over(self, function: Callable[..., Result], *along: Array) -> Iterator[Result]:
-        """function(some rows, which, ...) for all rows, in order.
-
-        Further arguments are the entries of `along` (n,) for these rows.
-        """
+    def subset(self, rows: Array) -> Rows:
+        """Return the given rows (b,) as rows of their own, read once."""
+        return ArrayRows(self.gather(rows))
 
     @abstractmethod
     def chunks(self) -> list[slice]:
-        """All rows, cut where reading is cut."""
+        """Cut all rows into units of work."""
+
+    def split(self, rows: Array) -> list[Array]:
+        """Cut an index array (b,) into units of work."""
+        step = _STORED_PIECE_ROWS
+        return [rows[start : start + step] for start in range(0, len(rows), step)]
 
     @abstractmethod
-    def expect(self, rows: Array | None) -> None:
-        """Which rows will be asked for next, in order; None: all of them."""
+    def map_blocks(
+        self,
+        function: Callable[..., Result],
+        *aligned: Array,
+        block_rows: int = _BLOCK_ROWS,
+    ) -> Iterator[Result]:
+        """Yield function(block, slice of its rows, ...) for all rows, in order.
+
+        Further arguments are the entries of the arrays `aligned` (n,) for these rows.
+        `block_rows` sets the size of blocks in memory; files and partitions are cut
+        where they are stored.
+        """
 
     @abstractmethod
-    def checked_by(self, check: Callable[[Array], None]) -> Stored:
-        """The same rows, on which check(rows) is called when they are read."""
+    def checked_by(self, check: Callable[[Any], None]) -> Rows:
+        """Return the same rows, with check(block) called on each block that is read."""
+
+    def prefetch(self, rows: Array | None) -> None:  # noqa: B027 (a hint)
+        """Hint: these rows will be read next, in order; None stands for all rows."""
+
+    def prefetch_gather(self, rows: Array) -> None:  # noqa: B027 (a hint)
+        """Hint: these rows will be gathered soon; read them along with the next ones."""
+
+    def random_labels(self, n_clusters: int, rng: np.random.Generator) -> Any:
+        """Draw a random label for each row: (n,), or how workers draw the same."""
+        return rng.integers(n_clusters, size=self.shape[0])
+
+    def as_labels(self, labels: Any) -> Any:
+        """Return labels (n,) in the container that users of these rows expect."""
+        return labels
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """Blocks of rows held by the workers of a cluster."""
+
+    cluster: Any  # akkm.rows.cluster.Cluster
+    blocks: list[Any]  # futures of (b, d) arrays
+    starts: Array  # (P + 1,) first row of each block, and n
+
+    @property
+    def slices(self) -> list[slice]:
+        """Rows of each block."""
+        return slices_between(self.starts)
+
+
+class ArrayRows(Rows):
+    """Rows of an array or a CSR matrix, or some of them by index."""
+
+    in_memory = True
+
+    def __init__(self, X: Any, indices: Array | None = None) -> None:
+        self._X, self._indices = X, indices
+        n = X.shape[0] if indices is None else len(indices)
+        self.shape, self.dtype = (n, X.shape[1]), X.dtype
+
+    def __getitem__(self, rows: Any) -> Any:
+        """Rows of a slice or an index array: (b, d)."""
+        return self._X[rows if self._indices is None else self._indices[rows]]
+
+    def subset(self, rows: Array) -> ArrayRows:
+        """Return some rows (b,) without copying them."""
+        return ArrayRows(
+            self._X, rows if self._indices is None else self._indices[rows]
+        )
+
+    def chunks(self) -> list[slice]:
+        """Cut all rows into units of work."""
+        return chunks(self.shape[0])
+
+    def split(self, rows: Array) -> list[Array]:
+        """Cut an index array (b,) into units of work."""
+        return [rows[piece] for piece in _cut(len(rows), _PIECE_ROWS)]
+
+    def map_blocks(
+        self,
+        function: Callable[..., Result],
+        *aligned: Array,
+        block_rows: int = _BLOCK_ROWS,
+    ) -> Iterator[Result]:
+        """Yield function(block, slice of its rows, ...) for all rows, in order."""
+        n = self.shape[0]
+        for start in range(0, n, block_rows):
+            rows = slice(start, min(start + block_rows, n))
+            yield function(self[rows], rows, *(values[rows] for values in aligned))
+
+    def checked_by(self, check: Callable[[Any], None]) -> ArrayRows:
+        """Check all rows now."""
+        check(self._X if self._indices is None else self[:])
+        return self
+
+
+def as_rows(X: Any) -> Rows:
+    """Wrap an array or a CSR matrix; leave `Rows` as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.rows import as_rows
+    >>> X = as_rows(np.arange(6).reshape(3, 2))
+    >>> list(X.map_blocks(lambda block, rows: int(block.sum()), block_rows=2))
+    [6, 9]
+    """
+    return X if isinstance(X, Rows) else ArrayRows(X)
+
+
+def chunks(n: int) -> list[slice]:
+    """Cut n rows into chunks, in a way that depends on n alone.
+
+    Examples
+    --------
+    >>> from akkm.rows import chunks
+    >>> chunks(10_000)
+    [slice(0, 4096, None), slice(4096, 8192, None), slice(8192, 10000, None)]
+    """
+    return _cut(n, _CHUNK_ROWS)
+
+
+def _cut(count: int, min_size: int) -> list[slice]:
+    size = max(min_size, -(-count // _MAX_CHUNKS))
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def slices_between(starts: Array) -> list[slice]:
+    """Turn first rows (B + 1,), the last of them n, into B slices."""
+    edges = starts.tolist()
+    return [slice(*pair) for pair in zip(edges, edges[1:], strict=False)]
 
 
 def by_batch(rows: Array, starts: Array) -> list[tuple[int, Array, Array]]:
-    """Rows (b,) sorted into batches: number, places in `rows`, places in the batch.
+    """Group rows (b,) by batch: batch number, positions in `rows`, rows of the batch.
 
-    `starts` (B + 1,) are the first rows of the batches, and n.
+    `starts` (B + 1,) has the first row of each batch, and n.
 
     Examples
     --------
@@ -74,30 +227,3 @@ def by_batch(rows: Array, starts: Array) -> list[tuple[int, Array, Array]]:
     edges = np.searchsorted(ordered, starts)
     cuts = [(b, slice(*edges[b : b + 2])) for b in np.flatnonzero(np.diff(edges))]
     return [(int(b), order[cut], ordered[cut] - starts[b]) for b, cut in cuts]
-
-
-def sampled(X: Any, rows: Array) -> Any:
-    """A few rows of an array, a matrix or stored rows."""
-    return X.gather(rows) if isinstance(X, Stored) else X[rows]
-
-
-def over(
-    X: Any, function: Callable[..., Result], step: int, *along: Array
-) -> Iterator[Result]:
-    """function(some rows, which, ...) for all rows, in order.
-
-    `step` at a time in memory. Further arguments are entries of `along` (n,).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from akkm.rows.contract import over
-    >>> list(over(np.arange(6).reshape(3, 2), lambda rows, _: int(rows.sum()), step=2))
-    [6, 9]
-    """
-    if isinstance(X, Stored):
-        yield from X.over(function, *along)
-        return
-    for start in range(0, X.shape[0], step):
-        rows = slice(start, min(start + step, X.shape[0]))
-        yield function(X[rows], rows, *(values[rows] for values in along))

@@ -1,4 +1,4 @@
-"""Dask arrays and data frames: checked, and as rows."""
+"""Dask arrays and data frames as rows."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from akkm.rows.batches import Batches, DiskRows
-from akkm.rows.contract import Stored
+from akkm.rows.contract import Rows
 from akkm.rows.remote import RemoteRows
 
 Array = NDArray[Any]
 
 
 def is_dask(X: Any) -> bool:
-    """Whether it is a Dask collection; does not import Dask."""
+    """Tell whether X is a Dask collection, without importing Dask."""
     return type(X).__module__.split(".")[0] == "dask"
 
 
-def rows_of(X: Any) -> Stored:
-    """The rows of a Dask array or data frame.
+def rows_of_dask(X: Any) -> Rows:
+    """Return the rows of a Dask array or data frame.
 
-    On the active `dask.distributed` client they stay on its workers. Without one,
-    partitions are computed when they are needed, by whatever scheduler is set.
+    With an active `dask.distributed` client they stay on its workers. Without one,
+    partitions are computed when they are needed, by the scheduler that is set.
     """
     array, names = _as_array(X)
     if any(math.isnan(size) for size in array.chunks[0]):
@@ -36,13 +36,13 @@ def rows_of(X: Any) -> Stored:
     client = _active_client()
     if client is not None:
         return RemoteRows.of(array, client, names)
-    return DiskRows(_Partitions(array, names))
+    return DiskRows(_LocalPartitions(array, names))
 
 
-def lazily(
+def apply_lazily(
     method: Callable[[Any], Any], X: Any, *, width: int | None, dtype: Any
 ) -> Any:
-    """A method of an estimator on each partition, when its result is asked for.
+    """Apply an estimator's method to each partition when the result is computed.
 
     `width` is the number of columns of the result, None if it has one dimension.
     """
@@ -53,29 +53,20 @@ def lazily(
         dtype=dtype,
         chunks=chunks,
         drop_axis=1 if width is None else None,
-        meta=np.empty((0,) * (1 if width is None else 2), dtype=dtype),
+        meta=np.empty((0,) * len(chunks), dtype=dtype),
     )
 
 
-def labels_like(labels: Any, X: Any) -> Any:
-    """Labels (n,) as a Dask array, in the chunks of the rows of X."""
-    import dask.array
-
-    if is_dask(labels):
-        return labels
-    array, _ = _as_array(X)
-    return dask.array.from_array(labels, chunks=(array.chunks[0],))
-
-
 def _as_array(X: Any, lengths: bool = True) -> tuple[Any, tuple[str, ...] | None]:
-    """A Dask array of floats (n, d) with whole rows, and the names of its columns."""
+    """Return a Dask array of floats (n, d) with whole rows, and its column names."""
     names = None
     if hasattr(X, "to_dask_array"):
         names = tuple(str(name) for name in X.columns)
-        kinds = dict(zip(names, X.dtypes, strict=True))
-        if odd := [n for n, kind in kinds.items() if getattr(kind, "kind", "O") == "O"]:
+        dtypes = dict(zip(names, X.dtypes, strict=True))
+        text = [n for n, dtype in dtypes.items() if getattr(dtype, "kind", "O") == "O"]
+        if text:
             raise ValueError(
-                f"Columns {odd} of the Dask data frame are not numbers; encode them, "
+                f"Columns {text} of the Dask data frame are not numbers; encode them, "
                 "or leave them out."
             )
         X = X.to_dask_array(lengths=lengths or None)
@@ -98,12 +89,12 @@ def _active_client() -> Any:
         return None
     try:
         return Client.current()
-    except ValueError:  # there is none
+    except ValueError:  # no client is active
         return None
 
 
-class _Partitions(Batches):
-    """Partitions of a Dask array, computed one at a time."""
+class _LocalPartitions(Batches):
+    """Partitions of a Dask array, computed one at a time in this process."""
 
     def __init__(self, array: Any, names: tuple[str, ...] | None) -> None:
         self._array = array
@@ -112,8 +103,15 @@ class _Partitions(Batches):
         self.starts = np.append(0, np.cumsum(array.chunks[0], dtype=np.int64))
 
     def read(self, batch: int) -> Array:
-        """The rows of a partition."""
+        """Compute a partition."""
         return np.array(self._array.blocks[batch].compute(), order="C")
 
     def where(self, batch: int) -> str:
+        """Name a partition in error messages."""
         return f"partition {batch}"
+
+    def as_labels(self, labels: Array) -> Any:
+        """Return labels (n,) as a Dask array with the partitions' chunks."""
+        import dask.array
+
+        return dask.array.from_array(labels, chunks=(self._array.chunks[0],))

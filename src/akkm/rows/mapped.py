@@ -1,7 +1,7 @@
-"""Arrays in files: for what is as long as the data, when these are not in memory.
+"""Arrays of length n in files, for rows that do not fit in memory.
 
-Files are written to their full length before they are mapped: a disk that is full is
-an error then, and would end the process later.
+Files are written to their full length before they are mapped. A full disk then raises
+an error at once; later it would kill the process.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ _STEP = 2**20
 def full(
     n: int, value: float, dtype: Any, *, folder: str | os.PathLike[str] | None = None
 ) -> Array:
-    """`np.full(n, value, dtype)` in a file without a name, which goes when it does.
+    """Return `np.full(n, value, dtype)` in an anonymous temporary file.
 
-    In that folder, or where temporary files are.
+    The file is in `folder`, or where temporary files are, and is deleted with the
+    array.
 
     Examples
     --------
@@ -45,17 +46,18 @@ def full(
     except OSError as error:
         raise OSError(
             error.errno,
-            f"{folder}: what is remembered of {n:,} rows can't be written there: "
-            f"{error.strerror}. Make room, or name another folder by TMPDIR",
+            f"{folder}: the state of {n:,} rows can't be written there: "
+            f"{error.strerror}. Free some space, or set TMPDIR to another folder",
         ) from None
     return np.asarray(array)
 
 
 @contextmanager
 def labels_file(path: Any, n: int) -> Iterator[Callable[[Any], Any]]:
-    """A function that writes labels (n,) to a .npy file, and gives them from there.
+    """Reserve a .npy file for n labels; the context is a function that writes them.
 
-    Room for them is taken at once. Without a path labels stay what they are.
+    That function returns the labels as a memory-mapped array. The file appears under
+    its name once it is complete. Without a path the function returns its argument.
 
     Examples
     --------
@@ -63,8 +65,8 @@ def labels_file(path: Any, n: int) -> Iterator[Callable[[Any], Any]]:
     >>> import numpy as np
     >>> from akkm.rows.mapped import labels_file
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with labels_file(folder + "/labels.npy", 3) as keep:
-    ...         labels = keep(np.array([2, 0, 1], dtype=np.int32))
+    ...     with labels_file(folder + "/labels.npy", 3) as store:
+    ...         labels = store(np.array([2, 0, 1], dtype=np.int32))
     ...     type(labels).__name__, np.load(folder + "/labels.npy").tolist()
     ('memmap', [2, 0, 1])
     """
@@ -76,26 +78,26 @@ def labels_file(path: Any, n: int) -> Iterator[Callable[[Any], Any]]:
             f"labels_file={str(path)!r}: expected a name that ends in .npy."
         )
     with _naming(path):
-        whole = AtomicFile(path)
+        file = AtomicFile(path)
     try:
         with _naming(path):
             header = {"descr": "<i4", "fortran_order": False, "shape": (n,)}
-            np.lib.format.write_array_header_1_0(whole.file, header)
-            start = whole.file.tell()
-            _write(whole.file, n, -1, "<i4")
+            np.lib.format.write_array_header_1_0(file.file, header)
+            start = file.file.tell()
+            _write(file.file, n, -1, "<i4")
 
-        def keep(labels: Any) -> Array:
+        def store(labels: Any) -> Array:
             with _naming(path):
-                whole.file.seek(start)
-                for part in _parts(labels):
-                    whole.file.write(np.ascontiguousarray(part, dtype="<i4").data)
-                whole.sync()
-                whole.publish()
+                file.file.seek(start)
+                for block in _blocks(labels):
+                    file.file.write(np.ascontiguousarray(block, dtype="<i4").data)
+                file.sync()
+                file.publish()
             return np.load(path, mmap_mode="r")
 
-        yield keep
+        yield store
     finally:
-        whole.discard()
+        file.discard()
 
 
 def _write(file: BinaryIO, n: int, value: float, dtype: Any) -> None:
@@ -104,8 +106,8 @@ def _write(file: BinaryIO, n: int, value: float, dtype: Any) -> None:
     file.flush()
 
 
-def _parts(labels: Any) -> Iterator[Any]:
-    """Labels in memory as they are; those of a Dask array, a partition at a time."""
+def _blocks(labels: Any) -> Iterator[Any]:
+    """Yield an array as it is, and a Dask array one partition at a time."""
     if isinstance(labels, np.ndarray):
         yield labels
         return
@@ -120,6 +122,6 @@ def _naming(path: Any) -> Iterator[None]:
     except OSError as error:
         raise OSError(
             error.errno,
-            f"{path}: labels can't be written: {error.strerror}. What was there is "
-            "unchanged; make room, or give another labels_file",
+            f"{path}: labels can't be written: {error.strerror}. An existing file is "
+            "unchanged; free some space, or give another labels_file",
         ) from None

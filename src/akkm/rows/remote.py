@@ -4,148 +4,125 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from itertools import pairwise
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.core.gram import Gram
-from akkm.core.remote_parts import Drawn, RemoteParts
-from akkm.core.strip import Strip
+from akkm.rows.batches import require_finite_rows
 from akkm.rows.cluster import Cluster
-from akkm.rows.contract import Stored, by_batch
+from akkm.rows.contract import Partitions, Rows, by_batch
 
 Array = NDArray[Any]
 Result = TypeVar("Result")
 
 
-class RemoteRows(Stored):
-    """Partitions of rows, each on the worker that has it."""
+@dataclass(frozen=True)
+class RandomLabels:
+    """Random labels of one partition, drawn on the worker that needs them."""
+
+    n_clusters: int
+    rng: np.random.Generator  # in its state before the first label
+
+    def draw(self, n: int) -> Array:
+        """Draw the labels (n,): the same ones each time."""
+        return deepcopy(self.rng).integers(self.n_clusters, size=n)
+
+
+class RemoteRows(Rows):
+    """Partitions of rows, each on the worker that holds it."""
+
+    partitions: Partitions
 
     def __init__(
         self,
-        cluster: Cluster,
-        blocks: list[Any],  # futures of (b, d) arrays
-        starts: Array,  # (P + 1,)
+        partitions: Partitions,
         dtype: np.dtype[Any],
         width: int,
         names: tuple[str, ...] | None,
     ) -> None:
-        self._cluster, self._blocks, self._starts = cluster, blocks, starts
-        self.shape = (int(starts[-1]), width)
-        self.dtype = dtype
-        self.names = names
+        self.partitions = partitions
+        self.shape = (int(partitions.starts[-1]), width)
+        self.dtype, self.names = dtype, names
 
     @staticmethod
     def of(array: Any, client: Any, names: tuple[str, ...] | None) -> RemoteRows:
-        """The partitions of a Dask array of floats, whose rows are whole."""
+        """Keep the partitions of a Dask array of floats (n, d) on their workers."""
         from distributed import futures_of
 
-        there = {future.key: future for future in futures_of(client.persist(array))}
-        keys = [key for (key,) in array.__dask_keys__()]
-        cluster = Cluster(client)
-        blocks = cluster.each(
-            _checked, [there[key] for key in keys], list(range(len(keys)))
-        )
+        futures = {future.key: future for future in futures_of(client.persist(array))}
+        blocks = [futures[key] for (key,) in array.__dask_keys__()]
         starts = np.append(0, np.cumsum(array.chunks[0], dtype=np.int64))
-        return RemoteRows(cluster, blocks, starts, array.dtype, array.shape[1], names)
+        raw = Partitions(Cluster(client), blocks, starts)
+        rows = RemoteRows(raw, array.dtype, array.shape[1], names)
+        return rows.checked_by(_require_finite)
 
     def __repr__(self) -> str:
         n, d = self.shape
-        return (
-            f"RemoteRows({n:,} x {d:,}, {self.dtype}, {len(self._blocks)} partitions)"
-        )
+        count = len(self.partitions.blocks)
+        return f"RemoteRows({n:,} x {d:,}, {self.dtype}, {count} partitions)"
 
     def __getitem__(self, rows: Any) -> Array:
-        """Some rows, fetched: (b, d)."""
+        """Rows of a slice or an index array, fetched from the workers: (b, d)."""
         if isinstance(rows, slice):
             rows = np.arange(*rows.indices(self.shape[0]))
         rows = np.asarray(rows)
+        cluster, blocks = self.partitions.cluster, self.partitions.blocks
+        groups = by_batch(rows, self.partitions.starts)
+        taken = cluster.map(
+            _take, [blocks[b] for b, _, _ in groups], [local for _, _, local in groups]
+        )
         out = np.empty((len(rows), self.shape[1]), dtype=self.dtype)
-        wanted = by_batch(rows, self._starts)
-        blocks = [self._blocks[b] for b, _, _ in wanted]
-        taken = self._cluster.each(_take, blocks, [local for _, _, local in wanted])
-        found = self._cluster.fetch(taken)
-        for (_, places, _), part in zip(wanted, found, strict=True):
-            out[places] = part
+        for (_, positions, _), block in zip(groups, cluster.fetch(taken), strict=True):
+            out[positions] = block
         return out
 
-    def over(self, function: Callable[..., Result], *along: Array) -> Iterator[Result]:
-        """function(rows, which, ...) for each partition, where it is."""
-        which = self.chunks()
-        sent = [
-            self._cluster.send([values[rows] for rows in which]) for values in along
-        ]
-        results = self._cluster.each(function, self._blocks, which, *sent)
-        return iter(self._cluster.fetch(results))
+    def map_blocks(
+        self, function: Callable[..., Result], *aligned: Array, block_rows: int = 0
+    ) -> Iterator[Result]:
+        """Yield function(block, slice of its rows, ...), run where the blocks are."""
+        cluster, slices = self.partitions.cluster, self.chunks()
+        sent = [cluster.send([values[rows] for rows in slices]) for values in aligned]
+        results = cluster.map(function, self.partitions.blocks, slices, *sent)
+        return iter(cluster.fetch(results))
 
     def chunks(self) -> list[slice]:
-        """The partitions."""
-        return [slice(start, stop) for start, stop in pairwise(self._starts.tolist())]
-
-    def expect(self, rows: Array | None) -> None:
-        """Nothing to prepare: the rows are in memory, elsewhere."""
+        """Cut all rows at the partitions."""
+        return self.partitions.slices
 
     def checked_by(self, check: Callable[[Array], None]) -> RemoteRows:
-        """The same rows, on which check(rows) is called where they are."""
-        numbers = list(range(len(self._blocks)))
-        checks = [check] * len(numbers)
-        blocks = self._cluster.each(_checked, self._blocks, numbers, checks)
-        width, names = self.shape[1], self.names
-        return RemoteRows(self._cluster, blocks, self._starts, self.dtype, width, names)
+        """Return the same rows, with check(block) called on the workers."""
+        cluster, blocks = self.partitions.cluster, self.partitions.blocks
+        count = len(blocks)
+        checked = cluster.map(_checked, blocks, list(range(count)), [check] * count)
+        partitions = Partitions(cluster, checked, self.partitions.starts)
+        return RemoteRows(partitions, self.dtype, self.shape[1], self.names)
 
-    def draw(self, n_clusters: int, rng: np.random.Generator) -> list[Drawn]:
-        """Labels at random, to be drawn where the rows are: those of an array."""
+    def random_labels(
+        self, n_clusters: int, rng: np.random.Generator
+    ) -> list[RandomLabels]:
+        """Describe random labels, one entry per partition, for workers to draw."""
         drawn = []
         for rows in self.chunks():
-            drawn.append(Drawn(n_clusters, deepcopy(rng)))
+            drawn.append(RandomLabels(n_clusters, deepcopy(rng)))
             rng.integers(n_clusters, size=rows.stop - rows.start)
         return drawn
-
-    def parts(
-        self,
-        strip: Strip,
-        gram: Gram,
-        *,
-        labels: Array | list[Drawn] | None,
-        weights: Array | None,
-    ) -> RemoteParts:
-        """The rows as the loop needs them; labels (n,) may be drawn there."""
-
-        def cut(values: Any) -> Any:
-            here = isinstance(values, np.ndarray)
-            return [values[rows] for rows in self.chunks()] if here else values
-
-        return RemoteParts(
-            self._cluster,
-            self._blocks,
-            self._starts,
-            strip,
-            gram,
-            cut(labels),
-            cut(weights),
-        )
 
 
 def _take(block: Array, rows: Array) -> Array:
     return block[rows]
 
 
-def _checked(
-    block: Any, number: int, check: Callable[[Array], None] | None = None
-) -> Array:
-    """The rows of a partition, if they are as they should be."""
+def _require_finite(block: Array) -> None:
+    require_finite_rows(block, np.arange(len(block)), None)
+
+
+def _checked(block: Any, number: int, check: Callable[[Array], None]) -> Array:
+    """Return the rows of a partition, or raise an error that names it."""
     block = np.ascontiguousarray(block)
     try:
-        if check is not None:
-            check(block)
-        elif not np.isfinite(block).all():
-            row, column = (int(first[0]) for first in np.nonzero(~np.isfinite(block)))
-            raise ValueError(
-                f"row {row:,}, column {column} is {block[row, column]}; expected "
-                "finite numbers. Drop or fill such rows."
-            )
+        check(block)
     except ValueError as error:
         raise ValueError(f"partition {number}: {error}") from None
     return block
