@@ -310,8 +310,8 @@ class Foreign:
         (holding(np.add), "contains the type numpy.add"),
         (holding(RBF().diag), "contains the type akkm.kernels._rbf.RBF"),
         (holding(3), "is damaged"),
-        (schema_with('"akkm.core.nearest"', '"os"'), "contains the type os.View"),
-        (schema_with('"View"', '"Vista"'), "contains the type akkm.core.nearest.Vista"),
+        (schema_with('"akkm.core.nearest"', '"os"'), "contains the type os.Scorer"),
+        (schema_with('"Scorer"', '"Vista"'), "contains the type akkm.core.nearest.Vista"),
         (schema_with("_model", "_mode"), "is damaged"),
     ],
 )

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from akkm.core.gram import factor
-from akkm.core.strip import Strip, chunks
+from akkm.core.strip import Strip
+from akkm.rows import chunks
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
 
@@ -38,7 +39,7 @@ def nystroem_error(X: Array, labels: Array, kernel: Kernel, m: int) -> float:
     """
     Z = X[_fixed_sample(len(X), m)]
     strip = Strip(X, kernel, Z, np.float32)
-    gram = factor(strip.precise(Z), dtype=np.float32)
+    gram = factor(strip.kernel_rows(Z), dtype=np.float32)
     sums = _cluster_sums(strip, _one_hot(labels))  # (C, m)
     counts = np.bincount(labels).clip(1)
     beta = (sums / counts[:, None]) @ gram.whitener

@@ -100,7 +100,7 @@ def measure_kernel(of: str, seed: int) -> Record:
         with Threads(n_jobs) as engine:
             start, cpu_start = perf_counter(), thread_time()
             strip = Strip(X, Intersection(), X[rows], np.float32)
-            strip.hold(engine)
+            strip.compute_all(engine)
             record[name] = perf_counter() - start
     # The processor time of one thread does not depend on other programs.
     record["worked"] = thread_time() - cpu_start

@@ -16,7 +16,8 @@ from sklearn.metrics import adjusted_rand_score
 from akkm import ApproxKernelKMeans, EnsembleKernelKMeans
 from akkm.consensus import mcla
 from akkm.core.gram import factor
-from akkm.core.strip import Strip, chunks
+from akkm.core.strip import Strip
+from akkm.rows import chunks
 from akkm.core.threads import Threads
 from akkm.kernels import RBF, Kernel, Polynomial
 from akkm.landmarks import STRATEGIES, Pool
@@ -63,7 +64,7 @@ def trace_error(X: Array, rows: Array, kernel: Kernel, engine: Threads) -> float
     sample = np.random.default_rng(1).choice(len(X), _MEASURED, replace=False)
     Z = X[rows].astype(np.float64)
     strip = Strip(X[np.sort(sample)].astype(np.float64), kernel, Z, np.float64)
-    gram = factor(strip.precise(Z))
+    gram = factor(strip.kernel_rows(Z))
     diag = kernel.diag(strip.X)
 
     def part(chunk: slice) -> float:

@@ -103,8 +103,8 @@ def time_per_row(n: int = 200_000) -> tuple[float, float]:
     """Measure the microseconds per evaluated row, and per skipped row."""
     from akkm.approx import solve as approximate
     from akkm.core.bounds import Moves
-    from akkm.core.lloyd import means_of
-    from akkm.core.nearest import View
+    from akkm.core.lloyd import centers_of
+    from akkm.core.nearest import Scorer
     from akkm.core.parts import Part
     from akkm.core.threads import Threads
     from akkm.kernels import RBF
@@ -116,9 +116,9 @@ def time_per_row(n: int = 200_000) -> tuple[float, float]:
     with Threads(1) as engine:
         part = Part.of(factored.strip, factored.gram, engine)
         part.state.labels[:] = np.arange(len(X)) % 10
-        centers = means_of(part.tally(10), factored.gram, None)
+        centers = centers_of(part.label_stats(10), factored.gram, None)
         part.state.labels[:] = -1
-        view = View.of(centers.alpha, centers.norms, np.float32, factored.probes)
+        view = Scorer.of(centers.alpha, centers.norms, np.float32, factored.probes)
         times = []
         for moves in (None, Moves([centers], centers)):
             started = time.perf_counter()

@@ -71,7 +71,7 @@ def full_kernel_matrix(X: Any, kernel: Kernel) -> Array:
     with Threads() as engine:
         for s in range(0, n, _COLUMNS):
             strip = Strip(X, kernel, X[s : s + _COLUMNS], np.float32)
-            strip.hold(engine)
+            strip.compute_all(engine)
             for part, tile in strip.tiles(slice(0, n)):
                 K[part, s : s + _COLUMNS] = tile
     return np.maximum(K, K.T)  # exactly symmetric in spite of rounding

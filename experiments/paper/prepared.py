@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import normalize, scale
 
-from akkm.core.strip import Strip, chunks
+from akkm.core.strip import Strip
+from akkm.rows import chunks
 from akkm.core.threads import Threads
 from akkm.landmarks import (
     STRATEGIES,

@@ -11,12 +11,13 @@ from sklearn.datasets import make_blobs
 from akkm import ApproxKernelKMeans
 from akkm.approx import seeding
 from akkm.approx import solve as approximate
-from akkm.core.bounds import Moves, State, most_past
+from akkm.core.bounds import Moves, State, max_past
 from akkm.core.gram import Centers, factor
 from akkm.core.lloyd import lloyd
-from akkm.core.nearest import _best_two, decide
+from akkm.core.nearest import _two_lowest, nearest_by_score
 from akkm.core.parts import Part, _descending
-from akkm.core.strip import Strip, chunks
+from akkm.core.strip import Strip
+from akkm.rows import chunks
 from akkm.core.threads import Threads
 from akkm.kernels import RBF, Linear, Polynomial, Sigmoid
 from akkm.landmarks import Landmarks
@@ -106,7 +107,7 @@ class TestNearest:
     @given(st.integers(1, 9), st.integers(1, 40), st.integers(0, 99))
     def test_best_two_is_a_sort(self, n_clusters, b, seed):
         scores = np.random.default_rng(seed).integers(0, 6, (n_clusters, b)) * 1.0
-        labels, best, gap = _best_two(scores)
+        labels, best, gap = _two_lowest(scores)
         ordered = np.sort(scores, axis=0)
         np.testing.assert_array_equal(labels, scores.argmin(axis=0))
         np.testing.assert_array_equal(best, ordered[0])
@@ -117,10 +118,10 @@ class TestNearest:
         rough = np.array([[1.0000001, 5.0], [1.0, 1.0]])
         exact = np.array([[1.0], [1.0 + 1e-9]])
         slack, tie = np.full(2, 1e-6), np.full(2, 1e-12)
-        found = decide(rough, slack, tie, lambda close: exact[:, close])
+        found = nearest_by_score(rough, slack, tie, lambda close: exact[:, close])
         np.testing.assert_array_equal(found.labels, [0, 1])
         np.testing.assert_allclose(found.gap, [-1e-6, 4 - 1e-6], rtol=1e-12)
-        tied = decide(rough, slack, np.full(2, 1e-6), lambda close: exact[::-1, close])
+        tied = nearest_by_score(rough, slack, np.full(2, 1e-6), lambda close: exact[::-1, close])
         assert tied.labels[0] == 0
 
 
@@ -138,7 +139,7 @@ class TestBounds:
                 paths[-1][0] = rng.normal(size=2)
         past = [Centers(b, b, (b**2).sum(axis=1)) for b in paths]
         state = State.start(60, np.zeros(60, dtype=int))
-        state.reach[:] = 1
+        state.length[:] = 1
         stamps = rng.integers(0, steps, 60)
         for s, centers in enumerate(past[:-1]):
             rows = np.flatnonzero(stamps == s)
@@ -151,7 +152,7 @@ class TestBounds:
         moves = Moves(past[:-1], past[-1])
         everything = slice(0, 60)
         truth = ((points[:, None] - past[-1].beta) ** 2).sum(axis=2)
-        doubtful = moves.doubtful(state, everything, 1e-12)
+        doubtful = moves.unproved(state, everything, 1e-12)
         sure = np.setdiff1d(np.arange(60), doubtful)
         np.testing.assert_array_equal(state.labels[sure], truth[sure].argmin(axis=1))
         own = np.sqrt(truth[np.arange(60), state.labels])
@@ -178,12 +179,12 @@ class TestBounds:
 
     def test_lengths_that_all_rows_share_take_no_memory(self):
         state = State.start(1000, unit=True)
-        assert (state.reach == 1).all()
-        assert state.reach.strides == (0,)
-        assert state.copy().reach.strides == (0,)
+        assert (state.length == 1).all()
+        assert state.length.strides == (0,)
+        assert state.copy().length.strides == (0,)
         state = State.start(1000)
-        state.copy().reach[:] = 1
-        assert np.isnan(state.reach).all()
+        state.copy().length[:] = 1
+        assert np.isnan(state.length).all()
 
     def test_bounds_prove_something(self):
         beta = np.array([[0.0, 0.0], [10.0, 0.0]])
@@ -191,10 +192,10 @@ class TestBounds:
         moved = beta + np.array([[0.1, 0.0], [0.0, 0.1]])
         now = Centers(moved, moved, (moved**2).sum(axis=1))
         state = State.start(2, np.zeros(2, dtype=int))
-        state.upper[:], state.gap[:], state.reach[:] = 4.97, [1.5, 1.3], 1
+        state.upper[:], state.gap[:], state.length[:] = 4.97, [1.5, 1.3], 1
         # The centers move apart by 0.1414 in all: gaps above 2 · 4.97 · 0.1414 = 1.41
         # are safe.
-        doubtful = Moves([then], now).doubtful(state, slice(0, 2), 0.0)
+        doubtful = Moves([then], now).unproved(state, slice(0, 2), 0.0)
         np.testing.assert_array_equal(doubtful, [1])
 
     def test_a_center_that_jumps_is_no_rival_to_rows_far_from_it(self):
@@ -207,9 +208,9 @@ class TestBounds:
         squared = ((points[:, None] - beta) ** 2).sum(axis=2)
         gap = squared[:, 1] - squared[:, 0]
         state.look(slice(0, 2), np.zeros(2, int), np.sqrt(squared[:, 0]), gap, 0)
-        state.reach[:] = 1
+        state.length[:] = 1
         moves = Moves([then], now)
-        np.testing.assert_array_equal(moves.doubtful(state, slice(0, 2), 0.0), [1])
+        np.testing.assert_array_equal(moves.unproved(state, slice(0, 2), 0.0), [1])
         moves.rebase(state, slice(0, 2))
         assert 0 < state.gap[0] <= gap[0]
 
@@ -217,15 +218,15 @@ class TestBounds:
         beta = np.array([[0.0, 0.0], [10.0, 0.0]])
         centers = Centers(beta, beta, (beta**2).sum(axis=1))
         state = State.start(1, np.zeros(1, dtype=int))
-        state.upper[:], state.gap[:], state.reach[:] = 0.1, 98.0, 1
+        state.upper[:], state.gap[:], state.length[:] = 0.1, 98.0, 1
         moves = Moves([centers], centers)
-        assert not moves.doubtful(state, slice(0, 1), 0.0).size
+        assert not moves.unproved(state, slice(0, 1), 0.0).size
         state.give(0, 1)
-        np.testing.assert_array_equal(moves.doubtful(state, slice(0, 1), 0.0), [0])
+        np.testing.assert_array_equal(moves.unproved(state, slice(0, 1), 0.0), [0])
 
     def test_memory_of_the_past_is_bounded(self):
-        assert most_past(7, 1000) == 32
-        assert 1 <= most_past(2000, 2000) <= 2
+        assert max_past(7, 1000) == 32
+        assert 1 <= max_past(2000, 2000) <= 2
 
 
 @settings(max_examples=50, deadline=None)
@@ -332,7 +333,7 @@ class TestLaws:
             )
         f = prepare(X, KERNELS[0], indices)
         with Threads(2) as engine:
-            f.strip.hold(engine)
+            f.strip.compute_all(engine)
         held = solve(f, labels, 10)
         np.testing.assert_array_equal(held.labels, expected)
 
@@ -451,7 +452,7 @@ def test_kept_rows(rng):
     X = rng.random((50, 3))
     K = RBF(gamma=1.0)(X, X[:7])
     strip = Strip(X, RBF(gamma=1.0), X[:7], float)
-    strip.keep(10 * 7 * 8)  # room for ten rows
+    strip.use_cache(10 * 7 * 8)  # room for ten rows
     computed = []
     compute = strip._compute
     strip._compute = lambda rows, out: (computed.extend(rows), compute(rows, out))

@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from akkm import ApproxKernelKMeans, EnsembleKernelKMeans
-from akkm.core.strip import chunks
+from akkm.rows import chunks
 from akkm.rows.dask_rows import rows_of
 
 da = pytest.importorskip("dask.array")

@@ -1,8 +1,8 @@
-"""Where a fit was when it was killed: centers and iterations, in a file of a folder.
+"""Checkpoints: the centers and the history of a fit, from which it resumes.
 
-The state of the rows is not written: from the centers, one pass over the rows makes it
-anew, wherever they are. So a checkpoint is small, whatever n, and the same for rows in
-memory, in files and on a cluster.
+The state of the rows is not written: one pass over the rows restores it from the
+centers. A checkpoint is therefore small for every n, and the same for rows in memory,
+in files and on a cluster.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import hashlib
 import os
 import time
 import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 
 from akkm.atomic_file import AtomicFile
 from akkm.core.gram import Centers
+from akkm.core.lloyd import Step
 
 Array = NDArray[Any]
 
@@ -28,11 +31,11 @@ _EVERY = 5.0
 
 
 def fingerprint(*parts: Any) -> str:
-    """A digest of arrays and of anything that prints the same when it is the same.
+    """Return a digest of arrays and of objects that are equal if their repr is.
 
     Examples
     --------
-    >>> from akkm.approx.checkpoint import fingerprint
+    >>> from akkm.approx import fingerprint
     >>> fingerprint(1, "rbf") == fingerprint(1, "rbf") != fingerprint(2, "rbf")
     True
     """
@@ -47,8 +50,20 @@ def fingerprint(*parts: Any) -> str:
     return digest.hexdigest()
 
 
+@dataclass(frozen=True)
+class Saved:
+    """The contents of a checkpoint."""
+
+    centers: Centers
+    history: list[tuple[int, int]]  # labels changed and rows evaluated, per iteration
+
+
 class Checkpoint:
-    """The checkpoint of one fit."""
+    """The checkpoint of one fit, in a folder.
+
+    `mark` is the fingerprint of data and settings; a checkpoint with another mark is
+    refused.
+    """
 
     def __init__(self, folder: str | os.PathLike[str], mark: str) -> None:
         self.folder, self._mark = Path(folder), mark
@@ -62,8 +77,8 @@ class Checkpoint:
                 f"{error.strerror}."
             ) from None
 
-    def load(self) -> tuple[Centers, list[tuple[int, int]]] | None:
-        """Centers and the history that led there, if a fit was here before."""
+    def load(self) -> Saved | None:
+        """Read the checkpoint, if there is one."""
         path = self.folder / _NAME
         if not path.exists():
             return None
@@ -74,25 +89,30 @@ class Checkpoint:
                 history = saved["history"].tolist()
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise ValueError(
-                f"{path} is no checkpoint, or damaged ({error}); remove it, or give "
-                "another folder."
+                f"{path} is not a checkpoint, or is damaged ({error}); remove it, or "
+                "give another folder."
             ) from None
         if mark != self._mark:
             raise ValueError(
-                f"{path} is of a fit to other data or with other settings; remove it "
-                "to start anew, or give another folder."
+                f"{path} belongs to a fit with other data or settings; remove it to "
+                "start again, or give another folder."
             )
         self._history = [(changed, evaluated) for changed, evaluated in history]
-        return centers, list(self._history)
+        return Saved(centers, list(self._history))
 
-    def step(self, centers: Centers, changed: int, evaluated: int) -> None:
-        """An iteration from these centers ended; write it down now and then."""
-        if time.monotonic() - self._written > _EVERY:
-            self.write(centers)
-        self._history.append((changed, evaluated))
+    def watching(self, watch: Callable[[Step], bool] | None) -> Callable[[Step], bool]:
+        """Wrap a loop's `watch` so that it also writes checkpoints."""
+
+        def record(step: Step) -> bool:
+            if time.monotonic() - self._written > _EVERY:
+                self.write(step.centers)
+            self._history.append((step.changed, step.evaluated))
+            return watch is not None and watch(step)
+
+        return record
 
     def write(self, centers: Centers) -> None:
-        """Where the fit is: all of it, or what was written before."""
+        """Write the checkpoint atomically."""
         history = np.array(self._history, dtype=np.int64).reshape(-1, 2)
         try:
             with AtomicFile(self.folder / _NAME) as file:
@@ -106,6 +126,6 @@ class Checkpoint:
             raise OSError(
                 error.errno,
                 f"The checkpoint in {self.folder} can't be written: {error.strerror}. "
-                "The one before is still there; make room and start again",
+                "The previous one is unchanged; free some space and start again",
             ) from None
         self._written = time.monotonic()

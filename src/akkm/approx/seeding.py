@@ -1,8 +1,9 @@
-"""Start: where the centers are before the first sweep over all rows."""
+"""Initialisation: centers from samples, before the first sweep over all rows."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
+from copy import deepcopy
 from functools import partial
 from typing import Any
 
@@ -16,26 +17,28 @@ from akkm.core.gram import Centers, Gram
 from akkm.core.lloyd import lloyd
 from akkm.core.nearest import Probes, require_finite
 from akkm.core.parts import Part
-from akkm.core.strip import Rows, Strip, chunks
+from akkm.core.strip import Rows, Strip
+from akkm.rows import as_rows, chunks
 from akkm.core.threads import Threads
 from akkm.silence import ignore_warnings
 
 Array = NDArray[Any]
 
-# Rows of the smallest sample, and by how much each next one is larger.
+# Rows of the smallest sample, and the factor by which samples grow.
 _SAMPLE, _PER_CLUSTER, _GROWTH = 10_000, 20, 8
-# Leading coordinates in which the restarts are compared: two per cluster, within these.
-_LEAST_COORDINATES, _MOST_COORDINATES = 64, 256
-# Centers that are added and taken away at a time, at most; how far a new one is from
-# where it begins, relative to the distance of points; and errors that are the same.
+# Leading coordinates for the restarts: two per cluster, within these limits.
+_MIN_COORDINATES, _MAX_COORDINATES = 64, 256
+# Breathing: centers added and removed at a time, at most; distance of an added center
+# from the one it splits, relative to the root mean squared error; and the relative
+# decrease of the error that counts as an improvement.
 _BREATH, _NUDGE, _SAME = 5, 0.01, 1e-9
-# Kernel rows of the smallest sample are kept if they fit, whatever the cache.
-_HELD_BYTES = 256 * 2**20
-# Larger samples than this would not fit where rows are not in memory.
-_MOST_BYTES = 128 * 2**20
+# Kernel rows of the smallest sample are stored if they fit, whatever the cache size.
+_STORED_BYTES = 256 * 2**20
+# Samples of this size and more are not used: they may not fit in memory.
+_MAX_SAMPLE_BYTES = 128 * 2**20
 
 
-def warm_start(
+def initial_centers(
     strip: Strip,
     gram: Gram,
     probes: Probes,
@@ -46,18 +49,18 @@ def warm_start(
     n_init: int,
     rng: np.random.Generator,
 ) -> Centers:
-    """Centers that are good for growing samples of the rows.
+    """Return centers found on growing samples of the rows.
 
-    On about 10,000 rows, the best of `n_init` runs of k-means++ and k-means in the
-    leading coordinates of the landmarks' span; from its labels, Lloyd in the whole
-    span; then on samples eight times as large each, as long as these are much smaller
-    than the data. Clusters are numbered, and rows drawn, in an order that does not
-    depend on that of the rows.
+    On about 10,000 rows: the best of `n_init` runs of k-means++ and k-means in the
+    leading coordinates of the landmarks' span, improved by breathing; from its labels,
+    Lloyd in the whole span. Then Lloyd on samples eight times as large each, as long as
+    these are much smaller than the data. Clusters are numbered, and rows drawn, in an
+    order that does not depend on that of the rows.
     """
-    drawn, sizes = draw(strip.X, n_clusters, weights, rng)
+    drawn, sizes = _draw_sample(strip.X, n_clusters, weights, rng)
     seeds = rng.integers(2**31, size=n_init)
     centers: Centers | None = None
-    # Rows that are not in memory are fetched once.
+    # Rows that are not in memory are read once.
     ordered = np.sort(drawn)
     sample = strip.subset(ordered)
     for size in sizes:
@@ -66,10 +69,10 @@ def warm_start(
         weight = None if weights is None else weights[rows]
         labels = None
         if centers is None:
-            if part.bytes <= _HELD_BYTES:
-                part.hold(engine)
+            if part.nbytes <= _STORED_BYTES:
+                part.compute_all(engine)
             labels = _best_labels(part, gram, engine, n_clusters, weight, seeds)
-        part.keep(_HELD_BYTES)
+        part.use_cache(_STORED_BYTES)
         centers = lloyd(
             Part.of(part, gram, engine, labels=labels, weights=weight),
             gram,
@@ -82,18 +85,33 @@ def warm_start(
     return centers
 
 
-def draw(
+def prefetch_sample(
+    X: Rows, n_clusters: int, weights: Array | None, rng: np.random.Generator
+) -> None:
+    """Announce the rows that `initial_centers` will read, without advancing `rng`.
+
+    Rows in files are then read together with the landmarks.
+    """
+    rows = as_rows(X)
+    if not rows.in_memory:
+        rows.prefetch_gather(_draw_sample(X, n_clusters, weights, deepcopy(rng))[0])
+
+
+def _draw_sample(
     X: Rows, n_clusters: int, weights: Array | None, rng: np.random.Generator
 ) -> tuple[Array, list[int]]:
-    """Rows (s,) to start from, in the order of their use, and the samples' sizes."""
-    able = None if weights is None else np.flatnonzero(weights > 0)
-    count = X.shape[0] if able is None else len(able)
+    """Draw the rows (s,) of the largest sample, and the sizes of all samples.
+
+    Each sample is the beginning of the next one.
+    """
+    positive = None if weights is None else np.flatnonzero(weights > 0)
+    count = X.shape[0] if positive is None else len(positive)
     sizes = _sample_sizes(count, n_clusters, X)
     if sizes[-1] < count:
         drawn = rng.choice(count, sizes[-1], replace=False)
     else:
         drawn = np.arange(count)
-    return drawn if able is None else able[drawn], sizes
+    return drawn if positive is None else positive[drawn], sizes
 
 
 def _sample_sizes(n: int, n_clusters: int, X: Rows) -> list[int]:
@@ -101,7 +119,7 @@ def _sample_sizes(n: int, n_clusters: int, X: Rows) -> list[int]:
     if n <= 2 * size:
         return [n]
     sizes: list[int] = []
-    most = _MOST_BYTES / (X.shape[1] * X.dtype.itemsize)
+    most = _MAX_SAMPLE_BYTES / (X.shape[1] * X.dtype.itemsize)
     while 2 * size < n and (not sizes or size <= most):
         sizes.append(size)
         size *= _GROWTH
@@ -116,10 +134,10 @@ def _best_labels(
     weights: Array | None,
     seeds: Array,
 ) -> Array:
-    """Labels (n,) of the best of several k-means runs in the leading coordinates."""
-    q = int(np.clip(2 * n_clusters, _LEAST_COORDINATES, _MOST_COORDINATES))
+    """Return labels (n,) of the best k-means run in the leading coordinates."""
+    q = int(np.clip(2 * n_clusters, _MIN_COORDINATES, _MAX_COORDINATES))
     leading = gram.whitener[:, :q].astype(part.dtype)
-    # In float64, which scikit-learn's k-means++ is faster with.
+    # scikit-learn's k-means++ is faster in float64.
     coordinates = np.empty((part.n, leading.shape[1]))
 
     def project(chunk: slice) -> None:
@@ -130,16 +148,16 @@ def _best_labels(
 
     for _ in engine.map(project, chunks(part.n)):
         pass
-    if not leading.shape[1]:  # every point has the zero image
+    if not leading.shape[1]:  # every image is zero
         return np.zeros(part.n, dtype=np.int32)
 
-    # In an order of their own, equal rows side by side: then k-means++ draws the same
-    # points whatever the order of the rows, and a weight of two like a row given twice.
+    # Sort by value, equal rows next to each other: k-means++ then draws the same points
+    # for every order of the rows, and treats a weight of two like a row given twice.
     mean = np.average(coordinates, axis=0, weights=weights)
     rank = _rank(coordinates, mean)
     order = np.argsort(rank, kind="stable")
-    # Where fewer rows differ than there are clusters, the others stay empty: k-means
-    # would warn of it, and this is told at the end of the fit.
+    # With fewer distinct rows than clusters some clusters stay empty. The fit warns of
+    # it at the end; k-means would warn each time.
     distinct = len(np.unique(np.round(rank / max(np.abs(rank).max(), 1e-300), 9)))
     few = distinct < 2 * n_clusters
     most = _distinct(coordinates) if few else n_clusters
@@ -148,7 +166,7 @@ def _best_labels(
         coordinates[order],
         None if weights is None else weights[order],
         min(n_clusters, most),
-        ThreadpoolController(),  # to look for the libraries once takes long enough
+        ThreadpoolController(),  # made once: searching for the libraries is slow
     )
     with ignore_warnings(ConvergenceWarning) if few else nullcontext():
         best = min(engine.map(run, seeds), key=lambda fit: fit.inertia_)
@@ -163,12 +181,12 @@ def _best_labels(
 
 
 def _rank(points: Array, mean: Array) -> Array:
-    """Something to sort points (b, q) by that turns with them: (b,)."""
+    """Sort key of points (b, q) that does not change with a rotation: (b,)."""
     return points @ mean + np.einsum("ij,ij->i", points, points)
 
 
 def _distinct(points: Array) -> int:
-    """How many of the points (b, q) differ by more than rounding."""
+    """Count the points (b, q) that differ by more than rounding."""
     unit = max(np.abs(points).max(), 1e-300)
     return len(np.unique(np.round(points / unit, 9), axis=0))
 
@@ -182,11 +200,11 @@ def _breathe(
     *,
     seed: int,
 ) -> KMeans:
-    """A better run, from one that is there: centers more, then as many fewer.
+    """Improve a run by adding centers and removing as many (Fritzke 2020).
 
-    New ones are put where the error is largest, and those go that are missed least, no
-    two of them side by side; with fewer at a time when that does not help (Fritzke
-    2020).
+    New centers split the clusters with the largest error. Those are removed whose loss
+    costs least, no two of them neighbours. If that does not reduce the error, fewer are
+    added the next time.
     """
     rng = np.random.default_rng(seed)
     w = np.ones(len(X)) if weights is None else weights
@@ -199,7 +217,7 @@ def _breathe(
         away = _NUDGE * np.sqrt(best.inertia_ / w.sum())
         split = split + away * rng.standard_normal(split.shape)
         more = _run(X, weights, np.vstack([centers, split]), libraries)
-        kept = _missed(X, w, more.cluster_centers_, breath)
+        kept = _centers_to_keep(X, w, more.cluster_centers_, breath)
         fit = _run(X, weights, more.cluster_centers_[kept], libraries)
         if fit.inertia_ < best.inertia_ * (1 - _SAME):
             best = fit
@@ -208,8 +226,8 @@ def _breathe(
     return best
 
 
-def _missed(X: Array, w: Array, centers: Array, count: int) -> Array:
-    """Which centers to keep: all but `count`, those without which little is lost."""
+def _centers_to_keep(X: Array, w: Array, centers: Array, count: int) -> Array:
+    """Mask of the centers to keep: all but `count` whose removal costs least."""
     lengths = np.einsum("ij,ij->i", centers, centers)
     scores = lengths - 2 * X @ centers.T
     near = np.partition(scores, 1, axis=1)
@@ -221,7 +239,7 @@ def _missed(X: Array, w: Array, centers: Array, count: int) -> Array:
     kept = np.ones(len(centers), dtype=bool)
     spared = np.zeros(len(centers), dtype=bool)
     order = np.argsort(loss, kind="stable")
-    for c in np.concatenate([order, order]):  # the spared ones too, if need be
+    for c in np.concatenate([order, order]):  # neighbours too, if necessary
         if (~kept).sum() < count and kept[c] and not spared[c]:
             kept[c] = False
             spared[apart[c].argmin()] = True
@@ -233,7 +251,7 @@ def _missed(X: Array, w: Array, centers: Array, count: int) -> Array:
 def _run(
     X: Array, weights: Array | None, init: Array, libraries: ThreadpoolController
 ) -> KMeans:
-    """k-means from given centers, as in `_restart`."""
+    """Run k-means from given centers, on one thread."""
     with libraries.limit(limits=1, user_api="openmp"):
         fit = KMeans(len(init), init=init, n_init=1, tol=0)
         return fit.fit(X, sample_weight=weights)
@@ -246,7 +264,7 @@ def _restart(
     libraries: ThreadpoolController,
     seed: int,
 ) -> KMeans:
-    """One run of scikit-learn's k-means, on one thread, so that it is reproducible."""
+    """Run scikit-learn's k-means on one thread, so that it is reproducible."""
     with libraries.limit(limits=1, user_api="openmp"):
         fit = KMeans(n_clusters, n_init=1, tol=0, random_state=int(seed))
         return fit.fit(X, sample_weight=weights)

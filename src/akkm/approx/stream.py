@@ -1,4 +1,4 @@
-"""Rows that come in batches and are not kept: a sample of them, and sums that fade."""
+"""Streams: rows that arrive in batches and are not kept."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from akkm.approx.solve import Factored
-from akkm.core.lloyd import means_of
-from akkm.core.nearest import View
+from akkm.approx.algorithm2 import Factored
+from akkm.core.lloyd import centers_of
+from akkm.core.model import Model
+from akkm.core.nearest import Scorer
 from akkm.core.parts import Part, Stats
 from akkm.core.strip import Rows
 from akkm.core.threads import Threads
 
 Array = NDArray[Any]
 
-# The sums speak of this share of the rows so far, the rest has faded: what was assigned
-# to centers as they were long ago.
+# The sums represent this share of all rows so far; older rows, which were assigned to
+# outdated centers, fade.
 _MEMORY = 0.5
 
 
 class Reservoir:
-    """A sample of all rows so far, each as likely to be in it as any other."""
+    """A uniform random sample of all rows so far (Vitter's algorithm R)."""
 
     def __init__(self, size: int, rng: np.random.Generator) -> None:
         self.size, self.seen = size, 0
@@ -34,13 +35,13 @@ class Reservoir:
         self._rng = rng
 
     def add(self, X: Rows, weights: Array | None) -> None:
-        """Some more rows (Vitter's algorithm R)."""
+        """Add a batch of rows (b, d)."""
         count = X.shape[0]
         weights = np.ones(count) if weights is None else weights
         if self.rows is None:
             self.rows = X[:0]
-        # A row that comes when t rows were there takes place 0 .. t at random, and is
-        # in the sample if there is such a place; the last one in a place stays.
+        # The row after t others gets a random place from 0 to t. It is in the sample if
+        # the sample has that place, until a later row takes the place.
         places = np.arange(self.seen, self.seen + count)
         late = places >= self.size
         places[late] = self._rng.integers(places[late] + 1)
@@ -48,7 +49,7 @@ class Reservoir:
         place, first = np.unique(places[inside], return_index=True)
         new = inside[first]
         old = np.setdiff1d(np.arange(self.rows.shape[0]), place, assume_unique=True)
-        # In the order of their places.
+        # Sort by place.
         order = np.argsort(np.concatenate([old, place]))
         both = [self.rows[old], X[new]]
         stacked = sparse.vstack(both, "csr") if sparse.issparse(X) else np.vstack(both)
@@ -58,11 +59,11 @@ class Reservoir:
 
 
 class Stream:
-    """Centers that follow the batches."""
+    """Centers that follow the batches of a stream."""
 
     def __init__(self, factored: Factored, stats: Stats) -> None:
         self._factored, self._stats = factored, stats
-        self.centers = means_of(stats, factored.gram, None)
+        self.centers = centers_of(stats, factored.gram, None)
 
     @staticmethod
     def of(
@@ -74,43 +75,43 @@ class Stream:
         n_clusters: int,
         times: float,
     ) -> Stream:
-        """The clusters of the rows of `factored`, each of which stands for `times`."""
+        """Start from labels (n,) of a sample, each row of which stands for `times` rows."""
         strip, gram = factored.strip, factored.gram
         part = Part.of(strip, gram, engine, labels=labels, weights=weights)
-        stats = part.tally(n_clusters)
-        rowless = strip.over(strip.X[:0])
+        stats = part.label_stats(n_clusters)
+        no_rows = strip.with_rows(strip.X[:0])
         faded = Stats(stats.sums * times * _MEMORY, stats.counts * times * _MEMORY)
-        return Stream(replace(factored, strip=rowless), faded)
+        return Stream(replace(factored, strip=no_rows), faded)
 
     def follow(
         self, X: Rows, weights: Array | None, seen: int, engine: Threads
     ) -> Array:
-        """Labels (b,) of a batch, after which the centers move towards it."""
-        strip, gram = self._factored.strip.over(X), self._factored.gram
+        """Return labels (b,) of a batch, and move the centers towards it."""
+        strip, gram = self._factored.strip.with_rows(X), self._factored.gram
         alpha, norms = self.centers.alpha, self.centers.norms
-        view = View.of(alpha, norms, strip.dtype, self._factored.probes)
+        scorer = Scorer.of(alpha, norms, strip.dtype, self._factored.probes)
         part = Part.of(strip, gram, engine, weights=weights)
-        swept = part.sweep(view, None, 0)
-        keep = max(0.0, 1 - X.shape[0] / (_MEMORY * seen))
-        self._stats.sums *= keep
-        self._stats.counts *= keep
-        self._stats += swept.stats
-        self.centers = means_of(self._stats, gram, self.centers)
+        sweep = part.sweep(scorer, None, 0)
+        remaining = max(0.0, 1 - X.shape[0] / (_MEMORY * seen))
+        self._stats.sums *= remaining
+        self._stats.counts *= remaining
+        self._stats += sweep.stats
+        self.centers = centers_of(self._stats, gram, self.centers)
         return part.labels
 
-    def model(self) -> Any:
-        """The centers as they are, ready for new rows."""
+    def model(self) -> Model:
+        """Return the model of the present centers."""
         return self._factored.model(self.centers)
 
 
-def renamed(labels: Array, before: Array, n_clusters: int) -> Array:
-    """Labels (n,) whose clusters have the numbers of those they share most rows with.
+def match_labels(labels: Array, before: Array, n_clusters: int) -> Array:
+    """Renumber clusters so that labels (n,) agree with earlier ones where possible.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from akkm.approx.stream import renamed
-    >>> renamed(np.array([0, 0, 1]), np.array([1, 1, 0]), 2)
+    >>> from akkm.approx import match_labels
+    >>> match_labels(np.array([0, 0, 1]), np.array([1, 1, 0]), 2)
     array([1, 1, 0])
     """
     shared = np.zeros((n_clusters, n_clusters))

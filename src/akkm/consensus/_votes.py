@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from akkm.consensus._labelings import check_labelings, recode, smallest_dtype
-from akkm.core.strip import chunks
 from akkm.core.threads import Threads
+from akkm.rows import chunks
 from akkm.typing import Array
 
 # The votes of this many rows are counted at a time, to fit into the processor's cache.

@@ -1,9 +1,9 @@
-"""Step 2 without factoring: K̂ as it is, and centers by conjugate gradients.
+"""Centers by conjugate gradients, without factoring the landmarks' kernel matrix K̂.
 
 The paper's eq. 13: α minimises tr(α K̂ αᵀ) / 2 - tr(Û K_B αᵀ). Steps of steepest descent
 need about as many products with K̂ as its condition number; conjugate gradients need
-about the square root of that, at the same cost per step. There is no metric in which
-centers can be compared without a product with K̂, so rows are not pruned.
+about the square root of that, at the same cost per step. Without a factor there are no
+coordinates in which moves of centers are cheap to measure, so rows are not pruned.
 """
 
 from __future__ import annotations
@@ -19,52 +19,52 @@ from akkm.core.gram import Centers, Gram, factor
 
 Array = NDArray[Any]
 
-# A residual below this share of the right-hand side is small enough.
+# Converged if the residual is below this share of the right-hand side.
 _TOLERANCE = 1e-6
-# Steps after which it has not converged.
-_STEPS = 1000
-# Landmarks that give coordinates to start in.
+# Maximal number of steps.
+_MAX_STEPS = 1000
+# Landmarks that span the coordinates for the initialisation.
 _COARSE = 256
 
 
 @dataclass(frozen=True)
 class Unfactored(Gram):
-    """The landmarks' kernel matrix K̂ as it is.
+    """The landmarks' kernel matrix K̂, not factored.
 
-    The whitener is that of some of the landmarks: coordinates of a part of the span,
-    good enough to start in and to judge rounding by.
+    The whitener is that of some landmarks. It spans a part of the space, which is good
+    enough for the initialisation and for measuring rounding errors.
     """
 
     K: Array  # (m, m) float64
-    failures: list[float | None]  # of each run: condition number of K̂, None: success
+    failures: list[float | None]  # condition number of K̂ per call; None: converged
 
     @property
     def metric(self) -> bool:
-        """Coordinates are those of a part of the span, so bounds don't hold."""
+        """False: coordinates cover only a part of the span, so bounds don't hold."""
         return False
 
     @property
     def rank(self) -> int:
-        """All landmarks count: what rounding can resolve is not known."""
+        """Number of landmarks: the numerical rank is not known."""
         return len(self.K)
 
     def solve(self, means: Array, start: Array | None = None) -> Centers:
-        """α with α K̂ ≈ means (C, m), by conjugate gradients from `start` (C, m)."""
+        """Solve α K̂ ≈ means (C, m) by conjugate gradients, from `start` (C, m)."""
         start = np.zeros_like(means) if start is None else start
         alpha, converged, condition = conjugate_gradients(
-            self.K, means, start, steps=_STEPS
+            self.K, means, start, steps=_MAX_STEPS
         )
         self.failures.append(None if converged else condition)
         norms = np.einsum("km,km->k", alpha @ self.K, alpha)
         return Centers(means @ self.whitener, alpha, norms)
 
     def failure(self) -> float | None:
-        """The condition number of K̂ if the last centers are not what they should be."""
+        """Return the condition number of K̂ if the last solve did not converge."""
         return self.failures[-1]
 
 
 def unfactored(K: Array, *, dtype: Any = np.float64) -> Unfactored:
-    """K̂ (m, m) for the iterative solver; `dtype` is that of the kernel rows.
+    """Prepare K̂ (m, m) for the iterative solver; `dtype` is that of the kernel rows.
 
     Examples
     --------
@@ -81,11 +81,12 @@ def unfactored(K: Array, *, dtype: Any = np.float64) -> Unfactored:
 
 
 def conjugate_gradients(
-    K: Array, B: Array, A: Array, *, steps: int = _STEPS, tolerance: float = _TOLERANCE
+    K: Array, B: Array, A: Array, *, steps: int = _MAX_STEPS, tolerance: float = _TOLERANCE
 ) -> tuple[Array, bool, float]:
-    """A (C, m) with A K ≈ B, all rows at once; whether it converged; condition number.
+    """Solve A K ≈ B (C, m) for all rows at once, from A.
 
-    The condition number is estimated from below, out of the steps that were taken.
+    Returns A, whether all rows converged, and a lower estimate of K's condition number
+    that follows from the steps taken.
     """
     small = tolerance**2 * (B * B).sum(axis=1)
     A = np.where(small[:, None] > 0, A, 0)
@@ -97,20 +98,20 @@ def conjugate_gradients(
     lengths: list[float] = []
     ratios: list[float] = []
     for _ in range(steps):
-        going = squared > small
-        if not going.any():
+        active = squared > small
+        if not active.any():
             return A, True, _condition(lengths, ratios)
         Q = P @ K
         curvature = (P * Q).sum(axis=1)
-        # Along a direction without curvature there is nothing left to gain.
-        going &= curvature > flat * (P * P).sum(axis=1)
-        if not going.any():
+        # A direction without curvature can't reduce the residual.
+        active &= curvature > flat * (P * P).sum(axis=1)
+        if not active.any():
             break
-        length = np.where(going, squared / np.where(going, curvature, 1), 0)
+        length = np.where(active, squared / np.where(active, curvature, 1), 0)
         A = A + length[:, None] * P
         R = R - length[:, None] * Q
         new = (R * R).sum(axis=1)
-        ratio = np.where(going, new / np.where(squared > 0, squared, 1), 0)
+        ratio = np.where(active, new / np.where(squared > 0, squared, 1), 0)
         P = R + ratio[:, None] * P
         if length[hardest] > 0:
             lengths.append(float(length[hardest]))
@@ -120,7 +121,7 @@ def conjugate_gradients(
 
 
 def _condition(lengths: list[float], ratios: list[float]) -> float:
-    """Of K, from the tridiagonal matrix that conjugate gradients stand for."""
+    """Estimate K's condition number from the Lanczos matrix of the steps."""
     if len(lengths) < 2:
         return 1.0
     inverse = 1 / np.array(lengths)

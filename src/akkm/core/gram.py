@@ -1,4 +1,4 @@
-"""Step 2, factor: the landmarks' kernel matrix K̂ and the coordinates it gives."""
+"""The factored kernel matrix K̂ of the landmarks: centers α from sums of kernel rows."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from scipy import linalg
 
 Array = NDArray[Any]
 
-# Eigenvalues below this share of the largest are left out: what float32 kernel rows
-# can't resolve, and what float64 ones can't.
+# Eigenvalues below this share of the largest are dropped: kernel rows of this precision
+# can't resolve them.
 TOLERANCE = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-12}
 
 INDEFINITE = ("clip", "flip", "pinv")
-# Of the largest positive eigenvalue: others up to this are left out where negative ones
-# are as large.
-_DOUBTFUL = 0.01
+# Positive eigenvalues up to this share of the largest are dropped if a negative one is
+# as large in absolute value.
+_UNRELIABLE = 0.01
 
 
 class Centers(NamedTuple):
@@ -43,7 +43,7 @@ class Gram:
 
     @property
     def rank(self) -> int:
-        """The number of coordinates r."""
+        """Number of coordinates r."""
         return self.whitener.shape[1]
 
     @property
@@ -52,7 +52,10 @@ class Gram:
         return bool((self.signs > 0).all())
 
     def solve(self, means: Array, start: Array | None = None) -> Centers:
-        """Centers whose kernel rows come nearest to `means` (C, m): α = means K̂⁻¹."""
+        """Return centers whose kernel rows are closest to `means` (C, m): α = means K̂⁻¹.
+
+        `start` (C, m) is where an iterative solver begins.
+        """
         beta = means @ self.whitener
         signed = beta * self.signs
         norms = (signed * beta).sum(axis=1)
@@ -69,13 +72,13 @@ class Gram:
 
 
 def factor(K: Array, *, dtype: Any = np.float64, indefinite: str = "clip") -> Gram:
-    """Eigenvalues and whitener of K = k(Z, Z) (m, m), in float64.
+    """Factor K = k(Z, Z) (m, m) in float64.
 
-    `dtype` is that of the kernel rows it will meet. Negative eigenvalues of an
-    indefinite kernel are left out ("clip"), taken positive ("flip"), or inverted as
-    they are ("pinv", the paper's K̂⁻¹, which is no metric any more). "clip" leaves out
-    positive eigenvalues, too, that are small and no larger than a negative one: they
-    mean as little, and dividing by them makes images of other points far too long.
+    `dtype` is the precision of the kernel rows. Negative eigenvalues of an indefinite
+    kernel are dropped ("clip"), replaced by their absolute value ("flip"), or inverted
+    as they are ("pinv", the paper's K̂⁻¹; distances are then no metric). "clip" also
+    drops positive eigenvalues that are small and no larger than a negative one: they
+    carry as little information, and dividing by them makes other images far too long.
 
     Examples
     --------
@@ -88,10 +91,10 @@ def factor(K: Array, *, dtype: Any = np.float64, indefinite: str = "clip") -> Gr
     values, vectors = linalg.eigh(K, driver="evd", check_finite=False)
     negative = float(-values[values < 0].sum() / np.abs(values).sum().clip(1e-300))
     largest = np.abs(values).max()
-    # Below this an eigenvalue is rounding, of whatever sign.
+    # Smaller eigenvalues of either sign are rounding errors.
     floor = TOLERANCE[np.dtype(dtype)] * largest
     if indefinite == "clip":
-        kept = values > max(floor, min(-values[0], _DOUBTFUL * values[-1]))
+        kept = values > max(floor, min(-values[0], _UNRELIABLE * values[-1]))
     else:
         kept = np.abs(values) > floor
     order = np.flatnonzero(kept)[np.argsort(-np.abs(values[kept]), kind="stable")]

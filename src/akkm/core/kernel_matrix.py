@@ -17,7 +17,7 @@ Array = NDArray[Any]
 def kernel_matrix(X: Rows, kernel: Kernel, indices: Array) -> Array:
     """k(Z, Z) of the rows Z = X[indices], symmetric and finite: (m, m) float64."""
     strip = Strip(X, kernel, kernel.select(X, indices), np.float64)
-    return symmetric(strip.precise(X[indices]))
+    return symmetric(strip.kernel_rows(X[indices]))
 
 
 def symmetric(K: Array) -> Array:

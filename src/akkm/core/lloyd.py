@@ -1,9 +1,8 @@
-"""Step 3, solve: the one loop.
+"""The loop: Lloyd's algorithm in the span of the landmarks.
 
-All of it is Lloyd's algorithm in the space that the landmarks span. Rows give kernel
-rows φ; these give labels and a `Stats`; Stats add; centers follow from their sum.
-Bounds on distances prove most labels without looking at the point again
-(docs/design.md derives them). Where the rows are is not known here.
+Rows give kernel rows φ; these give labels and a `Stats`; Stats add up; centers follow
+from their sum. Bounds prove most labels without evaluating the row again (docs/design.md
+derives them). Where the rows are stored is not known here.
 """
 
 from __future__ import annotations
@@ -15,20 +14,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.core.bounds import Moves, most_past
+from akkm.core.bounds import Moves, max_past
 from akkm.core.gram import Centers, Gram
-from akkm.core.nearest import Probes, View, require_finite
-from akkm.core.parts import NOTHING, Parts, Stats
+from akkm.core.nearest import Probes, Scorer, require_finite
+from akkm.core.parts import EMPTY_SHARE, Parts, Stats
 
 Array = NDArray[Any]
 
-# A cluster below this share of its largest size is summed anew.
+# A cluster that shrank below this share of its largest size is summed afresh.
 _SHRUNK = 1 / 16
 
 
 @dataclass(frozen=True)
 class Step:
-    """One iteration, for whoever watches."""
+    """One iteration, as callbacks see it."""
 
     iteration: int
     changed: int  # rows whose label changed
@@ -38,18 +37,18 @@ class Step:
 
 @dataclass(frozen=True)
 class Solution:
-    """The end of a run."""
+    """The result of a run."""
 
     parts: Parts  # the rows, with their labels
-    centers: Centers  # the ones the labels are nearest to
+    centers: Centers  # the centers that the labels refer to
     stats: Stats
-    history: Array  # (t, 2) of each iteration: labels changed, rows looked at
+    history: Array  # (t, 2) labels changed and rows evaluated in each iteration
     converged: bool
-    stopped: bool  # by whoever watched
+    stopped: bool  # by a callback
 
     @property
     def labels(self) -> Any:
-        """(n,) int32"""
+        """Labels (n,) int32."""
         return self.parts.labels
 
     @property
@@ -66,7 +65,7 @@ class Solution:
 def lloyd(
     parts: Parts,
     gram: Gram,
-    probes: Probes,
+    probes: Probes | None,
     *,
     dtype: Any,
     centers: Centers | None = None,
@@ -74,66 +73,66 @@ def lloyd(
     max_iter: int = 300,
     watch: Callable[[Step], bool] | None = None,
     prune: bool = True,
-    before: Sequence[tuple[int, int]] = (),
+    history: Sequence[tuple[int, int]] = (),
 ) -> Solution:
-    """Iterate from centers, or from the labels there are, until no label changes.
+    """Iterate from centers, or from the labels of the parts, until no label changes.
 
-    Assumes clean arrays: validation happens at the door. Kernel rows are of that
-    `dtype`. `watch` is told of each iteration and stops the run by returning true.
-    Without `prune` every row is looked at in every iteration; the labels are the same.
-    `before` is the history of a run that goes on from `centers`.
+    Assumes valid arrays. `dtype` is the precision of the kernel rows. `watch` is called
+    after each iteration and stops the run by returning true. Without `prune` every row
+    is evaluated in every iteration, with the same labels. `history` is that of an
+    interrupted run which continues from `centers`.
     """
     stats = Stats.zeros(n_clusters, gram.whitener.shape[0])
     if centers is None:
-        stats += parts.tally(n_clusters)
+        stats += parts.label_stats(n_clusters)
         require_finite(stats.sums, dtype)
-        centers = means_of(stats, gram, None)
+        centers = centers_of(stats, gram, None)
 
     past: list[Centers] = []
-    limit = most_past(n_clusters, gram.rank)
+    limit = max_past(n_clusters, gram.rank)
     largest = stats.counts.copy()
-    history = [*before]
+    history = [*history]
     changed, stop = 1, False
     for iteration in range(len(history) + 1, max_iter + 1):
-        view = View.of(centers.alpha, centers.norms, dtype, probes)
+        scorer = Scorer.of(centers.alpha, centers.norms, dtype, probes)
         moves = Moves(past, centers) if past and prune and gram.metric else None
         past = [*past, centers] if len(past) < limit else [centers]
         stamp = len(past) - 1
-        swept = parts.sweep(view, moves, stamp)
-        stats += swept.stats
-        changed = swept.changed
-        history.append((changed, swept.evaluated))
-        step = Step(iteration, changed, swept.evaluated, centers)
+        sweep = parts.sweep(scorer, moves, stamp)
+        stats += sweep.stats
+        changed = sweep.changed
+        history.append((changed, sweep.evaluated))
+        step = Step(iteration, changed, sweep.evaluated, centers)
         stop = watch is not None and watch(step)
         if stop or iteration == max_iter:
             break
-        reseeded = _reseed(parts, moves if stamp else None, stats, view)
+        reseeded = _reseed(parts, moves if stamp else None, stats, scorer)
         if changed == 0 and not reseeded:
             break
         largest = _refresh(parts, stats, largest)
-        centers = means_of(stats, gram, centers)
+        centers = centers_of(stats, gram, centers)
     return Solution(parts, centers, stats, np.array(history), changed == 0, stop)
 
 
 def _refresh(parts: Parts, stats: Stats, largest: Array) -> Array:
-    """Sum clusters anew that shrank to a small part of their largest size.
+    """Sum clusters afresh that shrank to a small part of their largest size.
 
-    What rounding left in a large sum would weigh in a small one. Returns the largest
-    sizes (C,) since.
+    Otherwise the rounding errors of a large sum would matter in a small one. Returns
+    the largest sizes (C,) since then.
     """
     largest = np.maximum(largest, stats.counts)
     for k in np.flatnonzero((stats.counts > 0) & (stats.counts < _SHRUNK * largest)):
-        fresh = parts.recount(int(k))
+        fresh = parts.cluster_stats(int(k))
         stats.sums[k], stats.counts[k] = fresh.sums[0], fresh.counts[0]
         largest[k] = stats.counts[k]
     return largest
 
 
-def means_of(stats: Stats, gram: Gram, previous: Centers | None) -> Centers:
-    """Centers at the clusters' means (α = Û K_B K̂⁻¹).
+def centers_of(stats: Stats, gram: Gram, previous: Centers | None) -> Centers:
+    """Return the centers at the clusters' means: α = Û K_B K̂⁻¹.
 
-    An empty one stays where it was, or shares the first mean there is: in a tie the
-    lower number wins.
+    The center of an empty cluster stays where it was. Without a previous position it
+    shares the first mean there is: in a tie the lower number wins.
     """
     filled = stats.counts > 0
     means = stats.sums / np.where(filled, stats.counts, 1)[:, None]
@@ -144,22 +143,22 @@ def means_of(stats: Stats, gram: Gram, previous: Centers | None) -> Centers:
     return centers
 
 
-def _reseed(parts: Parts, stale: Moves | None, stats: Stats, view: View) -> bool:
-    """Give an empty cluster, if there is one, the row that fits its own center worst.
+def _reseed(parts: Parts, stale: Moves | None, stats: Stats, scorer: Scorer) -> bool:
+    """Give an empty cluster, if there is one, the row farthest from its own center.
 
-    One a step: the next one is chosen when the centers know of this one. `stale` is
-    given if bounds are about past centers. Returns whether a row was moved; none is
-    when every row lies on its center.
+    One cluster per iteration: the next one is filled after the centers have moved.
+    `stale` is given if bounds refer to past centers. Returns whether a row was moved;
+    none is if every row lies on its center.
     """
-    empty = np.flatnonzero(stats.counts <= NOTHING * stats.counts.sum())
+    empty = np.flatnonzero(stats.counts <= EMPTY_SHARE * stats.counts.sum())
     if not empty.size:
         return False
     stats.sums[empty] = 0
     stats.counts[empty] = 0
-    row = parts.worst(view, stale, stats.counts)
+    row = parts.worst_row(scorer, stale, stats.counts)
     if row.squared == -np.inf:
         return False
     label, weight = np.array([row.label]), np.array([row.weight])
-    stats.move(row.phi[None], label, empty[:1], weight)
-    parts.give(row, int(empty[0]))
+    stats.move_rows(row.phi[None], label, empty[:1], weight)
+    parts.reassign(row, int(empty[0]))
     return True

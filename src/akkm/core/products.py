@@ -1,4 +1,4 @@
-"""k(X, Z) times a thin matrix, without ever holding k(X, Z)."""
+"""Products k(X, Z) @ S with a thin matrix S, without storing k(X, Z)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from akkm.core.strip import Rows, cast, chunks
+from akkm.core.strip import Rows, cast
+from akkm.rows import chunks
 from akkm.core.threads import Threads
 from akkm.kernels import Fill, Kernel
 
 Array = NDArray[Any]
 
-# Points of a block: a tile of kernel rows stays near the processor.
+# Points per block and rows per tile: a tile of kernel rows fits in the cache.
 _BLOCK, _TILE_ROWS = 1024, 1024
 
 
 class KernelProduct:
-    """X -> k(X, Z) @ S for points Z (m, d) and a matrix S (m, c).
+    """The map X -> k(X, Z) @ S for points Z (m, d) and a matrix S (m, c).
 
     Examples
     --------
@@ -37,7 +38,7 @@ class KernelProduct:
         self._kernel, self._Z = kernel, Z
         self._S = S.astype(self.dtype)
         self._blocks = [slice(s, s + _BLOCK) for s in range(0, Z.shape[0], _BLOCK)]
-        # Bound points are often dense copies: kept, unless the points were sparse.
+        # Binding often makes dense copies: for sparse points bind each block anew.
         self._fills = (
             None if sparse.issparse(Z) else list(map(self._bind, self._blocks))
         )
@@ -46,11 +47,11 @@ class KernelProduct:
         return self._kernel.bind(cast(self._Z[block], self.dtype))
 
     def __call__(self, X: Rows) -> Array:
-        """(b, c) float64, for b rows X (b, d)."""
+        """Return k(X, Z) @ S for rows X (b, d): (b, c) float64."""
         return self._multiply(X, None)[0]
 
     def _multiply(self, X: Rows, T: Array | None) -> tuple[Array, Array]:
-        """k(X, Z) @ S (b, c) and, with T (b, c), k(Z, X) @ T (m, c)."""
+        """Return k(X, Z) @ S (b, c) and, with T (b, c), k(Z, X) @ T (m, c)."""
         total = np.zeros((X.shape[0], self.width))
         back = np.zeros((0 if T is None else self._Z.shape[0], self.width))
         for start in range(0, X.shape[0], _TILE_ROWS):
@@ -74,9 +75,9 @@ class KernelProduct:
     def add_to(
         self, F: Array, X: Rows, rows: Array, engine: Threads, T: Array | None = None
     ) -> Array:
-        """F[rows] (r, c) += k(X[rows], Z) @ S, chunk by chunk.
+        """Add k(X[rows], Z) @ S to F[rows] (r, c), chunk by chunk.
 
-        With T (r, c) it returns k(Z, X[rows]) @ T (m, c), of the same kernel values.
+        With T (r, c), return k(Z, X[rows]) @ T (m, c) from the same kernel values.
         """
 
         def add(chunk: slice) -> Array:
@@ -85,5 +86,5 @@ class KernelProduct:
             F[some] += total
             return back
 
-        # Added in the order of the chunks, whichever thread is first.
+        # Sums are added in the order of the chunks, whichever thread is first.
         return sum(engine.map(add, chunks(len(rows))), np.zeros((1, self.width)))

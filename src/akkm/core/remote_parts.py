@@ -1,15 +1,12 @@
-"""The rows of a fit on many workers: each partition is a part, and they add up.
+"""The rows of a fit on many workers: each partition is a `Part`, and they add up.
 
-Every task is a function of the partition and of what the task before made of it, and
-changes neither: what a worker took with it when it died is computed again from these.
+Every task is a function of a partition and of the result of the task before, and
+changes neither. If a worker dies, Dask recomputes what it held from these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,178 +14,162 @@ from numpy.typing import NDArray
 
 from akkm.core.bounds import Moves, State
 from akkm.core.gram import Gram
-from akkm.core.nearest import View
-from akkm.core.parts import Part, Stats, Swept, Worst
+from akkm.core.nearest import Scorer
+from akkm.core.parts import Part, Stats, Sweep, WorstRow
 from akkm.core.strip import Strip
 from akkm.core.threads import Threads
-from akkm.rows.cluster import Cluster
+from akkm.rows import Partitions
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
 class _Setup:
-    """What every worker has: landmarks and their coordinates."""
+    """What every worker needs: the landmarks and their coordinates."""
 
     strip: Strip  # without rows
     gram: Gram | None
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """Labels at random, to be drawn where they are needed."""
-
-    n_clusters: int
-    rng: np.random.Generator  # as it is before the first of them
-
-    def labels(self, n: int) -> Array:
-        """(n,), the same each time."""
-        return deepcopy(self.rng).integers(self.n_clusters, size=n)
-
-
-@dataclass(frozen=True)
 class _Held:
-    """What a worker has of a partition, besides its rows."""
+    """What a worker holds of a partition, besides its rows."""
 
     state: State
     weights: Array | None  # (b,)
-    swept: Swept | None = None  # in the last sweep
+    sweep: Sweep | None = None  # result of the last sweep
 
 
 class RemoteParts:
-    """Partitions on workers, as one."""
+    """Partitions on workers, answering as one."""
 
     def __init__(
         self,
-        cluster: Cluster,
-        blocks: list[Any],
-        starts: Array,
+        partitions: Partitions,
         strip: Strip,
         gram: Gram,
-        labels: Sequence[Array | Drawn] | None,
-        weights: Sequence[Array] | None,
+        *,
+        labels: Any,  # (n,) array, one RandomLabels per partition, or None
+        weights: Array | None,
     ) -> None:
-        self._cluster, self._blocks, self._starts = cluster, blocks, starts
-        rowless = strip.over(np.empty((0, strip.X.shape[1]), dtype=strip.X.dtype))
-        # Coordinates are needed only where lengths are not those of the kernel.
-        self._setup = cluster.hand_out(
-            _Setup(rowless, None if strip.kernel.psd else gram)
-        )
-        none = [None] * len(blocks)
-        self._held = cluster.each(
+        self._cluster, self._blocks = partitions.cluster, partitions.blocks
+        self._slices = partitions.slices
+
+        def send(values: Any) -> list[Any]:
+            if values is None:
+                return [None] * len(self._blocks)
+            if isinstance(values, np.ndarray):
+                values = [values[rows] for rows in self._slices]
+            sent: list[Any] = self._cluster.send(values)
+            return sent
+
+        no_rows = strip.with_rows(np.empty((0, strip.X.shape[1]), dtype=strip.X.dtype))
+        # Coordinates are needed only if lengths do not follow from the kernel.
+        setup = _Setup(no_rows, None if strip.kernel.psd else gram)
+        (self._setup,) = self._cluster.send([setup])
+        self._held = self._cluster.map(
             _start,
-            blocks,
-            none if labels is None else cluster.send(labels),
-            none if weights is None else cluster.send(weights),
-            [strip.kernel.unit] * len(blocks),
+            self._blocks,
+            send(labels),
+            send(weights),
+            [strip.kernel.unit] * len(self._blocks),
         )
 
-    def _ask(self, function: Callable[..., Any], *values: Any) -> list[Any]:
-        """Futures of function(setup, rows, held, ...) for each partition."""
+    def _each(self, task: Any, *values: Any) -> list[Any]:
+        """Start task(setup, rows, held, ...) for each partition: futures."""
         count = len(self._blocks)
-        same = [[value] * count for value in (self._setup, *values)]
-        return self._cluster.each(
-            function, same[0], self._blocks, self._held, *same[1:]
+        same = [[value] * count for value in values]
+        futures: list[Any] = self._cluster.map(
+            task, [self._setup] * count, self._blocks, self._held, *same
         )
+        return futures
 
-    def tally(self, n_clusters: int) -> Stats:
-        """Stats of the labels there are."""
-        stats: Stats = self._cluster.add(self._ask(_tally, n_clusters))
+    def label_stats(self, n_clusters: int) -> Stats:
+        """Sum the rows by their present labels."""
+        stats: Stats = self._cluster.add(self._each(_call, "label_stats", (n_clusters,)))
         return stats
 
-    def sweep(self, view: View, moves: Moves | None, stamp: int) -> Swept:
-        """Assign rows that are in doubt, all of them without `moves`."""
-        order = self._cluster.hand_out((view, moves, stamp))
-        self._held = self._ask(_sweep, order)
-        swept: Swept = self._cluster.add(self._cluster.each(_swept_of, self._held))
-        return swept
+    def sweep(self, scorer: Scorer, moves: Moves | None, stamp: int) -> Sweep:
+        """Assign the rows whose label is not proved; without `moves`, all rows."""
+        (arguments,) = self._cluster.send([(scorer, moves, stamp)])
+        self._held = self._each(_sweep, arguments)
+        sweep: Sweep = self._cluster.add(self._cluster.map(_sweep_of, self._held))
+        return sweep
 
-    def recount(self, cluster: int) -> Stats:
-        """Stats of one cluster, summed anew, as cluster 0 of 1."""
-        stats: Stats = self._cluster.add(self._ask(_recount, cluster))
+    def cluster_stats(self, cluster: int) -> Stats:
+        """Sum one cluster afresh, as cluster 0 of 1."""
+        stats: Stats = self._cluster.add(self._each(_call, "cluster_stats", (cluster,)))
         return stats
 
-    def worst(self, view: View, stale: Moves | None, counts: Array) -> Worst:
-        """The row that fits worst, of those that leave something of their cluster."""
-        order = self._cluster.hand_out((view, stale, counts))
-        found = self._cluster.fetch(self._ask(_worst, order))
-        part = max(range(len(found)), key=lambda p: found[p].squared)
-        return replace(found[part], part=part)
+    def worst_row(
+        self, scorer: Scorer, stale: Moves | None, counts: Array
+    ) -> WorstRow:
+        """Find the row farthest from its center, in a cluster that would not be empty."""
+        (arguments,) = self._cluster.send([(scorer, stale, counts)])
+        rows = self._cluster.fetch(self._each(_call, "worst_row", arguments))
+        part = max(range(len(rows)), key=lambda p: rows[p].squared)
+        return replace(rows[part], part=part)
 
-    def give(self, row: Worst, cluster: int) -> None:
-        """Put a row into a cluster, to be looked at in the next sweep."""
+    def reassign(self, row: WorstRow, cluster: int) -> None:
+        """Move a row to a cluster; the next sweep will evaluate it."""
         held = self._held[row.part]
-        self._held[row.part] = self._cluster.task(_give, held, row, cluster)
+        self._held[row.part] = self._cluster.submit(_reassign, held, row, cluster)
 
     def trace(self) -> float:
         """sum_i w_i k(x_i, x_i)."""
-        return float(sum(self._cluster.fetch(self._ask(_trace))))
+        return float(sum(self._cluster.fetch(self._each(_call, "trace", ()))))
 
     @property
     def labels(self) -> Any:
-        """(n,) int32, as a Dask array in the partitions of the rows."""
+        """Labels (n,) int32, as a Dask array in the partitions of the rows."""
         import dask.array as da
 
-        found = self._cluster.each(_labels_of, self._held)
-        sizes = [stop - start for start, stop in pairwise(self._starts.tolist())]
+        futures = self._cluster.map(_labels_of, self._held)
         return da.concatenate(
             [
-                da.from_delayed(future, (size,), np.int32)
-                for future, size in zip(found, sizes, strict=True)
+                da.from_delayed(future, (rows.stop - rows.start,), np.int32)
+                for future, rows in zip(futures, self._slices, strict=True)
             ]
         )
 
 
-# Tasks. `setup`, `rows` and `held` are shared with other tasks: not to be changed.
+# Tasks. Their arguments are shared with other tasks and must not be changed.
 
 
 def _start(
-    rows: Array, labels: Array | Drawn | None, weights: Array | None, unit: bool
+    rows: Array, labels: Any, weights: Array | None, unit: bool
 ) -> _Held:
-    if isinstance(labels, Drawn):
-        labels = labels.labels(len(rows))
+    if hasattr(labels, "draw"):  # RandomLabels
+        labels = labels.draw(len(rows))
     return _Held(State.start(len(rows), labels, unit=unit), weights)
 
 
-def _part(setup: _Setup, rows: Array, held: _Held, engine: Threads) -> Part:
-    return Part(setup.strip.over(rows), setup.gram, held.weights, held.state, engine)
-
-
-def _tally(setup: _Setup, rows: Array, held: _Held, n_clusters: int) -> Stats:
+def _call(setup: _Setup, rows: Array, held: _Held, method: str, arguments: Any) -> Any:
+    """Call a method of the part that does not change its state."""
     with Threads(1) as engine:
-        return _part(setup, rows, held, engine).tally(n_clusters)
+        return getattr(_part(setup, rows, held, engine), method)(*arguments)
 
 
-def _sweep(setup: _Setup, rows: Array, held: _Held, order: Any) -> _Held:
+def _sweep(setup: _Setup, rows: Array, held: _Held, arguments: Any) -> _Held:
     held = _Held(held.state.copy(), held.weights)
     with Threads(1) as engine:
-        return replace(held, swept=_part(setup, rows, held, engine).sweep(*order))
+        return replace(held, sweep=_part(setup, rows, held, engine).sweep(*arguments))
 
 
-def _swept_of(held: _Held) -> Swept | None:
-    return held.swept
+def _part(setup: _Setup, rows: Array, held: _Held, engine: Threads) -> Part:
+    strip = setup.strip.with_rows(rows)
+    return Part(strip, setup.gram, held.weights, held.state, engine)
+
+
+def _reassign(held: _Held, row: WorstRow, cluster: int) -> _Held:
+    state = held.state.copy()
+    state.reassign(row.row, cluster)
+    return _Held(state, held.weights)
+
+
+def _sweep_of(held: _Held) -> Sweep | None:
+    return held.sweep
 
 
 def _labels_of(held: _Held) -> Array:
     return held.state.labels
-
-
-def _recount(setup: _Setup, rows: Array, held: _Held, cluster: int) -> Stats:
-    with Threads(1) as engine:
-        return _part(setup, rows, held, engine).recount(cluster)
-
-
-def _worst(setup: _Setup, rows: Array, held: _Held, order: Any) -> Worst:
-    with Threads(1) as engine:
-        return _part(setup, rows, held, engine).worst(*order)
-
-
-def _give(held: _Held, row: Worst, cluster: int) -> _Held:
-    state = held.state.copy()
-    state.give(row.row, cluster)
-    return _Held(state, held.weights)
-
-
-def _trace(setup: _Setup, rows: Array, held: _Held) -> float:
-    with Threads(1) as engine:
-        return _part(setup, rows, held, engine).trace()

@@ -1,4 +1,4 @@
-"""Threads of one process over the chunks of one array."""
+"""Threads over chunks of rows, with BLAS limited to one thread per call."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Result = TypeVar("Result")
 
 
 class Threads:
-    """Runs a function over items on `n_jobs` threads and returns results in order.
+    """Run a function over items on `n_jobs` threads, with results in order.
 
-    While it is open BLAS keeps to one thread per call, so that every step of a block,
-    not only its products, runs on all cores, and results do not depend on the number
-    of threads. `n_jobs=None` takes as many threads as
-    BLAS and OpenMP would (which `OMP_NUM_THREADS` and threadpoolctl limit), a negative
-    number counts down from the number of cores, as in joblib.
+    Inside the context BLAS uses one thread per call. Every step of a block then runs on
+    all cores, not only its products, and results do not depend on the number of
+    threads. `n_jobs=None` takes as many threads as BLAS and OpenMP would
+    (`OMP_NUM_THREADS` and threadpoolctl limit them); a negative number counts down from
+    the number of cores, as in joblib.
 
     Examples
     --------
@@ -52,14 +52,14 @@ class Threads:
     def map(
         self, function: Callable[[Item], Result], items: Iterable[Item]
     ) -> Iterator[Result]:
-        """function(item) for each item; results in the order of the items."""
+        """Yield function(item) for each item, in the order of the items."""
         if self.n_threads == 1:
             return map(function, items)
         return self._pool.map(function, items)
 
 
 class _OneBlasThread:
-    """Keeps BLAS to one thread from the first that asks for it to the last."""
+    """Limits BLAS to one thread while at least one user asks for it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -80,14 +80,14 @@ class _OneBlasThread:
                 self._limits.restore_original_limits()
 
 
-# The limit is the process's, whatever thread sets it; so is this.
+# One object per process, because the limit holds for the whole process.
 _one_blas_thread = _OneBlasThread()
 
 
 def _take_control() -> None:
-    """Let this thread set the limit, whichever did before.
+    """Let this thread set the limit, whichever thread did so before.
 
-    Since 3.7 threadpoolctl listens to one thread only, the first that set it.
+    threadpoolctl 3.7 and newer accept limits only from the first thread that set one.
     """
     clear = getattr(OpenBLASController, "clear_controlling_thread", None)
     if clear is not None:
@@ -98,7 +98,7 @@ def _count(n_jobs: int | None) -> int:
     if n_jobs is None:
         return max([pool["num_threads"] for pool in threadpool_info()], default=1)
     if n_jobs == 0:
-        raise ValueError("n_jobs=0 has no meaning; give a number of threads or None.")
+        raise ValueError("n_jobs=0 is not valid; expected a number of threads, -1 (all cores) or None.")
     if n_jobs < 0:
         return max(1, _cores() + 1 + n_jobs)
     return n_jobs

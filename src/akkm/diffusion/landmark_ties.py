@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from akkm.core.nearest import require_finite
-from akkm.core.strip import Rows, chunks
+from akkm.core.strip import Rows
+from akkm.rows import chunks
 from akkm.core.threads import Threads
 
 Array = NDArray[Any]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from numbers import Integral
 from typing import Any
 
@@ -13,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from akkm.approx import solve as approximate
 from akkm.approx.checkpoint import Checkpoint, fingerprint
-from akkm.approx.seeding import draw
-from akkm.approx.solve import Factored
+from akkm.approx.seeding import prefetch_sample
+from akkm.approx.algorithm2 import Factored
 from akkm.core import gram
 from akkm.core.gradient import Unfactored
 from akkm.core.lloyd import Step
@@ -25,8 +24,7 @@ from akkm.estimators._progress import Progress
 from akkm.estimators._streaming import Streaming
 from akkm.kernels import to_dense
 from akkm.landmarks import Landmarks
-from akkm.rows.contract import Stored
-from akkm.rows.dask_rows import is_dask, labels_like
+from akkm.rows import as_rows, is_dask
 from akkm.rows.mapped import labels_file
 
 Array = NDArray[Any]
@@ -204,7 +202,6 @@ class ApproxKernelKMeans(Streaming, CenterClusterer):
         _checks.require_one_of("indefinite", self.indefinite, gram.INDEFINITE)
         _checks.require_megabytes(self.cache_size)
         _checks.require_one_of("solver", self.solver, ("eigh", "gradient"))
-        given = X
         X, weights, kernel, rng = self._start(X, sample_weight, self.landmarks)
         if self.solver == "gradient" and not kernel.psd:
             raise ValueError(
@@ -218,9 +215,8 @@ class ApproxKernelKMeans(Streaming, CenterClusterer):
             labels_file(self.labels_file, X.shape[0]) as keep,
             Threads(self.n_jobs) as engine,
         ):
-            if isinstance(X, Stored) and isinstance(init, str) and init == "k-means++":
-                # Read with the landmarks. The start will draw the same rows.
-                X.soon(draw(X, self.n_clusters, weights, deepcopy(rng))[0])
+            if isinstance(init, str) and init == "k-means++":
+                prefetch_sample(X, self.n_clusters, weights, rng)
             chosen = self._landmarks(X, kernel, engine, weights, rng)
             factored = approximate.factor(
                 X,
@@ -260,8 +256,8 @@ class ApproxKernelKMeans(Streaming, CenterClusterer):
         centers = solution.centers
         self._model = factored.model(centers)
         self.kernel_ = kernel
-        if is_dask(given) and self.labels_file is None:
-            labels = labels_like(labels, given)
+        if self.labels_file is None:
+            labels = as_rows(X).as_labels(labels)
         self.labels_ = labels
         self.inertia_ = solution.error(trace)
         self.n_iter_ = solution.n_iter

@@ -30,8 +30,8 @@ from akkm.diffusion.estimate_k import Evidence
 from akkm.estimators import _checks
 from akkm.kernels import Kernel, Precomputed, resolve
 from akkm.landmarks import Landmarks, select_landmarks
-from akkm.rows.contract import Stored
-from akkm.rows.dask_rows import is_dask, lazily, rows_of
+from akkm.rows import Rows as StoredRows
+from akkm.rows import apply_lazily, is_dask, rows_of_dask
 from akkm.validation import require_count
 
 Array = NDArray[Any]
@@ -86,8 +86,8 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     def _checked_rows(self, X: Any, reset: bool = True) -> Rows:
         """Rows as an array, or as they are stored."""
         if is_dask(X) and self._takes_stored:
-            X = rows_of(X)
-        if not isinstance(X, Stored):
+            X = rows_of_dask(X)
+        if not isinstance(X, StoredRows):
             return validate_data(self, X, reset=reset, **self._accepted())
         _checks.require_stored_rows_fit(self, X, reset)
         return X
@@ -253,7 +253,7 @@ class CenterClusterer(
             A Dask array, not computed yet, if X is one or a Dask data frame.
         """
         if is_dask(X):
-            return lazily(self.predict, X, width=None, dtype=np.int32)
+            return apply_lazily(self.predict, X, width=None, dtype=np.int32)
         X = self._new_rows(X)
         with Threads(self.n_jobs) as engine:
             parts = [part.labels for part in self._model.compare(X, engine)]
@@ -274,7 +274,7 @@ class CenterClusterer(
             out), or that of the eigenvectors in spectral clustering.
         """
         if is_dask(X):
-            return lazily(self.transform, X, width=self._n_features_out, dtype=None)
+            return apply_lazily(self.transform, X, width=self._n_features_out, dtype=None)
         return self._nearest(X)[1]
 
     def score(
@@ -319,7 +319,7 @@ class CenterClusterer(
 
     @property
     def _n_features_out(self) -> int:
-        return len(self._model.view.norms)
+        return len(self._model.scorer.norms)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")

@@ -12,7 +12,8 @@ from sklearn.utils import check_array
 
 from akkm.core.strip import Rows
 from akkm.kernels import Kernel, Precomputed, PrecomputedStrip
-from akkm.rows.contract import Stored
+from akkm.rows import Rows as StoredRows
+from akkm.rows import as_rows
 
 Array = NDArray[Any]
 
@@ -62,13 +63,11 @@ def require_enough_rows(n: int, n_clusters: int, weights: Array | None) -> None:
 
 def allowed_by(kernel: Kernel, X: Rows) -> Rows:
     """Rows that the kernel takes; stored ones are looked at when they are read."""
-    if isinstance(X, Stored):
-        return X.checked_by(kernel.check)
-    kernel.check(X)
-    return X
+    checked = as_rows(X).checked_by(kernel.check)
+    return X if checked.in_memory else checked
 
 
-def require_stored_rows_fit(estimator: Any, X: Stored, reset: bool) -> None:
+def require_stored_rows_fit(estimator: Any, X: StoredRows, reset: bool) -> None:
     """What scikit-learn checks of arrays, of stored rows."""
     name = type(estimator).__name__
     if not estimator._takes_stored:

@@ -35,7 +35,7 @@ class EmbeddingClusterer(CenterClusterer):
         watches.
         """
         init = self._checked_init(points.shape[0])
-        flat = approximate.straight(points)
+        flat = approximate.kmeans_problem(points)
 
         def watch(step: Step) -> bool:
             at = step.centers

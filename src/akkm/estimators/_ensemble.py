@@ -18,8 +18,7 @@ from akkm.estimators import _checks
 from akkm.estimators._approx import ApproxKernelKMeans
 from akkm.estimators._base import KernelClusterer
 from akkm.estimators._progress import Progress
-from akkm.rows.dask_rows import is_dask, labels_like, lazily
-from akkm.rows.remote import RemoteRows
+from akkm.rows import apply_lazily, as_rows, is_dask
 from akkm.validation import require_count
 
 Array = NDArray[Any]
@@ -171,7 +170,6 @@ class EnsembleKernelKMeans(KernelClusterer):
                 f"landmarks is a {type(self.landmarks).__name__}; expected the name of "
                 "a strategy, as every member chooses landmarks of its own."
             )
-        given = X
         X, weights, kernel, rng = self._start(X, sample_weight)
         progress = Progress(self, X, y, self.verbose)
         seeds = rng.integers(2**31 - 1, size=self.n_members + 1).tolist()
@@ -201,7 +199,7 @@ class EnsembleKernelKMeans(KernelClusterer):
                 if progress.part(name, text):
                     break
         labelings: Any = [member.labels_ for member in members]
-        elsewhere = isinstance(X, RemoteRows)
+        elsewhere = as_rows(X).partitions is not None
         if elsewhere:
             labelings, weights = distinct_label_rows(labelings, weights)
         there = sum(len(np.unique(labels)) for labels in labelings)
@@ -226,8 +224,8 @@ class EnsembleKernelKMeans(KernelClusterer):
             self.labels_, self.agreement_ = vote_on_workers(
                 [m.labels_ for m in members], vote
             )
-        elif is_dask(given):
-            self.labels_ = labels_like(self.labels_, given)
+        else:
+            self.labels_ = as_rows(X).as_labels(self.labels_)
         self.anmi_ = consensus.anmi
         self.n_iter_ = max(member.n_iter_ for member in members)
         self._meta = consensus.meta
@@ -252,7 +250,7 @@ class EnsembleKernelKMeans(KernelClusterer):
         labels : int32 array of shape (n,)
         """
         if is_dask(X):
-            return lazily(self.predict, X, width=None, dtype=np.int32)
+            return apply_lazily(self.predict, X, width=None, dtype=np.int32)
         return self._votes(X).labels
 
     def _votes(self, X: Any) -> Votes:

@@ -10,12 +10,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from akkm.approx import solve as approximate
-from akkm.approx.stream import Reservoir, Stream, renamed
+from akkm.approx.stream import Reservoir, Stream, match_labels
 from akkm.core.threads import Threads
 from akkm.estimators._base import CenterClusterer
 from akkm.landmarks import Landmarks
-from akkm.rows.contract import Stored
-from akkm.rows.dask_rows import is_dask
+from akkm.rows import Rows as StoredRows
+from akkm.rows import is_dask
 
 Array = NDArray[Any]
 
@@ -72,7 +72,7 @@ class Streaming(CenterClusterer):
         >>> sorted(model.predict([[0.0, 0.0], [3.0, 3.0]]).tolist())
         [0, 1]
         """
-        if is_dask(X) or isinstance(X, Stored):
+        if is_dask(X) or isinstance(X, StoredRows):
             raise TypeError("partial_fit takes batches that are arrays; use fit.")
         if self.checkpoint is not None or self.labels_file is not None:
             raise ValueError(
@@ -115,7 +115,7 @@ class Streaming(CenterClusterer):
         self._reservoir = sample
         labels = self.labels_
         if before is not None:
-            labels = renamed(labels, before, self.n_clusters)
+            labels = match_labels(labels, before, self.n_clusters)
         chosen = Landmarks(self.landmarks_, self.landmarks_, None)
         with Threads(self.n_jobs) as engine:
             factored = approximate.factor(

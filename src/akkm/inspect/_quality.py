@@ -179,7 +179,7 @@ def kernel_similarity(
     if points.shape[0] < 2:
         return None
     with Threads(1):
-        K = Strip(X, kernel, points, np.float64).precise(X[rows]) / diag[0]
+        K = Strip(X, kernel, points, np.float64).kernel_rows(X[rows]) / diag[0]
     if numbers is not None:
         K[rows[:, None] == numbers] = np.nan  # a row compared with itself
     return KernelSimilarity(

@@ -19,7 +19,7 @@ from scipy import linalg
 from akkm.core.kernel_matrix import kernel_matrix
 from akkm.core.nearest import require_finite
 from akkm.core.products import KernelProduct
-from akkm.core.strip import chunks
+from akkm.rows import chunks
 from akkm.landmarks._pool import Pool, fill_up
 
 Array = NDArray[Any]

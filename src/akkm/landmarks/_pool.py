@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.core.strip import Rows, Strip, chunks
+from akkm.core.strip import Rows, Strip
+from akkm.rows import chunks
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
 

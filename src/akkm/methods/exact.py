@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.core.nearest import View, decide, require_finite
+from akkm.core.nearest import Scorer, nearest_by_score, require_finite
 from akkm.core.products import KernelProduct
-from akkm.core.strip import Rows, Strip, float32_will_do
+from akkm.core.strip import Rows, Strip, float32_suffices
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
 
@@ -98,10 +98,10 @@ def kernel_k_means(
         require_finite(scores, dtype)
         alpha = np.ascontiguousarray(U.T)
 
-        view = View.of(alpha, norms, dtype)
+        view = Scorer.of(alpha, norms, dtype)
         reach = np.sqrt(np.maximum(np.abs(diag), np.abs(norms).max()))
         again = None if dtype == np.float64 else _Again(X, kernel, U, norms)
-        found = decide(scores, view.slack * reach, view.tie * reach, again)
+        found = nearest_by_score(scores, view.slack * reach, view.tie * reach, again)
         new = found.labels
         changed = int((new != labels).sum())
         history.append((changed, len(columns)))
@@ -199,7 +199,7 @@ def working_dtype(X: Rows, kernel: Kernel, dtype: Any) -> np.dtype[Any]:
         return np.dtype(dtype)
     some = np.unique(np.linspace(0, X.shape[0] - 1, _PROBES).astype(int))
     strip = Strip(X[some], kernel, kernel.select(X, some), dtype)
-    rounded, exact = strip.kernel_rows(X[some], dtype), strip.precise(X[some])
+    rounded, exact = strip.kernel_rows(X[some], dtype), strip.kernel_rows(X[some])
     require_finite(exact, np.float64)
     require_finite(rounded, dtype)
-    return np.dtype(dtype if float32_will_do(rounded, exact) else np.float64)
+    return np.dtype(dtype if float32_suffices(rounded, exact) else np.float64)

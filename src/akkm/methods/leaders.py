@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from akkm.core.nearest import require_finite
-from akkm.core.strip import Rows, Strip, pieces
+from akkm.core.strip import Rows, Strip
+from akkm.rows import pieces
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
 

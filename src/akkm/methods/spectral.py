@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from akkm.approx.solve import Factored
+from akkm.approx.algorithm2 import Factored
 from akkm.core.nearest import require_finite
 from akkm.core.products import KernelProduct
-from akkm.core.strip import Rows, Strip, chunks
+from akkm.core.strip import Rows, Strip
+from akkm.rows import chunks
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
 

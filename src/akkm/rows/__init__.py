@@ -5,7 +5,7 @@ clusters and anything computed from the values of rows do not.
 """
 
 from akkm.rows.batches import Batches, DiskRows
-from akkm.rows.contract import ArrayRows, Partitions, Rows, as_rows, chunks
+from akkm.rows.contract import ArrayRows, Partitions, Rows, as_rows, chunks, pieces
 from akkm.rows.dask_rows import apply_lazily, is_dask, rows_of_dask
 from akkm.rows.open import open_rows
 
@@ -20,5 +20,6 @@ __all__ = [
     "chunks",
     "is_dask",
     "open_rows",
+    "pieces",
     "rows_of_dask",
 ]

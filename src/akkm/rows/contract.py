@@ -152,7 +152,7 @@ class ArrayRows(Rows):
 
     def split(self, rows: Array) -> list[Array]:
         """Cut an index array (b,) into units of work."""
-        return [rows[piece] for piece in _cut(len(rows), _PIECE_ROWS)]
+        return [rows[piece] for piece in pieces(len(rows))]
 
     def map_blocks(
         self,
@@ -196,6 +196,11 @@ def chunks(n: int) -> list[slice]:
     [slice(0, 4096, None), slice(4096, 8192, None), slice(8192, 10000, None)]
     """
     return _cut(n, _CHUNK_ROWS)
+
+
+def pieces(count: int) -> list[slice]:
+    """Cut an index array of this length: smaller chunks, as there are fewer rows."""
+    return _cut(count, _PIECE_ROWS)
 
 
 def _cut(count: int, min_size: int) -> list[slice]:

@@ -13,7 +13,8 @@ from sklearn.utils import check_array
 from akkm.core.gram import Gram, factor
 from akkm.core.kernel_matrix import kernel_matrix
 from akkm.core.nearest import require_finite
-from akkm.core.strip import Rows, Strip, chunks
+from akkm.core.strip import Rows, Strip
+from akkm.rows import chunks
 from akkm.core.threads import Threads
 from akkm.kernels import Precomputed, PrecomputedStrip
 from akkm.validation import generator, require_count
@@ -88,7 +89,7 @@ def nystroem_error(
     size = min(n, require_count("n_rows", n_rows, 1, 2**31, ""))
     points = X[Z] if isinstance(kernel, Precomputed) else Z
     strip = Strip(X, kernel, Z, np.float64)
-    K = strip.precise(points)
+    K = strip.kernel_rows(points)
     require_finite(K, np.float64)
     gram = factor((K + K.T) / 2)
     rows = np.sort(generator(random_state).choice(n, size, replace=False))
@@ -150,7 +151,7 @@ def _captured(strip: Strip, gram: Gram, engine: Threads) -> float:
 
 def _residual(strip: Strip, gram: Gram, X: Rows, rows: Array) -> Array:
     """R for some of the rows: (s, s)."""
-    coordinates = strip.precise(X[rows]) @ gram.whitener
+    coordinates = strip.kernel_rows(X[rows]) @ gram.whitener
     return kernel_matrix(X, strip.kernel, rows) - coordinates @ coordinates.T
 
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from akkm.core.gram import Gram, factor
 from akkm.core.kernel_matrix import kernel_matrix
-from akkm.core.strip import Rows, Strip, chunks
+from akkm.core.strip import Rows, Strip
+from akkm.rows import chunks
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
 from akkm.landmarks import number_of_landmarks
