@@ -311,7 +311,10 @@ class Foreign:
         (holding(RBF().diag), "contains the type akkm.kernels._rbf.RBF"),
         (holding(3), "is damaged"),
         (schema_with('"akkm.core.nearest"', '"os"'), "contains the type os.Scorer"),
-        (schema_with('"Scorer"', '"Vista"'), "contains the type akkm.core.nearest.Vista"),
+        (
+            schema_with('"Scorer"', '"Vista"'),
+            "contains the type akkm.core.nearest.Vista",
+        ),
         (schema_with("_model", "_mode"), "is damaged"),
     ],
 )

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from akkm.core.gram import factor
 from akkm.core.strip import Strip
-from akkm.rows import chunks
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
+from akkm.rows import chunks
 
 Array = NDArray[Any]
 

@@ -97,15 +97,15 @@ def test_it_is_written_now_and_then(X, tmp_path, monkeypatch, expected):
 def test_other_settings_are_refused(other, X, tmp_path):
     interrupted(X, tmp_path, 2)
     model = ApproxKernelKMeans(**{**SETTINGS, "checkpoint": tmp_path, **other})
-    with pytest.raises(ValueError, match="other data or with other settings"):
+    with pytest.raises(ValueError, match="other data or settings"):
         model.fit(X)
 
 
 def test_other_data_are_refused(X, tmp_path):
     interrupted(X, tmp_path, 2)
-    with pytest.raises(ValueError, match="other data or with other settings"):
+    with pytest.raises(ValueError, match="other data or settings"):
         ApproxKernelKMeans(**SETTINGS, checkpoint=tmp_path).fit(X + 1)
-    with pytest.raises(ValueError, match="other data or with other settings"):
+    with pytest.raises(ValueError, match="other data or settings"):
         ApproxKernelKMeans(**SETTINGS, checkpoint=tmp_path).fit(
             X, None, np.ones(20_000)
         )
@@ -119,7 +119,7 @@ def test_what_does_not_matter_may_change(X, tmp_path, expected):
 
 def test_damaged(X, tmp_path):
     (tmp_path / "akkm-checkpoint.npz").write_bytes(b"PK nonsense")
-    with pytest.raises(ValueError, match="is no checkpoint, or damaged"):
+    with pytest.raises(ValueError, match="is not a checkpoint, or is damaged"):
         ApproxKernelKMeans(**SETTINGS, checkpoint=tmp_path).fit(X)
 
 

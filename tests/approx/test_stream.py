@@ -7,7 +7,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from akkm import ApproxKernelKMeans
-from akkm.approx.stream import Reservoir, renamed
+from akkm.approx.stream import Reservoir, match_labels
 from akkm.estimators import _streaming
 
 
@@ -49,7 +49,7 @@ class TestReservoir:
 
 def test_renamed_keeps_numbers():
     before = np.array([0, 0, 1, 1, 2, 2])
-    assert renamed(np.array([2, 2, 0, 0, 1, 1]), before, 3).tolist() == before.tolist()
+    assert match_labels(np.array([2, 2, 0, 0, 1, 1]), before, 3).tolist() == before.tolist()
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def test_defaults_end_where_factoring_does(digits):
 
 
 def test_failure_is_said_with_the_condition_number(digits, monkeypatch):
-    monkeypatch.setattr("akkm.core.gradient._STEPS", 5)
+    monkeypatch.setattr("akkm.core.gradient._MAX_STEPS", 5)
     model = ApproxKernelKMeans(3, n_landmarks=500, solver="gradient", random_state=0)
     with pytest.warns(ConvergenceWarning, match="condition number .* at least") as w:
         model.fit(digits[0])

@@ -76,9 +76,9 @@ def test_a_cluster_that_shrinks_to_one_row(rng):
     fresh = Stats.zeros(2, 60)
     phi = kernel(X, X[:60])
     stats = Stats.zeros(2, 60)
-    stats.put(phi, np.zeros(4000, dtype=int), None)
-    stats.move(phi[1:], np.zeros(3999, int), np.ones(3999, int), None)
-    fresh.put(phi[:1].astype(float), np.zeros(1, int), None)
+    stats.add_rows(phi, np.zeros(4000, dtype=int), None)
+    stats.move_rows(phi[1:], np.zeros(3999, int), np.ones(3999, int), None)
+    fresh.add_rows(phi[:1].astype(float), np.zeros(1, int), None)
     left = np.abs(stats.sums[0] - fresh.sums[0]).max()
     assert left > 1e-5  # so there is something to refresh
 

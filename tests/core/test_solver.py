@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
 from akkm import ApproxKernelKMeans
+from akkm.approx import algorithm2 as approximate
 from akkm.approx import seeding
-from akkm.approx import solve as approximate
 from akkm.core.bounds import Moves, State, max_past
 from akkm.core.gram import Centers, factor
 from akkm.core.lloyd import lloyd
 from akkm.core.nearest import _two_lowest, nearest_by_score
 from akkm.core.parts import Part, _descending
 from akkm.core.strip import Strip
-from akkm.rows import chunks
 from akkm.core.threads import Threads
 from akkm.kernels import RBF, Linear, Polynomial, Sigmoid
 from akkm.landmarks import Landmarks
+from akkm.rows import chunks
 from oracles import algorithm2, clipped_inverse, exact_kernel_k_means, lloyd_on_features
 
 KERNELS = [
@@ -121,7 +121,9 @@ class TestNearest:
         found = nearest_by_score(rough, slack, tie, lambda close: exact[:, close])
         np.testing.assert_array_equal(found.labels, [0, 1])
         np.testing.assert_allclose(found.gap, [-1e-6, 4 - 1e-6], rtol=1e-12)
-        tied = nearest_by_score(rough, slack, np.full(2, 1e-6), lambda close: exact[::-1, close])
+        tied = nearest_by_score(
+            rough, slack, np.full(2, 1e-6), lambda close: exact[::-1, close]
+        )
         assert tied.labels[0] == 0
 
 
@@ -146,7 +148,7 @@ class TestBounds:
             squared = ((points[rows, None] - centers.beta) ** 2).sum(axis=2)
             order = np.sort(squared, axis=1)
             upper, gap = np.sqrt(order[:, 0]), order[:, 1] - order[:, 0]
-            state.look(rows, squared.argmin(axis=1), upper, gap, s)
+            state.record(rows, squared.argmin(axis=1), upper, gap, s)
             assert (state.upper[rows] >= upper).all()
             assert (state.gap[rows] <= gap).all()
         moves = Moves(past[:-1], past[-1])
@@ -156,7 +158,7 @@ class TestBounds:
         sure = np.setdiff1d(np.arange(60), doubtful)
         np.testing.assert_array_equal(state.labels[sure], truth[sure].argmin(axis=1))
         own = np.sqrt(truth[np.arange(60), state.labels])
-        assert (moves.present(state, everything) >= own - 1e-9).all()
+        assert (moves.current_upper(state, everything) >= own - 1e-9).all()
         # Rebased bounds are true statements about the present centers.
         moves.rebase(state, everything)
         own = truth[np.arange(60), state.labels]
@@ -171,7 +173,7 @@ class TestBounds:
     def test_bounds_are_rounded_away_from_what_they_bound(self, value):
         state = State.start(1)
         wide = np.array([value])
-        state.look(slice(0, 1), np.zeros(1, dtype=int), wide, wide, 0)
+        state.record(slice(0, 1), np.zeros(1, dtype=int), wide, wide, 0)
         assert state.gap.dtype == state.upper.dtype == np.float32
         assert float(state.gap[0]) <= value <= float(state.upper[0])
         if 1e-30 < abs(value) < 1e30:
@@ -207,7 +209,7 @@ class TestBounds:
         state = State.start(2, np.zeros(2, dtype=int))
         squared = ((points[:, None] - beta) ** 2).sum(axis=2)
         gap = squared[:, 1] - squared[:, 0]
-        state.look(slice(0, 2), np.zeros(2, int), np.sqrt(squared[:, 0]), gap, 0)
+        state.record(slice(0, 2), np.zeros(2, int), np.sqrt(squared[:, 0]), gap, 0)
         state.length[:] = 1
         moves = Moves([then], now)
         np.testing.assert_array_equal(moves.unproved(state, slice(0, 2), 0.0), [1])
@@ -221,7 +223,7 @@ class TestBounds:
         state.upper[:], state.gap[:], state.length[:] = 0.1, 98.0, 1
         moves = Moves([centers], centers)
         assert not moves.unproved(state, slice(0, 1), 0.0).size
-        state.give(0, 1)
+        state.reassign(0, 1)
         np.testing.assert_array_equal(moves.unproved(state, slice(0, 1), 0.0), [0])
 
     def test_memory_of_the_past_is_bounded(self):
@@ -315,7 +317,7 @@ class TestLaws:
         indices, labels = rng.choice(len(X), 100, False), rng.integers(10, size=len(X))
         whole = run(X, KERNELS[0], indices, labels, 10)
         assert whole.n_iter > 8
-        monkeypatch.setattr("akkm.core.bounds._MOST_PAST", 2)
+        monkeypatch.setattr("akkm.core.bounds._MAX_PAST", 2)
         rebased = run(X, KERNELS[0], indices, labels, 10)
         np.testing.assert_array_equal(whole.labels, rebased.labels)
         assert rebased.history[:, 1].sum() < 0.8 * rebased.n_iter * len(X)
@@ -326,7 +328,7 @@ class TestLaws:
         indices, labels = rng.choice(len(X), 100, False), rng.integers(10, size=len(X))
         expected = run(X, KERNELS[0], indices, labels, 10).labels
         for rows, tile in ((50, 64), (333, 32), (5000, 1024)):
-            monkeypatch.setattr("akkm.core.strip._CHUNK_ROWS", rows)
+            monkeypatch.setattr("akkm.rows.contract._CHUNK_ROWS", rows)
             monkeypatch.setattr("akkm.core.strip._TILE_ROWS", tile)
             np.testing.assert_array_equal(
                 run(X, KERNELS[0], indices, labels, 10).labels, expected
@@ -459,7 +461,7 @@ def test_kept_rows(rng):
 
     def fetch(rows):
         computed.clear()
-        strip.expect(rows)
+        strip.prefetch(rows)
         for part, phi in strip.tiles(rows):
             np.testing.assert_allclose(phi, K[part])
         return list(computed)

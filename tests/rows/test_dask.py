@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs
 
 from akkm import ApproxKernelKMeans, EnsembleKernelKMeans
 from akkm.rows import chunks
-from akkm.rows.dask_rows import rows_of
+from akkm.rows.dask_rows import rows_of_dask
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -119,16 +119,16 @@ def test_given_and_random_labels(client, X, rng):
 
 def test_labels_are_drawn_where_the_rows_are(client, X):
     """The stream of random numbers is cut, and nothing is sent but where it is."""
-    rows = rows_of(da.from_array(X, chunks=((1, 9_998, 20_001), 6)))
+    rows = rows_of_dask(da.from_array(X, chunks=((1, 9_998, 20_001), 6)))
     here, there = np.random.default_rng(7), np.random.default_rng(7)
     for n_clusters in (2, 5, 7_000):
-        drawn = rows.draw(n_clusters, there)
+        drawn = rows.random_labels(n_clusters, there)
         assert max(len(pickle.dumps(part)) for part in drawn) < 2_000
         sizes = [1, 9_998, 20_001]
-        found = [part.labels(n) for part, n in zip(drawn, sizes, strict=True)]
+        found = [part.draw(n) for part, n in zip(drawn, sizes, strict=True)]
         expected = here.integers(n_clusters, size=N)
         np.testing.assert_array_equal(np.concatenate(found), expected)
-        np.testing.assert_array_equal(drawn[1].labels(9_998), found[1])  # once more
+        np.testing.assert_array_equal(drawn[1].draw(9_998), found[1])  # once more
 
 
 def test_an_ensemble_with_weights(client, X, rng):
@@ -242,7 +242,7 @@ def test_a_killed_worker_costs_nothing_but_time(client, X):
 
 
 def test_all_workers_killed(X, monkeypatch):
-    monkeypatch.setattr("akkm.rows.cluster._PATIENCE", 3.0)
+    monkeypatch.setattr("akkm.rows.cluster._GIVE_UP_AFTER", 3.0)
     with started(1) as client, client.as_current():
         rows = da.from_array(X, chunks=(5_000, 6))
         model = ApproxKernelKMeans(**slow_settings())

@@ -14,7 +14,7 @@ from sklearn.datasets import make_blobs
 
 import akkm
 from akkm import ApproxKernelKMeans
-from akkm.approx import solve as approximate
+from akkm.approx import algorithm2 as approximate
 from akkm.rows import mapped
 from akkm.rows.batches import DiskRows
 
@@ -88,7 +88,7 @@ def test_labels_are_those_of_the_array(settings, rows, X):
     found = ApproxKernelKMeans(5, **settings).fit(rows)
     np.testing.assert_array_equal(found.labels_, expected.labels_)
     np.testing.assert_array_equal(found.landmarks_, expected.landmarks_)
-    assert found.inertia_ == pytest.approx(expected.inertia_, rel=1e-6)
+    assert found.inertia_ == pytest.approx(expected.inertia_, rel=1e-5)
     assert found.n_iter_ == expected.n_iter_
     np.testing.assert_array_equal(found.predict(rows), found.labels_)
     np.testing.assert_allclose(
@@ -193,13 +193,13 @@ def test_samples_are_read_in_one_pass(X, table, tmp_path):
 def test_rows_that_come_soon_are_read_along(X, table, tmp_path):
     rows = as_parquet(X, table, tmp_path)
     later, now = np.array([29_999, 3, 8_000]), np.array([5, 3, 20_000])
-    rows.soon(later)
+    rows.prefetch_gather(later)
     np.testing.assert_array_equal(rows.gather(now), X[now])
     rows._batches.some = None  # what was read is not read again
     np.testing.assert_array_equal(rows.gather(later[:2]), X[later[:2]])
     del rows._batches.some
     np.testing.assert_array_equal(rows.gather(later), X[later])
-    rows.soon(later)
+    rows.prefetch_gather(later)
     np.testing.assert_array_equal(rows.gather(later), X[later])
     np.testing.assert_array_equal(rows.gather(now), X[now])
 
@@ -234,7 +234,7 @@ FULL = """
 import resource, sys
 import numpy as np
 import akkm
-from akkm.approx import solve as approximate
+from akkm.approx import algorithm2 as approximate
 folder, size, where = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 rows = akkm.open_rows(folder + "/x.npy")
 approximate._MANY = 0 if where == "state" else np.inf
@@ -252,7 +252,7 @@ akkm.ApproxKernelKMeans(5, **settings, **more).fit(rows)
     [
         ("labels", 60_000, r"labels\.npy: labels can't be written: File too large\."),
         ("checkpoint", 4_000, r"The checkpoint in .* can't be written: File too large"),
-        ("state", 60_000, r"remembered of 30,000 rows can't be written there: File "),
+        ("state", 60_000, r"the state of 30,000 rows can't be written there: File "),
     ],
 )
 def test_no_space_left(where, size, said, X, tmp_path):

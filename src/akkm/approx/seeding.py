@@ -18,8 +18,8 @@ from akkm.core.lloyd import lloyd
 from akkm.core.nearest import Probes, require_finite
 from akkm.core.parts import Part
 from akkm.core.strip import Rows, Strip
-from akkm.rows import as_rows, chunks
 from akkm.core.threads import Threads
+from akkm.rows import as_rows, chunks
 from akkm.silence import ignore_warnings
 
 Array = NDArray[Any]

@@ -210,9 +210,7 @@ def _between(now: CenterPositions) -> Array:
     return np.sqrt(squared.clip(0))
 
 
-def _move(
-    then: CenterPositions, now: CenterPositions
-) -> tuple[Array, Array, Array]:
+def _move(then: CenterPositions, now: CenterPositions) -> tuple[Array, Array, Array]:
     """Known part (C, C), |Δ_k - Δ_a| (C, C) and |Δ_a| (C,) of the first bound."""
     step = now.beta - then.beta
     squared, rounding = _squared(step)

@@ -81,7 +81,12 @@ def unfactored(K: Array, *, dtype: Any = np.float64) -> Unfactored:
 
 
 def conjugate_gradients(
-    K: Array, B: Array, A: Array, *, steps: int = _MAX_STEPS, tolerance: float = _TOLERANCE
+    K: Array,
+    B: Array,
+    A: Array,
+    *,
+    steps: int = _MAX_STEPS,
+    tolerance: float = _TOLERANCE,
 ) -> tuple[Array, bool, float]:
     """Solve A K ≈ B (C, m) for all rows at once, from A.
 

@@ -43,7 +43,9 @@ class Probes:
         """
         # From the shortest to the longest.
         by_length = np.argsort(K.diagonal(), kind="stable")
-        probes = by_length[np.unique(np.linspace(0, strip.m - 1, _N_PROBES).astype(int))]
+        probes = by_length[
+            np.unique(np.linspace(0, strip.m - 1, _N_PROBES).astype(int))
+        ]
         exact = K[probes]
         with np.errstate(over="ignore", invalid="ignore"):
             rounded = strip.kernel_rows(rows[probes], np.float32)
@@ -131,7 +133,9 @@ def require_finite(values: Array, dtype: Any) -> None:
         return
     advice = "scale the columns (e.g. StandardScaler), lower gamma or degree"
     if dtype == np.float32:
-        advice = f"values above 3e38 overflow in float32: {advice}, or pass float64 data"
+        advice = (
+            f"values above 3e38 overflow in float32: {advice}, or pass float64 data"
+        )
     raise ValueError(
         f"The kernel returned NaN or infinity for some rows; {advice}, or correct the "
         "kernel function."

@@ -110,9 +110,7 @@ class Parts(Protocol):
     def cluster_stats(self, cluster: int) -> Stats:
         """Sum one cluster afresh, as cluster 0 of 1."""
 
-    def worst_row(
-        self, scorer: Scorer, stale: Moves | None, counts: Array
-    ) -> WorstRow:
+    def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
         """Find the row farthest from its center, in a cluster that would not be empty.
 
         `stale` is given if bounds refer to past centers.
@@ -245,9 +243,7 @@ class Part:
             stats.add_rows(phi.astype(np.float64), first, self._weights_of(rows))
         return stats
 
-    def worst_row(
-        self, scorer: Scorer, stale: Moves | None, counts: Array
-    ) -> WorstRow:
+    def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
         """Find the row farthest from its center, in a cluster that would not be empty."""
         # Rows are evaluated by falling upper bounds, until an exact distance exceeds
         # all bounds that are left.
@@ -274,9 +270,7 @@ class Part:
         weight = 1.0 if self.weights is None else float(self.weights[worst])
         return WorstRow(worst_squared, worst, int(state.labels[worst]), weight, phi)
 
-    def _upper_bounds(
-        self, scorer: Scorer, stale: Moves | None, chunk: slice
-    ) -> Array:
+    def _upper_bounds(self, scorer: Scorer, stale: Moves | None, chunk: slice) -> Array:
         """Upper bounds on distances to the own center (b,); -1: can't be the worst."""
         state = self.state
         if stale is None:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from akkm.core.strip import Rows, cast
-from akkm.rows import chunks
 from akkm.core.threads import Threads
 from akkm.kernels import Fill, Kernel
+from akkm.rows import chunks
 
 Array = NDArray[Any]
 

@@ -86,7 +86,9 @@ class RemoteParts:
 
     def label_stats(self, n_clusters: int) -> Stats:
         """Sum the rows by their present labels."""
-        stats: Stats = self._cluster.add(self._each(_call, "label_stats", (n_clusters,)))
+        stats: Stats = self._cluster.add(
+            self._each(_call, "label_stats", (n_clusters,))
+        )
         return stats
 
     def sweep(self, scorer: Scorer, moves: Moves | None, stamp: int) -> Sweep:
@@ -101,9 +103,7 @@ class RemoteParts:
         stats: Stats = self._cluster.add(self._each(_call, "cluster_stats", (cluster,)))
         return stats
 
-    def worst_row(
-        self, scorer: Scorer, stale: Moves | None, counts: Array
-    ) -> WorstRow:
+    def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
         """Find the row farthest from its center, in a cluster that would not be empty."""
         (arguments,) = self._cluster.send([(scorer, stale, counts)])
         rows = self._cluster.fetch(self._each(_call, "worst_row", arguments))
@@ -136,9 +136,7 @@ class RemoteParts:
 # Tasks. Their arguments are shared with other tasks and must not be changed.
 
 
-def _start(
-    rows: Array, labels: Any, weights: Array | None, unit: bool
-) -> _Held:
+def _start(rows: Array, labels: Any, weights: Array | None, unit: bool) -> _Held:
     if hasattr(labels, "draw"):  # RandomLabels
         labels = labels.draw(len(rows))
     return _Held(State.start(len(rows), labels, unit=unit), weights)

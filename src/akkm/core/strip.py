@@ -196,4 +196,3 @@ def float32_suffices(rounded: Array, exact: Array) -> bool:
     mean_squared_distance = 2 * (exact.diagonal().mean() - exact.mean())
     error = np.abs(rounded - exact).max()
     return bool(error <= _FLOAT32_ERROR * np.abs(mean_squared_distance))
-

@@ -12,8 +12,8 @@ from scipy import sparse
 
 from akkm.core.nearest import require_finite
 from akkm.core.strip import Rows
-from akkm.rows import chunks
 from akkm.core.threads import Threads
+from akkm.rows import chunks
 
 Array = NDArray[Any]
 

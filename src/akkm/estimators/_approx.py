@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
-from akkm.approx import solve as approximate
+from akkm.approx import algorithm2 as approximate
+from akkm.approx.algorithm2 import Factored
 from akkm.approx.checkpoint import Checkpoint, fingerprint
 from akkm.approx.seeding import prefetch_sample
-from akkm.approx.algorithm2 import Factored
 from akkm.core import gram
 from akkm.core.gradient import Unfactored
 from akkm.core.lloyd import Step

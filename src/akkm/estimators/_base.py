@@ -274,7 +274,9 @@ class CenterClusterer(
             out), or that of the eigenvectors in spectral clustering.
         """
         if is_dask(X):
-            return apply_lazily(self.transform, X, width=self._n_features_out, dtype=None)
+            return apply_lazily(
+                self.transform, X, width=self._n_features_out, dtype=None
+            )
         return self._nearest(X)[1]
 
     def score(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.approx import solve as approximate
+from akkm.approx import algorithm2 as approximate
 from akkm.core.lloyd import Solution, Step
 from akkm.core.threads import Threads
 from akkm.estimators._base import CenterClusterer

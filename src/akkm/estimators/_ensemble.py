@@ -199,9 +199,11 @@ class EnsembleKernelKMeans(KernelClusterer):
                 if progress.part(name, text):
                     break
         labelings: Any = [member.labels_ for member in members]
-        elsewhere = as_rows(X).partitions is not None
-        if elsewhere:
+        on_workers = as_rows(X).partitions is not None
+        if on_workers:
             labelings, weights = distinct_label_rows(labelings, weights)
+        else:
+            labelings = [np.asarray(labels) for labels in labelings]
         there = sum(len(np.unique(labels)) for labels in labelings)
         consensus = mcla(
             labelings,
@@ -219,7 +221,7 @@ class EnsembleKernelKMeans(KernelClusterer):
         self.kernel_ = kernel
         self.members_ = members
         self.labels_, self.agreement_ = consensus.labels, consensus.agreement
-        if elsewhere:
+        if on_workers:
             vote = partial(consensus.meta.vote, n_jobs=1)
             self.labels_, self.agreement_ = vote_on_workers(
                 [m.labels_ for m in members], vote

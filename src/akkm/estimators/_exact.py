@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import with_callbacks
 
-from akkm.approx import solve as approximate
+from akkm.approx import algorithm2 as approximate
 from akkm.core.model import Model, means_model
 from akkm.core.strip import Rows
 from akkm.core.threads import Threads

@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 
-from akkm.approx import solve as approximate
+from akkm.approx import algorithm2 as approximate
 from akkm.core.strip import Rows
 from akkm.core.threads import Threads
 from akkm.estimators._embedding import EmbeddingClusterer

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
-from akkm.approx import solve as approximate
+from akkm.approx import algorithm2 as approximate
 from akkm.approx.stream import Reservoir, Stream, match_labels
 from akkm.core.threads import Threads
 from akkm.estimators._base import CenterClusterer

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from akkm.core.model import Model
-from akkm.core.nearest import View
+from akkm.core.nearest import Scorer
 from akkm.core.strip import Rows, Strip
 from akkm.core.threads import Threads
 from akkm.inspect._plane import Space, space_of
@@ -158,9 +158,9 @@ def _consensus_centers(space: Space, sample: RowSample, labels: Array) -> Model:
     sums = np.zeros((len(sizes), strip.m))
     for start in range(0, len(sample.rows), _TILE_ROWS):
         rows = sample.rows[start : start + _TILE_ROWS]
-        sums += membership(labels[rows], len(sizes)) @ strip.precise(space.X[rows])
+        sums += membership(labels[rows], len(sizes)) @ strip.kernel_rows(space.X[rows])
     centers = space.gram.solve(sums / sizes.clip(1)[:, None])
-    view = View.of(centers.alpha, centers.norms, np.float64)
+    view = Scorer.of(centers.alpha, centers.norms, np.float64)
     span = None if space.kernel.psd else space.gram
     return Model(space.kernel, space.points, view, np.float64, span)
 

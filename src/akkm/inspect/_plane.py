@@ -62,7 +62,7 @@ def space_of(model: Any, X: Rows) -> Space:
         return space_of(model.members_[0], X)
     rows, points = _spanning_points(model, X)
     strip = Strip(rows, model.kernel_, points, np.float64)
-    return Space(X, model.kernel_, points, factor(symmetric(strip.precise(rows))))
+    return Space(X, model.kernel_, points, factor(symmetric(strip.kernel_rows(rows))))
 
 
 def _spanning_points(model: Any, X: Rows) -> tuple[Rows, Rows]:
@@ -97,7 +97,7 @@ def project(model: Any, X: Rows, sample: RowSample) -> MapPlane:
         strip = Strip(space.X, space.kernel, space.points, np.float64)
         coordinates = np.concatenate(
             [
-                strip.precise(space.X[sample.rows[s : s + _TILE_ROWS]])
+                strip.kernel_rows(space.X[sample.rows[s : s + _TILE_ROWS]])
                 @ space.gram.whitener
                 for s in range(0, len(sample.rows), _TILE_ROWS)
             ]

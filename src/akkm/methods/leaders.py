@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from akkm.core.nearest import require_finite
 from akkm.core.strip import Rows, Strip
-from akkm.rows import pieces
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
+from akkm.rows import pieces
 
 Array = NDArray[Any]
 

@@ -22,9 +22,9 @@ from akkm.approx.algorithm2 import Factored
 from akkm.core.nearest import require_finite
 from akkm.core.products import KernelProduct
 from akkm.core.strip import Rows, Strip
-from akkm.rows import chunks
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
+from akkm.rows import chunks
 
 Array = NDArray[Any]
 

@@ -14,9 +14,9 @@ from akkm.core.gram import Gram, factor
 from akkm.core.kernel_matrix import kernel_matrix
 from akkm.core.nearest import require_finite
 from akkm.core.strip import Rows, Strip
-from akkm.rows import chunks
 from akkm.core.threads import Threads
 from akkm.kernels import Precomputed, PrecomputedStrip
+from akkm.rows import chunks
 from akkm.validation import generator, require_count
 
 Array = NDArray[Any]

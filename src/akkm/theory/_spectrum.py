@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from akkm.core.gram import Gram, factor
 from akkm.core.kernel_matrix import kernel_matrix
 from akkm.core.strip import Rows, Strip
-from akkm.rows import chunks
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
 from akkm.landmarks import number_of_landmarks
+from akkm.rows import chunks
 from akkm.validation import generator, prepare, require_count
 
 Array = NDArray[Any]
