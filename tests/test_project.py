@@ -4,8 +4,8 @@ import ast
 import pathlib
 
 import akkm
-import experiments.paper
 import experiments.datasets
+import experiments.paper
 
 SOURCE = pathlib.Path(akkm.__file__).parent
 

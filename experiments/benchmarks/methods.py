@@ -17,11 +17,11 @@ from akkm import ApproxKernelKMeans, EnsembleKernelKMeans
 from akkm.consensus import mcla
 from akkm.core.gram import factor
 from akkm.core.strip import Strip
-from akkm.rows import chunks
 from akkm.core.threads import Threads
 from akkm.kernels import RBF, Kernel, Polynomial
 from akkm.landmarks import STRATEGIES, Pool
 from akkm.metrics import nmi
+from akkm.rows import chunks
 from experiments.benchmarks import RESULTS
 from experiments.benchmarks.contestants import bare_pass
 from experiments.benchmarks.prepared_rows import prepare, require_data

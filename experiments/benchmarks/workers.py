@@ -101,7 +101,7 @@ def memory(n: int = 20_000_000, width: int = 20, rows: int = 500_000) -> None:
 
 def time_per_row(n: int = 200_000) -> tuple[float, float]:
     """Measure the microseconds per evaluated row, and per skipped row."""
-    from akkm.approx import solve as approximate
+    from akkm.approx import factor
     from akkm.core.bounds import Moves
     from akkm.core.lloyd import centers_of
     from akkm.core.nearest import Scorer
@@ -112,7 +112,7 @@ def time_per_row(n: int = 200_000) -> tuple[float, float]:
 
     X = _block(0, n, 100)
     chosen = Landmarks(X[:500], X[:500], None)
-    factored = approximate.factor(X, RBF(gamma=0.0025), chosen, dtype=np.float32)
+    factored = factor(X, RBF(gamma=0.0025), chosen, dtype=np.float32)
     with Threads(1) as engine:
         part = Part.of(factored.strip, factored.gram, engine)
         part.state.labels[:] = np.arange(len(X)) % 10

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import normalize, scale
 
 from akkm.core.strip import Strip
-from akkm.rows import chunks
 from akkm.core.threads import Threads
 from akkm.landmarks import (
     STRATEGIES,
@@ -22,6 +21,7 @@ from akkm.landmarks import (
     weighted_sample,
 )
 from akkm.methods.leaders import LeaderSearch
+from akkm.rows import chunks
 from experiments.datasets import Dataset
 from experiments.datasets import load as load_dataset
 from experiments.datasets.image_rows import full_kernel_matrix, image_kernel

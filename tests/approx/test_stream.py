@@ -47,9 +47,12 @@ class TestReservoir:
         np.testing.assert_array_equal(a.rows, b.rows.toarray())
 
 
-def test_renamed_keeps_numbers():
+def test_match_labels_keeps_numbers():
     before = np.array([0, 0, 1, 1, 2, 2])
-    assert match_labels(np.array([2, 2, 0, 0, 1, 1]), before, 3).tolist() == before.tolist()
+    assert (
+        match_labels(np.array([2, 2, 0, 0, 1, 1]), before, 3).tolist()
+        == before.tolist()
+    )
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def with_entry(value, where=(7, 1)):
             1e5 * X,
             "Scale the columns|scale the columns",
         ),
-        ({"n_jobs": 0}, X, "n_jobs=0 has no meaning"),
+        ({"n_jobs": 0}, X, "n_jobs=0 is not valid"),
     ],
 )
 def test_message(Estimator, params, data, message):

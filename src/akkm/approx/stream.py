@@ -75,7 +75,7 @@ class Stream:
         n_clusters: int,
         times: float,
     ) -> Stream:
-        """Start from labels (n,) of a sample, each row of which stands for `times` rows."""
+        """Start from labels (n,) of a sample whose rows stand for `times` rows each."""
         strip, gram = factored.strip, factored.gram
         part = Part.of(strip, gram, engine, labels=labels, weights=weights)
         stats = part.label_stats(n_clusters)

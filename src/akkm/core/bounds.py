@@ -203,7 +203,7 @@ def _squared(points: Array) -> tuple[Array, Array]:
 
 
 def _between(now: CenterPositions) -> Array:
-    """Lower bounds on the distances between centers (C, C), infinite on the diagonal."""
+    """Lower bounds on distances between centers (C, C), infinite on the diagonal."""
     squared, rounding = _squared(now.beta)
     squared -= rounding
     np.fill_diagonal(squared, np.inf)

@@ -52,7 +52,7 @@ class Gram:
         return bool((self.signs > 0).all())
 
     def solve(self, means: Array, start: Array | None = None) -> Centers:
-        """Return centers whose kernel rows are closest to `means` (C, m): α = means K̂⁻¹.
+        """Return centers α = means K̂⁻¹ for mean kernel rows (C, m).
 
         `start` (C, m) is where an iterative solver begins.
         """

@@ -1,8 +1,8 @@
 """The loop: Lloyd's algorithm in the span of the landmarks.
 
 Rows give kernel rows φ; these give labels and a `Stats`; Stats add up; centers follow
-from their sum. Bounds prove most labels without evaluating the row again (docs/design.md
-derives them). Where the rows are stored is not known here.
+from their sum. Bounds prove most labels without evaluating the row again
+(docs/design.md derives them). Where the rows are stored is not known here.
 """
 
 from __future__ import annotations

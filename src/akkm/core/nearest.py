@@ -1,8 +1,8 @@
 """Nearest centers of rows, decided so that rounding does not matter.
 
-float32 scores are trusted only where the gap between the two best centers exceeds their
-measured rounding error. Other rows are scored again in float64, and remaining ties go to
-the center of lower number.
+float32 scores are trusted only if the gap between the two best centers exceeds their
+measured rounding error. Other rows are scored again in float64, and remaining ties go
+to the center of lower number.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Probes:
         return Probes(rounded, exact, lengths, 2 * float((error / lengths).max()))
 
     def slack(self, alpha: Array) -> float:
-        """Largest error of float32 scores of centers alpha (C, m), per unit of length."""
+        """Largest float32 error of scores of centers alpha (C, m), per unit length."""
         rough = self.rounded @ alpha.T.astype(self.rounded.dtype)
         error = 2 * np.abs(rough - self.exact @ alpha.T)
         return float((error / self.lengths[:, None]).max(initial=0))
@@ -193,7 +193,7 @@ def nearest_by_score(
 
 
 def _two_lowest(scores: Array) -> tuple[Array, Array, Array]:
-    """Row number and value of the lowest entry of each column, and the gap to the next."""
+    """Row and value of the lowest entry of each column, and the gap to the next."""
     labels = np.zeros(scores.shape[1], dtype=np.int32)
     best = scores[0].copy()
     second = np.full_like(best, np.inf)

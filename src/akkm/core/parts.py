@@ -23,7 +23,7 @@ from akkm.rows import chunks
 
 Array = NDArray[Any]
 
-# A cluster with less than this share of the total weight is empty: the rest is rounding.
+# A cluster with less than this share of all weight is empty: the rest is rounding.
 EMPTY_SHARE = 1e-12
 
 
@@ -111,7 +111,7 @@ class Parts(Protocol):
         """Sum one cluster afresh, as cluster 0 of 1."""
 
     def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
-        """Find the row farthest from its center, in a cluster that would not be empty.
+        """Find the row farthest from its center; its cluster must not become empty.
 
         `stale` is given if bounds refer to past centers.
         """
@@ -199,7 +199,7 @@ class Part:
         return rows
 
     def _assign(self, scorer: Scorer, stamp: int, work: Any) -> Sweep:
-        """Assign rows, a slice or indices, to their nearest centers; sum the changes."""
+        """Assign rows (slice or indices) to their nearest centers; sum the changes."""
         strip, state = self.strip, self.state
         stats = Stats.zeros(len(scorer.norms), strip.m)
         changed = evaluated = 0
@@ -224,7 +224,7 @@ class Part:
         return Sweep(stats, changed, evaluated)
 
     def _lengths(self, rows: Any, phi: Array) -> Array:
-        """Lengths of the rows' images: sqrt k(x, x), or in the span if k is indefinite."""
+        """Lengths of images: sqrt k(x, x), or within the span if k is indefinite."""
         if self.strip.kernel.psd or self.gram is None:
             squared = self.strip.kernel.diag(self.strip.X[rows])
         else:
@@ -244,7 +244,7 @@ class Part:
         return stats
 
     def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
-        """Find the row farthest from its center, in a cluster that would not be empty."""
+        """Find the row farthest from its center; its cluster must not become empty."""
         # Rows are evaluated by falling upper bounds, until an exact distance exceeds
         # all bounds that are left.
         state, strip = self.state, self.strip

@@ -104,7 +104,7 @@ class RemoteParts:
         return stats
 
     def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
-        """Find the row farthest from its center, in a cluster that would not be empty."""
+        """Find the row farthest from its center; its cluster must not become empty."""
         (arguments,) = self._cluster.send([(scorer, stale, counts)])
         rows = self._cluster.fetch(self._each(_call, "worst_row", arguments))
         part = max(range(len(rows)), key=lambda p: rows[p].squared)

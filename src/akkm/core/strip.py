@@ -56,7 +56,7 @@ class RowCache:
         return rows[(slots < 0) | ~self._filled[slots]]
 
     def fetch(self, rows: Array, compute: Fill, out: Array) -> Array:
-        """Write the kernel rows of rows (b,) to `out`; compute and cache missing ones."""
+        """Write the kernel rows of rows (b,) to `out`; compute and cache new ones."""
         slots = self._slots[rows] - 1
         cached = (slots >= 0) & self._filled[slots]
         missing = np.flatnonzero(~cached)
@@ -140,7 +140,7 @@ class Strip:
         return int(np.clip(fit // 32 * 32, 32, _TILE_ROWS))
 
     def prefetch(self, rows: Array | None) -> None:
-        """Announce the rows of the next sweep, to be cached and read ahead; None: all."""
+        """Announce the rows of the next sweep, to cache and read ahead; None: all."""
         if self._cache is not None and rows is not None:
             self._cache.reserve(rows)
             rows = self._cache.missing(rows)

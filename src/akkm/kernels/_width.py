@@ -8,7 +8,7 @@ from sklearn.metrics import pairwise
 
 from akkm.kernels._additive import Chi2
 from akkm.kernels._base import Array, Rows, squared_norms, to_dense
-from akkm.rows.contract import over, sampled
+from akkm.rows import as_rows
 
 # gamma="median" and "neighbors" measure distances of this many sampled rows. The latter
 # takes the distance to the 7th nearest row of a larger sample.
@@ -86,7 +86,7 @@ def _sample(
     available = X.shape[0] if weights is None else int((weights > 0).sum())
     p = None if weights is None else weights / weights.sum()
     rows = rng.choice(X.shape[0], min(size, available), replace=False, p=p)
-    return sampled(X, np.sort(rows))
+    return as_rows(X).gather(np.sort(rows))
 
 
 def _to_neighbors(name: str, sample: Rows, others: Rows) -> Array:
@@ -131,5 +131,6 @@ def _moments(X: Rows, weights: Array | None) -> tuple[float, float]:
         return both.sum(axis=1) if own is None else both @ own
 
     along = () if weights is None else (weights,)
-    first, second = sum(over(X, sums, _MOMENT_ROWS, *along)) / entries
+    blocks = as_rows(X).map_blocks(sums, *along, block_rows=_MOMENT_ROWS)
+    first, second = sum(blocks) / entries
     return float(pivot) + first, second - first**2

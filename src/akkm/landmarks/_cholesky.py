@@ -19,8 +19,8 @@ from scipy import linalg
 from akkm.core.kernel_matrix import kernel_matrix
 from akkm.core.nearest import require_finite
 from akkm.core.products import KernelProduct
-from akkm.rows import chunks
 from akkm.landmarks._pool import Pool, fill_up
+from akkm.rows import chunks
 
 Array = NDArray[Any]
 

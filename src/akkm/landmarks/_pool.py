@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from akkm.core.strip import Rows, Strip
-from akkm.rows import chunks
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
+from akkm.rows import chunks
 
 Array = NDArray[Any]
 

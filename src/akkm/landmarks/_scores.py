@@ -11,7 +11,6 @@ from scipy import linalg
 from akkm.core.kernel_matrix import kernel_matrix
 from akkm.core.nearest import require_finite
 from akkm.landmarks._pool import Pool, weighted_sample
-from akkm.rows import chunks
 
 Array = NDArray[Any]
 

@@ -16,7 +16,7 @@ from akkm.landmarks._cholesky import rpcholesky
 from akkm.landmarks._pool import Pool, number_of_landmarks
 from akkm.landmarks._representatives import k_means
 from akkm.landmarks._scores import column_norm, diagonal, leverage, uniform
-from akkm.rows.contract import Stored, sampled
+from akkm.rows import as_rows
 
 Array = NDArray[Any]
 
@@ -140,17 +140,17 @@ def select_landmarks(
         m = number_of_landmarks(n_landmarks, available, n_clusters)
         # Its own stream: later steps don't depend on how many numbers it draws.
         own_rng = rng.spawn(1)[0]
-        if isinstance(X, Stored) and given != "uniform":
+        if not as_rows(X).in_memory and given != "uniform":
             among: Any = X.shape[0] if weights is None else np.flatnonzero(weights > 0)
             size = min(_CANDIDATES * m, available)
             sample = np.sort(own_rng.choice(among, size, replace=False))
             sample_weights = None if weights is None else weights[sample]
-            rows = X.gather(sample)
+            rows = as_rows(X).gather(sample)
             taken = select(Pool(rows, kernel, sample_weights, engine), m, own_rng)
             return Landmarks(rows[taken], rows[taken], sample[taken])
         given = select(Pool(X, kernel, weights, engine), m, own_rng)
     if given.ndim == 1:
-        rows = sampled(X, given)
-        points = rows if isinstance(X, Stored) else kernel.select(X, given)
+        rows = as_rows(X).gather(given)
+        points = kernel.select(X, given) if as_rows(X).in_memory else rows
         return Landmarks(points, rows, given)
     return Landmarks(given, given, None)

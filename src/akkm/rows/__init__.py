@@ -1,7 +1,7 @@
 """Storage of rows: arrays, files read in batches and Dask partitions, as one contract.
 
-Reading, prefetching, gathering and cutting rows into units of work belong here. Kernels,
-clusters and anything computed from the values of rows do not.
+Reading, prefetching, gathering and cutting rows into units of work belong here.
+Kernels, clusters and anything computed from the values of rows do not.
 """
 
 from akkm.rows.batches import Batches, DiskRows

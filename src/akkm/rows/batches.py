@@ -124,7 +124,7 @@ class DiskRows(Rows):
         ]
 
     def prefetch_gather(self, rows: Array) -> None:
-        """Hint: these rows will be gathered soon; read them along with the next ones."""
+        """Hint: these rows will be gathered soon; read them with the next ones."""
         self._announced, self._announced_rows = np.unique(rows), None
 
     def gather(self, rows: Array) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -101,7 +102,7 @@ class Rows(ABC):
         """Hint: these rows will be read next, in order; None stands for all rows."""
 
     def prefetch_gather(self, rows: Array) -> None:  # noqa: B027 (a hint)
-        """Hint: these rows will be gathered soon; read them along with the next ones."""
+        """Hint: these rows will be gathered soon; read them with the next ones."""
 
     def random_labels(self, n_clusters: int, rng: np.random.Generator) -> Any:
         """Draw a random label for each row: (n,), or how workers draw the same."""
@@ -211,7 +212,7 @@ def _cut(count: int, min_size: int) -> list[slice]:
 def slices_between(starts: Array) -> list[slice]:
     """Turn first rows (B + 1,), the last of them n, into B slices."""
     edges = starts.tolist()
-    return [slice(*pair) for pair in zip(edges, edges[1:], strict=False)]
+    return [slice(*pair) for pair in pairwise(edges)]
 
 
 def by_batch(rows: Array, starts: Array) -> list[tuple[int, Array, Array]]:
