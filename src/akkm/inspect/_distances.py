@@ -123,7 +123,7 @@ def _compare(
     precomputed = isinstance(centers.kernel, Precomputed)
     diag = centers.kernel.diag(X)[sample.rows] if precomputed else None
     rows = X if len(labels) == X.shape[0] else X[sample.rows]
-    n_clusters = len(centers.view.norms)
+    n_clusters = len(centers.scorer.norms)
     # A cluster without rows can't be the nearest other cluster.
     empty = np.bincount(np.flatnonzero(sizes), minlength=n_clusters) == 0
     own, other = np.empty(len(labels)), np.empty(len(labels))
