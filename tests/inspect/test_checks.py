@@ -14,7 +14,7 @@ from akkm import (
     NystroemSpectralClustering,
     SparseKernelKMeans,
 )
-from akkm.inspect import Grade, Inspection
+from akkm.inspect import Inspection
 
 # What a model with landmarks is checked for, in order.
 NAMES = [
@@ -31,14 +31,14 @@ NAMES = [
 ]
 
 
-def graded(fitted, X, grade=Grade.DOUBT):
+def graded(fitted, X, grade="doubt"):
     """Values of the checks with that grade, by name."""
     checks = Inspection(fitted, X).checks
     return {check.name: check.values for check in checks if check.grade == grade}
 
 
 def test_a_clear_result_is_fine(model, blobs):
-    assert list(graded(model, blobs[0], Grade.FINE)) == NAMES
+    assert list(graded(model, blobs[0], "fine")) == NAMES
 
 
 def test_new_rows_are_not_checked_for_the_sizes_of_clusters(model, blobs):
@@ -54,7 +54,7 @@ def test_a_kernel_so_narrow_that_every_row_is_alone(wine):
     assert doubts["largest_cluster"]["share"] > 0.9
     assert doubts["smallest_cluster"]["n_single"] == 2
     assert doubts["kernel_width"]["too_narrow"]
-    assert graded(fitted, wine, Grade.LOOK)["map"]["share"] < 0.1
+    assert graded(fitted, wine, "look closer")["map"]["share"] < 0.1
 
 
 @pytest.mark.parametrize("estimator", [KernelKMeans, NystroemSpectralClustering])
@@ -68,7 +68,7 @@ def test_narrow_and_wide_kernels(estimator, gamma, narrow, wine):
 @pytest.mark.parametrize("estimator", [KernelKMeans, NystroemSpectralClustering])
 def test_the_default_width_is_fine(estimator, wine):
     fitted = estimator(3, random_state=0).fit(wine)
-    assert "kernel_width" in graded(fitted, wine, Grade.FINE)
+    assert "kernel_width" in graded(fitted, wine, "fine")
 
 
 def test_more_clusters_than_the_rows_can_fill(wine):
@@ -86,7 +86,7 @@ def test_some_uncertain_rows_and_some_coverage_ask_for_a_closer_look(digits):
     X, _ = digits
     fitted = ApproxKernelKMeans(10, n_landmarks=60, random_state=0).fit(X)
     assert graded(fitted, X) == {}
-    closer = graded(fitted, X, Grade.LOOK)
+    closer = graded(fitted, X, "look closer")
     assert 0.1 < closer["certainty"]["uncertain"] <= 1 / 3
     assert 0.5 <= closer["landmark_coverage"]["share"] < 0.8
 
@@ -132,7 +132,7 @@ def test_a_tiny_cluster_asks_for_a_closer_look(rng):
     X = np.vstack([rng.normal(size=(4000, 2)) + middle, [[60.0, 60.0]] * 2])
     start = np.repeat([0, 1, 2, 3, 4], [1000, 1000, 1000, 1000, 2])
     fitted = ApproxKernelKMeans(5, kernel="linear", init=start).fit(X)
-    assert graded(fitted, X, Grade.LOOK)["smallest_cluster"]["tiny"] == [4]
+    assert graded(fitted, X, "look closer")["smallest_cluster"]["tiny"] == [4]
 
 
 def test_members_that_disagree(rng):
@@ -144,7 +144,7 @@ def test_members_that_disagree(rng):
 def test_an_estimated_number_of_clusters_is_checked(rng):
     X, _ = make_blobs([300, 300, 240], 4, random_state=1)
     sure = SparseKernelKMeans("auto", random_state=0).fit(X)
-    assert graded(sure, X, Grade.FINE)["estimated_clusters"]["n_clusters"] == 3
+    assert graded(sure, X, "fine")["estimated_clusters"]["n_clusters"] == 3
     X = rng.random((800, 2))
     with pytest.warns(UserWarning, match="Unsure"):
         unsure = SparseKernelKMeans("auto", random_state=0).fit(X)

@@ -5,7 +5,7 @@ Nothing in this package formats numbers, draws or writes HTML. `akkm.report`,
 """
 
 from akkm.inspect._certainty import Certainty
-from akkm.inspect._checks import Grade, QualityCheck
+from akkm.inspect._checks import QualityCheck
 from akkm.inspect._classes import ClassComparison, compare_with_classes
 from akkm.inspect._columns import ColumnDifferences
 from akkm.inspect._distances import CenterDistances
@@ -21,7 +21,6 @@ __all__ = [
     "ClassComparison",
     "ColumnDifferences",
     "Convergence",
-    "Grade",
     "Inspection",
     "KernelSimilarity",
     "LandmarkCoverage",

@@ -19,7 +19,7 @@ _N_BINS = 20
 class Certainty:
     """How certain the labels of sampled rows are.
 
-    Attributes
+    Parameters
     ----------
     sample : RowSample
         The rows that were evaluated.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from akkm.inspect._inspection import Inspection
+
+Grade = Literal["fine", "look closer", "doubt"]
 
 # Values beyond these are a reason for doubt.
 _MAX_NEGATIVE = 0.1  # share of the eigenvalues
@@ -24,23 +25,15 @@ TINY = 0.001
 _MIN_MAP = 0.1
 
 
-class Grade(StrEnum):
-    """Outcome of a check."""
-
-    FINE = "fine"
-    LOOK = "look closer"
-    DOUBT = "doubt"
-
-
 @dataclass(frozen=True)
 class QualityCheck:
     """A check for one common problem, and its outcome.
 
-    Attributes
+    Parameters
     ----------
     name : str
         What was checked, such as "largest_cluster".
-    grade : Grade
+    grade : {"fine", "look closer", "doubt"}
         The outcome.
     values : mapping of str to value
         The numbers and names on which the grade is based.
@@ -68,9 +61,13 @@ class QualityCheck:
 
     Examples
     --------
-    >>> from akkm.inspect import Grade, QualityCheck
-    >>> QualityCheck("map", Grade.LOOK, {"share": 0.05}).grade == "look closer"
-    True
+    >>> from akkm import ApproxKernelKMeans
+    >>> from akkm.inspect import Inspection
+    >>> X = [[0.0], [1.0], [10.0], [11.0]]
+    >>> facts = Inspection(ApproxKernelKMeans(2, random_state=0).fit(X), X)
+    >>> check = facts.checks[2]
+    >>> check.name, check.grade, check.values
+    ('rows_per_cluster', 'doubt', {'mean': 2.0})
     """
 
     name: str
@@ -101,11 +98,11 @@ def quality_checks(facts: Inspection) -> tuple[QualityCheck, ...]:
 
 
 def _doubt_if(doubt: bool) -> Grade:
-    return Grade.DOUBT if doubt else Grade.FINE
+    return "doubt" if doubt else "fine"
 
 
 def _graded(value: float, look: float, doubt: float) -> Grade:
-    return Grade.LOOK if look < value <= doubt else _doubt_if(value > doubt)
+    return "look closer" if look < value <= doubt else _doubt_if(value > doubt)
 
 
 def _converged(facts: Inspection) -> QualityCheck | None:
@@ -167,9 +164,9 @@ def _smallest_cluster(facts: Inspection) -> QualityCheck | None:
         "tiny": tiny.tolist(),
         "tiny_share": TINY,
     }
-    grade = Grade.LOOK if len(tiny) else Grade.FINE
+    grade: Grade = "look closer" if len(tiny) else "fine"
     if len(single) > _MAX_SINGLE * len(sizes):
-        grade = Grade.DOUBT
+        grade = "doubt"
     return QualityCheck("smallest_cluster", grade, values)
 
 
@@ -221,5 +218,5 @@ def _certainty(facts: Inspection) -> QualityCheck | None:
 
 
 def _map(facts: Inspection) -> QualityCheck:
-    grade = Grade.LOOK if facts.map.share < _MIN_MAP else Grade.FINE
+    grade: Grade = "look closer" if facts.map.share < _MIN_MAP else "fine"
     return QualityCheck("map", grade, {"share": facts.map.share})

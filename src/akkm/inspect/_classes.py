@@ -17,7 +17,7 @@ Array = NDArray[Any]
 class ClassComparison:
     """How well clusters and given classes agree.
 
-    Attributes
+    Parameters
     ----------
     nmi : float
         Normalised mutual information.
@@ -29,6 +29,13 @@ class ClassComparison:
         Number of rows in each class and cluster.
     n_missing : int
         Number of rows without a class, which are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.inspect import compare_with_classes
+    >>> compare_with_classes(["a", "a", "b"], np.array([1, 1, 0])).nmi
+    1.0
     """
 
     nmi: float

@@ -23,7 +23,7 @@ _BLOCK_ROWS = 8192
 class ColumnDifferences:
     """The columns that differ between clusters, those that differ most first.
 
-    Attributes
+    Parameters
     ----------
     names : tuple of str
         Names of the f columns. Columns that have the same mean in all clusters are left
@@ -38,6 +38,16 @@ class ColumnDifferences:
         Name of the column with the largest variance.
     widest_share : float
         Its share of the sum of all columns' variances.
+
+    Examples
+    --------
+    >>> from akkm import ApproxKernelKMeans
+    >>> from akkm.inspect import Inspection
+    >>> X = [[0.0], [1.0], [10.0], [11.0]]
+    >>> model = ApproxKernelKMeans(2, kernel="linear", random_state=0).fit(X)
+    >>> found = Inspection(model, X, feature_names=["age"]).columns
+    >>> found.names, found.explained.round(2)
+    (('age',), array([0.99]))
     """
 
     names: tuple[str, ...]

@@ -31,7 +31,7 @@ _TILE_ROWS = 1024
 class CenterDistances:
     """Distances of sampled rows to the two centers that matter to each.
 
-    Attributes
+    Parameters
     ----------
     sample : RowSample
         The rows that were evaluated.
@@ -53,6 +53,16 @@ class CenterDistances:
     centers are means, that mean is the squared distance between the two centers.
     Certainty is then the position between the border (0) and the row's center (1),
     independent of all directions in which the two centers do not differ.
+
+    Examples
+    --------
+    >>> from akkm import ApproxKernelKMeans
+    >>> from akkm.inspect import Inspection
+    >>> X = [[0.0], [1.0], [10.0], [11.0]]
+    >>> model = ApproxKernelKMeans(2, kernel="linear", random_state=0).fit(X)
+    >>> found = Inspection(model, X).distances
+    >>> found.own, found.next
+    (array([0.5, 0.5, 0.5, 0.5]), array([10.5,  9.5,  9.5, 10.5]))
     """
 
     sample: RowSample

@@ -37,7 +37,7 @@ class Space:
 class MapPlane:
     """Sampled rows, projected onto the two leading directions of kernel PCA.
 
-    Attributes
+    Parameters
     ----------
     sample : RowSample
         The projected rows.
@@ -46,6 +46,15 @@ class MapPlane:
     share : float
         Share of the variance that the two directions explain, within the span of the
         model's landmarks.
+
+    Examples
+    --------
+    >>> from akkm import ApproxKernelKMeans
+    >>> from akkm.inspect import Inspection
+    >>> X = [[0.0], [1.0], [10.0], [11.0]]
+    >>> model = ApproxKernelKMeans(2, kernel="linear", random_state=0).fit(X)
+    >>> Inspection(model, X).map.xy[:, 0].round(1)
+    array([-5.5, -4.5,  4.5,  5.5])
     """
 
     sample: RowSample

@@ -27,7 +27,7 @@ _MIN_ROWS = 20
 class Convergence:
     """What happened in each iteration of one run, or of each member of an ensemble.
 
-    Attributes
+    Parameters
     ----------
     histories : tuple of int arrays of shape (n_iter, 2)
         Per run: labels changed and rows evaluated in each iteration.
@@ -35,6 +35,16 @@ class Convergence:
         Limit on the number of iterations.
     n_restarts : int
         Runs from which the initial labels were chosen; 0 if they were given or random.
+
+    Examples
+    --------
+    >>> from akkm import ApproxKernelKMeans
+    >>> from akkm.inspect import Inspection
+    >>> X = [[0.0], [1.0], [10.0], [11.0]]
+    >>> model = ApproxKernelKMeans(2, kernel="linear", random_state=0).fit(X)
+    >>> found = Inspection(model).convergence
+    >>> len(found.histories), found.n_stopped
+    (1, 0)
     """
 
     histories: tuple[Array, ...]
@@ -53,7 +63,7 @@ class Convergence:
 class LandmarkCoverage:
     """Landmarks or leaders of a model, and how much of the data they span.
 
-    Attributes
+    Parameters
     ----------
     kind : {"landmarks", "leaders"}
         What they are called.
@@ -70,6 +80,16 @@ class LandmarkCoverage:
         Share of negative eigenvalues in the absolute sum; the maximum over members.
     threshold : float or None
         Distance up to which a row follows a leader.
+
+    Examples
+    --------
+    >>> from akkm import ApproxKernelKMeans
+    >>> from akkm.inspect import Inspection
+    >>> X = [[0.0], [1.0], [10.0], [11.0]]
+    >>> model = ApproxKernelKMeans(2, kernel="linear", random_state=0).fit(X)
+    >>> found = Inspection(model, X).landmarks
+    >>> found.counts, round(found.captured, 3)
+    ((4,), 1.0)
     """
 
     kind: str
@@ -85,7 +105,7 @@ class LandmarkCoverage:
 class KernelSimilarity:
     """How similar rows are for a kernel with k(x, x) constant, scaled to k(x, x) = 1.
 
-    Attributes
+    Parameters
     ----------
     nearest : float
         Median over rows of the similarity to the most similar landmark.
@@ -93,6 +113,16 @@ class KernelSimilarity:
         Median over all pairs of a row and a landmark.
     low : float
         The 5 % quantile over these pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm import ApproxKernelKMeans
+    >>> from akkm.inspect import Inspection
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> model = ApproxKernelKMeans(2, gamma=1e-9, random_state=0).fit(X)
+    >>> bool(Inspection(model, X).similarity.low > 0.99)  # the kernel is too wide
+    True
     """
 
     nearest: float

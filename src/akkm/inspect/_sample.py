@@ -15,12 +15,19 @@ Array = NDArray[Any]
 class RowSample:
     """Rows sampled from each cluster separately.
 
-    Attributes
+    Parameters
     ----------
     rows : int array of shape (s,)
         Row numbers in ascending order.
     weights : float array of shape (s,)
         How many rows of its cluster each sampled row represents.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.inspect import sample_rows
+    >>> sample_rows(np.zeros(1000, dtype=int), 4).weights
+    array([250., 250., 250., 250.])
     """
 
     rows: Array

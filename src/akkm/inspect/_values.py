@@ -24,7 +24,7 @@ Records = Callable[[Array], list[dict[str, Any]]]
 class RowValues:
     """Access to the values of single rows in a few columns.
 
-    Attributes
+    Parameters
     ----------
     names : tuple of str
         Names of the f columns.
@@ -32,6 +32,16 @@ class RowValues:
         Whether values are those before encoding and scaling.
     of : callable
         From row numbers of shape (b,) to b lists of f values.
+
+    Examples
+    --------
+    >>> from akkm import ApproxKernelKMeans
+    >>> from akkm.inspect import Inspection
+    >>> X = [[0.0], [1.0], [10.0], [11.0]]
+    >>> model = ApproxKernelKMeans(2, kernel="linear", random_state=0).fit(X)
+    >>> found = Inspection(model, X, feature_names=["age"]).row_values()
+    >>> found.names, [float(value) for value in found.of([2])[0]]
+    (('age',), [10.0])
     """
 
     names: tuple[str, ...]

@@ -22,7 +22,7 @@ Array = NDArray[Any]
 class Report:
     """A page about a clustering: one HTML file that needs no other file.
 
-    Attributes
+    Parameters
     ----------
     html : str
         The page.
