@@ -22,7 +22,8 @@ def bench(context: click.Context) -> None:
     """Run benchmarks; without a name, the default set: speed and methods.
 
     Results are stored in experiments/benchmarks/results as soon as they are measured,
-    and a result that is there is not measured again. The tables are written from them.
+    and are not measured again. The tables are written from them. Most benchmarks need
+    AKKM_DATA.
     """
     if context.invoked_subcommand is None:
         context.invoke(speed)
@@ -47,7 +48,10 @@ def speed(
     fresh: bool = False,
     quick: bool = False,
 ) -> None:
-    """Time, memory and error next to other libraries (real data: AKKM_DATA)."""
+    """Time, memory and error next to other libraries.
+
+    Real data sets need AKKM_DATA.
+    """
     from experiments.benchmarks import speed
 
     speed.main(names, seeds, fresh=fresh, quick=quick)
@@ -55,7 +59,10 @@ def speed(
 
 @bench.command()
 def methods() -> None:
-    """Landmark strategies, MCLA and ensembles (needs AKKM_DATA)."""
+    """Landmark strategies, MCLA and ensembles.
+
+    Needs AKKM_DATA.
+    """
     from experiments.benchmarks import methods
 
     methods.main()
@@ -65,7 +72,10 @@ def methods() -> None:
 @click.option("--only", multiple=True, help="Only this data set or method.")
 @_seeds(10)
 def beyond(only: tuple[str, ...], seeds: int) -> None:
-    """NMI, work and memory of all clustering methods (real data: AKKM_DATA)."""
+    """NMI, work and memory of all methods.
+
+    Real data sets need AKKM_DATA.
+    """
     from experiments.benchmarks import beyond
 
     beyond.main(only, seeds)
@@ -84,7 +94,10 @@ def counting(only: tuple[str, ...], seeds: int) -> None:
 @bench.command()
 @_seeds(5)
 def restarts(seeds: int) -> None:
-    """Restarts, local search and breathing in the same time (real data: AKKM_DATA)."""
+    """Restarts, local search and breathing in equal time.
+
+    Real data sets need AKKM_DATA.
+    """
     from experiments.benchmarks import restarts
 
     restarts.main(seeds)
@@ -92,7 +105,10 @@ def restarts(seeds: int) -> None:
 
 @bench.command()
 def images() -> None:
-    """Features, kernel rows and quality on images (needs AKKM_DATA, AKKM_CACHE)."""
+    """Features, kernel rows and quality on images.
+
+    Needs AKKM_DATA, AKKM_CACHE.
+    """
     from experiments.benchmarks import images
 
     images.main()
@@ -101,7 +117,10 @@ def images() -> None:
 @bench.command()
 @click.option("--rounds", type=click.IntRange(1), default=3, show_default=True)
 def files(rounds: int) -> None:
-    """The command line on a CSV file next to a fit of the array (needs AKKM_DATA)."""
+    """The command line next to a fit of the array.
+
+    Needs AKKM_DATA.
+    """
     from experiments.benchmarks import files
 
     files.main(rounds)
@@ -110,7 +129,10 @@ def files(rounds: int) -> None:
 @bench.command()
 @click.argument("rows", type=click.IntRange(1), default=50_000_000)
 def scale(rows: int) -> None:
-    """Parquet files larger than memory next to an array (folder: AKKM_SCALE)."""
+    """Files larger than memory next to an array.
+
+    The folder is AKKM_SCALE.
+    """
     from experiments.benchmarks import scale
 
     scale.main(rows)
@@ -118,7 +140,10 @@ def scale(rows: int) -> None:
 
 @bench.command()
 def solvers() -> None:
-    """Conjugate gradients next to steepest descent (needs AKKM_DATA)."""
+    """Conjugate gradients next to steepest descent.
+
+    Needs AKKM_DATA.
+    """
     from experiments.benchmarks import solvers
 
     solvers.main()
@@ -126,7 +151,10 @@ def solvers() -> None:
 
 @bench.command()
 def stream() -> None:
-    """Rows in batches (partial_fit) next to all at once (needs AKKM_DATA)."""
+    """Rows in batches next to all rows at once.
+
+    Needs AKKM_DATA.
+    """
     from experiments.benchmarks import stream
 
     stream.main()
@@ -143,7 +171,7 @@ def theory(picture: Path | None) -> None:
 
 @bench.command()
 def width() -> None:
-    """NMI of the rules for the width of the kernel (two minutes)."""
+    """NMI of the rules for the kernel width (two minutes)."""
     from experiments.benchmarks import width
 
     width.main()
@@ -156,7 +184,10 @@ def width() -> None:
     default="overhead",
 )
 def workers(part: str) -> None:
-    """A Dask cluster of two processes next to two threads (needs AKKM_DATA)."""
+    """Two Dask workers next to two threads.
+
+    Needs AKKM_DATA.
+    """
     from experiments.benchmarks import workers
 
     workers.PARTS[part]()

@@ -1,4 +1,4 @@
-"""Data sets by name."""
+"""The catalogue of data sets: load them by name."""
 
 from __future__ import annotations
 
@@ -12,19 +12,24 @@ from numpy.typing import NDArray
 
 from akkm.kernels import RBF, Intersection, Kernel, Polynomial, Sigmoid
 from experiments.datasets import originals, tiny
-from experiments.datasets.files import cache_folder, data_folder, has, kept
+from experiments.datasets.files import (
+    cache_folder,
+    cached_arrays,
+    data_folder,
+    has_original,
+)
 from experiments.datasets.image_rows import ARCHIVE, image_classes, pyramids
 
 Array = NDArray[Any]
 
 _TINY = "tiny-"
-# Of the twins: none that is likely to seed an experiment on them.
-_SEED = 20140124
+# The seed of the twins, which no experiment is likely to use.
+_TWIN_SEED = 20140124
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Rows, what is known of them, and the kernel that the paper compares them with."""
+    """Rows, their classes, and the kernel that the paper uses for them."""
 
     name: str
     title: str
@@ -33,20 +38,20 @@ class Dataset:
     kernel: Kernel
     n_clusters: int  # the number of classes
     note: str  # how the rows were made
-    stand_in: bool = False  # generated or drawn in place of rows that are not to be had
+    stand_in: bool = False  # generated or drawn instead of the real rows
 
 
 @dataclass(frozen=True)
 class _About:
-    """What is said of a data set before it is there."""
+    """What is known about a data set without loading it."""
 
     title: str
     kernel: Kernel
     n_clusters: int
     note: str
-    place: str  # one of its originals
-    prepared: tuple[str, ...]  # what it has in the cache
-    fetched: bool  # whether scikit-learn can get it
+    original: str  # one of its original files
+    prepared: tuple[str, ...]  # its files in the cache
+    fetchable: bool  # whether scikit-learn can fetch it
 
 
 _ABOUT = {
@@ -59,7 +64,7 @@ _ABOUT = {
         "(17,000 columns); pyramid match kernel",
         ARCHIVE,
         ("pyramids.npz", "imagenet12"),
-        fetched=False,
+        fetchable=False,
     ),
     "mnist": _About(
         "MNIST",
@@ -69,7 +74,7 @@ _ABOUT = {
         "tanh(0.0045 x·y + 0.11)",
         "mnist/train-images-idx3-ubyte.gz",
         ("mnist.npz",),
-        fetched=True,
+        fetchable=True,
     ),
     "covtype": _About(
         "Cover Type",
@@ -79,7 +84,7 @@ _ABOUT = {
         "sigma = 0.35",
         "covtype/covtype.data.gz",
         ("covtype.npz",),
-        fetched=True,
+        fetchable=True,
     ),
     "kddcup99": _About(
         "KDD Cup 99, 10 % file",
@@ -89,7 +94,7 @@ _ABOUT = {
         "one-hot, service left out; (x·y + 1)³",
         "kddcup99/kddcup.data_10_percent.gz",
         ("kddcup99.npz",),
-        fetched=True,
+        fetchable=True,
     ),
     "kddcup99-full": _About(
         "KDD Cup 99",
@@ -98,12 +103,12 @@ _ABOUT = {
         "4,898,431 x 50, encoded like the 10 % file; (x·y + 1)³",
         "kddcup99/kddcup.data_10_percent.gz",
         ("kddcup99-full.npz",),
-        fetched=True,
+        fetchable=True,
     ),
 }
 _STAND_IN = (
     "a stand-in: rows of the 10 % file, seven classes of it drawn with replacement "
-    "until they have the full file's counts, so that time and memory are right and "
+    "until they have the full file's counts, so time and memory are realistic and "
     "many rows occur more than once"
 )
 _GENERATED = "generated rows with columns of the same kinds"
@@ -125,23 +130,23 @@ NAMES = (*_ABOUT, *(_TINY + name for name in _ABOUT))
 
 
 def load(name: str) -> Dataset:
-    """A data set by its name, with the paper's kernel for it.
+    """Load a data set by name, with the paper's kernel for it.
 
-    Originals are read from the folder that the environment variable AKKM_DATA names
-    (`mnist/`, `covtype/`, `kddcup99/`, `imagenet12/`), and their checksums are
-    verified; if it is not set, scikit-learn fetches them. Prepared arrays are kept in
+    Original files are read from the folder that the environment variable AKKM_DATA
+    names (`mnist/`, `covtype/`, `kddcup99/`, `imagenet12/`), and their checksums are
+    verified. If it is not set, scikit-learn fetches them. Prepared arrays are cached in
     scikit-learn's data home, or in the folder that AKKM_CACHE names.
 
     Parameters
     ----------
     name : str
         "imagenet12", "mnist", "covtype", "kddcup99" (the 10 % file) or "kddcup99-full"
-        (from a folder: a stand-in of its size, drawn from the 10 % file); the same
-        after "tiny-" for a few hundred generated rows like them, with four classes.
+        (with AKKM_DATA: a stand-in of its size, drawn from the 10 % file). With the
+        prefix "tiny-": a few hundred similar generated rows in four classes.
 
     Returns
     -------
-    data : Dataset
+    Dataset
         `X` (n, d), `classes` (n,), `kernel`, `n_clusters`, `title`, `note`, `stand_in`.
 
     Examples
@@ -160,14 +165,14 @@ def load(name: str) -> Dataset:
     about = _ABOUT[name.removeprefix(_TINY)]
     stand_in, n_clusters = name.startswith(_TINY), about.n_clusters
     if stand_in:
-        X, classes = _TWINS[name.removeprefix(_TINY)](np.random.default_rng(_SEED))
+        X, classes = _TWINS[name.removeprefix(_TINY)](np.random.default_rng(_TWIN_SEED))
         n_clusters = tiny.CLASSES
     elif name == "imagenet12":
         X, classes = pyramids(), image_classes()
     else:
         stand_in = name == "kddcup99-full" and not _has_full()
         original = "kddcup99" if stand_in else name
-        arrays = kept(original, _MAKE[original])
+        arrays = cached_arrays(original, _MAKE[original])
         X, classes = arrays["X"], arrays["classes"]
         if stand_in:
             X, classes = X[arrays["stand_in"]], classes[arrays["stand_in"]]
@@ -176,17 +181,29 @@ def load(name: str) -> Dataset:
 
 
 def _has_full() -> bool:
-    """Whether the full KDD file is there or can be fetched."""
+    """Whether the full KDD file is cached or can be fetched."""
     return _prepared("kddcup99-full") or data_folder() is None
 
 
 def _prepared(name: str) -> bool:
-    """Whether all that is made of a data set is in the cache."""
+    """Whether all prepared files of a data set are in the cache."""
     return all((cache_folder() / file).exists() for file in _ABOUT[name].prepared)
 
 
 def describe(name: str) -> tuple[str, str]:
-    """The title of a data set, and how its rows are made, without loading it.
+    """Return the title of a data set and how its rows are made, without loading it.
+
+    Parameters
+    ----------
+    name : str
+        As in `load`.
+
+    Returns
+    -------
+    title : str
+        The name for readers.
+    note : str
+        How the rows are made.
 
     Examples
     --------
@@ -203,7 +220,7 @@ def describe(name: str) -> tuple[str, str]:
 
 
 def availability(name: str) -> tuple[bool, str]:
-    """Whether a data set can be loaded, and where it would come from.
+    """Return whether a data set can be loaded, and where it comes from.
 
     Parameters
     ----------
@@ -212,9 +229,10 @@ def availability(name: str) -> tuple[bool, str]:
 
     Returns
     -------
-    there : bool
-        False if `load` would fail; what can be fetched counts as there.
-    where : str
+    available : bool
+        False if `load` would fail; data that can be fetched are available.
+    source : str
+        Where the data come from, or what to do.
 
     Examples
     --------
@@ -227,9 +245,9 @@ def availability(name: str) -> tuple[bool, str]:
     about = _ABOUT[name]
     stand_in = name == "kddcup99-full" and not _has_full()
     if _prepared("kddcup99" if stand_in else name):
-        return True, f"prepared, in {cache_folder()}"
-    if has(about.place):
-        return True, f"originals in {data_folder()}"
-    if about.fetched and data_folder() is None:
+        return True, f"cached in {cache_folder()}"
+    if has_original(about.original):
+        return True, f"original files in {data_folder()}"
+    if about.fetchable and data_folder() is None:
         return True, "to be fetched by scikit-learn"
-    return False, f"missing: set AKKM_DATA to a folder with {about.place}"
+    return False, f"missing: set AKKM_DATA to a folder with {about.original}"

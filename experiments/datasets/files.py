@@ -1,4 +1,4 @@
-"""Where originals are, whether they are the right ones, and where arrays are kept."""
+"""Original files with their checksums, and the cache of prepared arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from akkm.atomic_file import AtomicFile
 
 Array = NDArray[Any]
 
-# Of the originals, by their place in the folder that AKKM_DATA names.
+# SHA-256 of the original files, by their path in the folder that AKKM_DATA names.
 CHECKSUMS = {
     "mnist/train-images-idx3-ubyte.gz": (
         "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"
@@ -44,20 +44,20 @@ CHECKSUMS = {
 
 
 def data_folder() -> Path | None:
-    """The folder with originals, if AKKM_DATA names one."""
+    """Return the folder with original files, or None if AKKM_DATA is not set."""
     name = os.environ.get("AKKM_DATA")
     if not name:
         return None
     if not Path(name).is_dir():
         raise FileNotFoundError(
-            f"AKKM_DATA={name} is no folder; set it to the one that holds mnist/, "
-            "covtype/, kddcup99/ and imagenet12/, or unset it"
+            f"AKKM_DATA={name} is not a folder. Set it to the folder that contains "
+            "mnist/, covtype/, kddcup99/ and imagenet12/, or unset it."
         )
     return Path(name)
 
 
 def cache_folder() -> Path:
-    """Where prepared arrays are: AKKM_CACHE, or in scikit-learn's data home."""
+    """Return the folder of prepared arrays: AKKM_CACHE, or scikit-learn's data home."""
     from sklearn.datasets import get_data_home
 
     name = os.environ.get("AKKM_CACHE")
@@ -66,19 +66,19 @@ def cache_folder() -> Path:
     return folder
 
 
-def has(place: str) -> bool:
-    """Whether an original is in the folder."""
+def has_original(place: str) -> bool:
+    """Whether an original file is in the folder."""
     folder = data_folder()
     return folder is not None and (folder / place).exists()
 
 
 def original(place: str) -> Path:
-    """The path of an original, of which the checksum was verified."""
+    """Return the path of an original file after verifying its checksum."""
     folder = data_folder()
     if folder is None or not (folder / place).exists():
-        where = "AKKM_DATA is not set" if folder is None else f"{folder} has none"
+        given = "AKKM_DATA is not set" if folder is None else f"{folder} lacks it"
         raise FileNotFoundError(
-            f"{place} is needed, and {where}; set AKKM_DATA to a folder that has it"
+            f"{place} is needed, but {given}. Set AKKM_DATA to a folder that has it."
         )
     path = folder / place
     with path.open("rb") as file:
@@ -86,30 +86,30 @@ def original(place: str) -> Path:
     if found != CHECKSUMS[place]:
         raise ValueError(
             f"{path} has the sha256 {found[:12]}…, expected {CHECKSUMS[place][:12]}…: "
-            "it is incomplete or another version. Get it again, or remove it to have "
-            "it fetched."
+            "it is incomplete or another version. Download it again, or unset "
+            "AKKM_DATA to let scikit-learn fetch it."
         )
     return path
 
 
-def kept(name: str, make: Callable[[], dict[str, Array]]) -> dict[str, Array]:
-    """Arrays from the cache; made, and kept there, if they are not in it."""
+def cached_arrays(name: str, make: Callable[[], dict[str, Array]]) -> dict[str, Array]:
+    """Return arrays from the cache; make and cache them if they are missing."""
     path = cache_folder() / f"{name}.npz"
     if not path.exists():
         arrays = make()
         with AtomicFile(path) as file:
             np.savez(file, allow_pickle=False, **arrays)
         return arrays
-    with readable(path), path.open("rb") as file, np.load(file) as saved:
+    with naming_broken_file(path), path.open("rb") as file, np.load(file) as saved:
         return {key: saved[key] for key in saved.files}
 
 
 @contextmanager
-def readable(path: Path) -> Iterator[None]:
-    """Say which file of the cache it is that can't be read."""
+def naming_broken_file(path: Path) -> Iterator[None]:
+    """Name the file of the cache in errors that reading it raises."""
     try:
         yield
     except (ValueError, EOFError, BadZipFile) as error:
         raise ValueError(
-            f"{path} can't be read ({error}); remove it, and it will be made again."
+            f"{path} can't be read ({error}). Remove it, and it is made again."
         ) from None

@@ -15,7 +15,7 @@ from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.images import SpatialPyramid, find_files
 from akkm.kernels import Intersection, Kernel
-from experiments.datasets.files import cache_folder, original, readable
+from experiments.datasets.files import cache_folder, naming_broken_file, original
 
 Array = NDArray[Any]
 
@@ -49,7 +49,7 @@ def pyramids() -> Any:
         X = SpatialPyramid(random_state=0).fit_transform(image_files())
         with AtomicFile(path) as file:
             sparse.save_npz(file, X, compressed=False)
-    with readable(path), path.open("rb") as file:
+    with naming_broken_file(path), path.open("rb") as file:
         return sparse.csr_array(sparse.load_npz(file))
 
 
@@ -60,7 +60,7 @@ def image_kernel() -> Array:
         K = full_kernel_matrix(pyramids(), Intersection())
         with AtomicFile(path) as file:
             np.save(file, K)
-    with readable(path):
+    with naming_broken_file(path):
         return np.load(path)
 
 

@@ -1,4 +1,4 @@
-"""From original files, or scikit-learn's fetchers, to rows and classes."""
+"""Rows and classes from original files or from scikit-learn's fetchers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from experiments.datasets.files import data_folder, original
 Array = NDArray[Any]
 Arrays = dict[str, Array]  # X: (n, d) float32, classes: (n,) uint8, from 0
 
-# Seven classes of the 10 % file are cut; this many rows the full file has of them.
+# The 10 % file cuts seven classes. The full file has this many rows of them.
 _KDD_COUNTS = {
     "smurf.": 2_807_886,
     "neptune.": 1_072_017,
@@ -31,7 +31,7 @@ _KDD_NUMBERS = [
 
 
 def mnist() -> Arrays:
-    """All 70,000 digits, training images first; pixels from 0 to 1."""
+    """Return all 70,000 digits, training images first; pixels from 0 to 1."""
     if data_folder() is None:
         pixels, digits = _fetched("fetch_openml", "mnist_784", version=1)
         pixels = pixels.astype(np.uint8)
@@ -51,7 +51,7 @@ def _idx(name: str, header: int) -> Array:
 
 
 def covtype() -> Arrays:
-    """54 columns, each scaled to [0, 1]."""
+    """Return 54 columns, each scaled to [0, 1]."""
     if data_folder() is None:
         X, types = _fetched("fetch_covtype")
     else:
@@ -62,10 +62,10 @@ def covtype() -> Arrays:
 
 
 def kdd_ten_percent() -> Arrays:
-    """The 10 % file as it is, and which of its rows make a stand-in for the full one.
+    """Return the 10 % file, and the row numbers of a stand-in for the full file.
 
-    50 columns: numbers that vary, each scaled to [0, 1], and protocol and flag one-hot;
-    `service` is left out.
+    It has 50 columns: numbers that vary, each scaled to [0, 1], and protocol and flag
+    one-hot; `service` is left out.
     """
     if data_folder() is None:
         table, labels = _fetched_kdd(percent10=True)
@@ -82,13 +82,13 @@ def kdd_ten_percent() -> Arrays:
 
 
 def kdd_full() -> Arrays:
-    """The full file, which only scikit-learn can fetch."""
+    """Return the full file, which only scikit-learn can fetch."""
     table, labels = _fetched_kdd(percent10=False)
     return {"X": kdd_columns(*table), "classes": _numbered(labels)}
 
 
 def _fetched_kdd(percent10: bool) -> tuple[tuple[Array, Array, Array], Array]:
-    """Numbers and two words of each row, and its class, as the file has them."""
+    """Return numbers, protocol and flag of each row, and its class."""
     table, labels = _fetched("fetch_kddcup99", percent10=percent10)
     protocol, flag = (table[:, i].astype("U16") for i in (_KDD_PROTOCOL, _KDD_FLAG))
     numbers = table[:, _KDD_NUMBERS].astype(float)
@@ -96,20 +96,20 @@ def _fetched_kdd(percent10: bool) -> tuple[tuple[Array, Array, Array], Array]:
 
 
 def kdd_columns(numbers: Array, protocol: Array, flag: Array) -> Array:
-    """Rows of 38 numbers and two words as 50 columns, float32."""
+    """Return 38 numbers, protocol and flag as 50 columns, float32."""
     columns = _min_max(numbers)
     varying = columns[:, np.ptp(columns, axis=0) > 0]
     X = np.hstack([varying, _one_hot(protocol), _one_hot(flag)])
     if X.shape[1] != 50:
         raise ValueError(
-            f"The KDD Cup 99 file gave {X.shape[1]} columns, expected 50; it may be "
-            "incomplete: get it again."
+            f"The KDD Cup 99 file gave {X.shape[1]} columns, expected 50. It may be "
+            "incomplete: download it again."
         )
     return X.astype(np.float32)
 
 
 def _stand_in(labels: Array) -> Array:
-    """Row numbers that have the full file's class counts, shuffled."""
+    """Return row numbers with the full file's class counts, shuffled."""
     rng = np.random.default_rng(0)
     rows = [np.flatnonzero(~np.isin(labels, list(_KDD_COUNTS)))]
     for name, count in _KDD_COUNTS.items():
@@ -118,7 +118,7 @@ def _stand_in(labels: Array) -> Array:
 
 
 def _fetched(fetcher: str, *args: Any, **options: Any) -> tuple[Array, Array]:
-    """Rows and classes by a fetcher of scikit-learn, which verifies checksums."""
+    """Return rows and classes from a scikit-learn fetcher, which verifies checksums."""
     from sklearn import datasets
 
     fetch: Callable[..., Any] = getattr(datasets, fetcher)
@@ -127,8 +127,8 @@ def _fetched(fetcher: str, *args: Any, **options: Any) -> tuple[Array, Array]:
         X, y = fetch(*args, return_X_y=True, **frame, **options)
     except OSError as error:
         raise FileNotFoundError(
-            f"scikit-learn's {fetcher} could not get the data ({error}); set AKKM_DATA "
-            "to a folder with the original files, or try again with a network"
+            f"scikit-learn's {fetcher} could not fetch the data ({error}). Set "
+            "AKKM_DATA to a folder with the original files, or connect to a network."
         ) from error
     return X, y
 

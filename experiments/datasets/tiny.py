@@ -1,4 +1,4 @@
-"""Tiny twins: generated rows of the same kinds of columns, in a moment."""
+"""Tiny twins: generated rows with the same kinds of columns as the real data."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from scipy import sparse
 
 Array = NDArray[Any]
 
-# Clusters of every twin, and rows.
+# Clusters and rows of every twin.
 CLASSES, ROWS = 4, 300
 
 
 def tiny_mnist(rng: np.random.Generator) -> tuple[Array, Array]:
-    """Pixels from 0 to 1, most of them black: (300, 784)."""
+    """Return pixels from 0 to 1, most of them black: (300, 784)."""
     y = rng.integers(CLASSES, size=ROWS)
     drawn = rng.random((CLASSES, 784)) < 0.2
     shown = drawn[y] & (rng.random((ROWS, 784)) < 0.8)
@@ -23,7 +23,7 @@ def tiny_mnist(rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 def tiny_covtype(rng: np.random.Generator) -> tuple[Array, Array]:
-    """Ten numbers from 0 to 1, one of four areas and one of forty soils: (300, 54)."""
+    """Return ten numbers, one of four areas and one of forty soils: (300, 54)."""
     y = rng.integers(CLASSES, size=ROWS)
     numbers = rng.random((CLASSES, 10))[y] + rng.normal(scale=0.1, size=(ROWS, 10))
     area = _one_hot((y + (rng.random(ROWS) < 0.2)) % 4, 4)
@@ -32,7 +32,7 @@ def tiny_covtype(rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 def tiny_kddcup99(rng: np.random.Generator, copies: int = 1) -> tuple[Array, Array]:
-    """Numbers from 0 to 1 and two words, classes of very different sizes: (n, 50)."""
+    """Return numbers and two words, classes of very different sizes: (n, 50)."""
     y = rng.choice(CLASSES, size=ROWS, p=(0.6, 0.25, 0.1, 0.05))
     numbers = rng.random((CLASSES, 36))[y] * rng.uniform(0.6, 1, size=(ROWS, 36))
     protocol = _one_hot(y % 3, 3)
@@ -43,7 +43,7 @@ def tiny_kddcup99(rng: np.random.Generator, copies: int = 1) -> tuple[Array, Arr
 
 
 def tiny_imagenet12(rng: np.random.Generator) -> tuple[Any, Array]:
-    """Histograms of ten words in 85 cells, each row of sum one: CSR (300, 850)."""
+    """Return histograms of ten words in 85 cells, rows sum to one: CSR (300, 850)."""
     y = rng.integers(CLASSES, size=ROWS)
     chance = rng.dirichlet(np.full(850, 0.1), size=CLASSES)
     counts = np.array([rng.multinomial(200, chance[k]) for k in y])

@@ -41,7 +41,7 @@ def folders(tmp_path, monkeypatch):
 
 @pytest.fixture
 def put(folders, monkeypatch):
-    """Put an original into the folder, as if it was the right one."""
+    """Put an original file into the folder, with a checksum that matches."""
 
     def put(place, raw, right=True):
         path = folders[0] / place
@@ -56,7 +56,7 @@ def put(folders, monkeypatch):
 
 
 @pytest.mark.parametrize("name", TWINS)
-def test_twins_are_like_the_originals(name):
+def test_twins_have_kernel_columns_and_range_of_the_originals(name):
     data = load(name)
     kernel, columns = TWINS[name]
     assert isinstance(data.kernel, kernel)
@@ -90,20 +90,20 @@ def idx(values, header):
     return gzip.compress(bytes(header) + values.astype(np.uint8).tobytes())
 
 
-def test_mnist_is_training_and_test_images_and_is_kept(put, folders, rng):
+def test_mnist_joins_training_and_test_images_and_is_cached(put, folders, rng):
     pixels = rng.integers(256, size=(5, 784))
     digits = np.array([3, 1, 4, 1, 5])
     for part, rows in (("train", slice(0, 3)), ("t10k", slice(3, 5))):
         put(f"mnist/{part}-images-idx3-ubyte.gz", idx(pixels[rows], 16))
         last = put(f"mnist/{part}-labels-idx1-ubyte.gz", idx(digits[rows], 8))
-    assert availability("mnist") == (True, f"originals in {folders[0]}")
+    assert availability("mnist") == (True, f"original files in {folders[0]}")
     data = load("mnist")
     np.testing.assert_allclose(data.X, pixels / 255, rtol=1e-6)
     assert data.X.dtype == np.float32
     np.testing.assert_array_equal(data.classes, digits)
     assert not data.stand_in
     last.unlink()
-    assert availability("mnist") == (True, f"prepared, in {folders[1]}")
+    assert availability("mnist") == (True, f"cached in {folders[1]}")
     np.testing.assert_array_equal(load("mnist").X, data.X)
     assert not list(folders[1].glob(".*"))
 
@@ -123,7 +123,7 @@ def test_cover_type_is_scaled_column_by_column(put, rng):
 
 
 def kdd_table(rng, n=60):
-    """Rows with 3 protocols, 11 flags, 36 numbers that vary and 2 that don't."""
+    """Return rows with 3 protocols, 11 flags, 36 varying numbers and 2 constants."""
     table = np.array(rng.integers(10, size=(n, 42)), dtype=object)
     table[0, :41], table[1, :41] = 0, 9
     table[:, [7, 20]] = 0
@@ -166,7 +166,7 @@ def test_kdd_with_other_columns_is_refused(put, rng):
         load("kddcup99")
 
 
-def test_a_cache_that_is_broken_is_named(folders):
+def test_a_broken_file_of_the_cache_is_named(folders):
     folders[1].mkdir()
     half = b"PK\3\4 half of it"
     for name, text, read in (
@@ -176,34 +176,34 @@ def test_a_cache_that_is_broken_is_named(folders):
         ("kernel.npy", b"half of it", image_rows.image_kernel),
     ):
         (folders[1] / name).write_bytes(text)
-        with pytest.raises(ValueError, match=rf"{name} can't be read .*; remove it"):
+        with pytest.raises(ValueError, match=rf"{name} can't be read .*Remove it"):
             read()
 
 
-def test_what_is_prepared(folders):
+def test_cached_data_are_available(folders):
     cache = folders[1]
     cache.mkdir()
     (cache / "pyramids.npz").touch()
     assert not availability("imagenet12")[0]  # classes are in the images' names
     (cache / "imagenet12").mkdir()
-    assert availability("imagenet12") == (True, f"prepared, in {cache}")
+    assert availability("imagenet12") == (True, f"cached in {cache}")
     assert not availability("kddcup99-full")[0]
     (cache / "kddcup99.npz").touch()  # which a stand-in is drawn from
-    assert availability("kddcup99-full") == (True, f"prepared, in {cache}")
+    assert availability("kddcup99-full") == (True, f"cached in {cache}")
 
 
-def test_other_files_are_refused(put):
+def test_files_with_another_checksum_are_refused(put):
     path = put("covtype/covtype.data.gz", b"half of it", right=False)
-    with pytest.raises(ValueError, match=r"has the sha256 .* expected cebd.*Get it"):
+    with pytest.raises(ValueError, match=r"has the sha256 .* expected cebd.*Download"):
         load("covtype")
     assert path.exists()
 
 
-def test_what_is_absent_is_named(folders, monkeypatch):
+def test_missing_files_are_named(folders, monkeypatch):
     there, where = availability("mnist")
     assert not there
     assert "mnist/train-images" in where
-    with pytest.raises(FileNotFoundError, match=r"mnist/train-images.* set AKKM_DATA"):
+    with pytest.raises(FileNotFoundError, match=r"mnist/train-images.* Set AKKM_DATA"):
         load("mnist")
     monkeypatch.delenv("AKKM_DATA")
     assert availability("mnist") == (True, "to be fetched by scikit-learn")
@@ -211,11 +211,11 @@ def test_what_is_absent_is_named(folders, monkeypatch):
     with pytest.raises(FileNotFoundError, match="AKKM_DATA is not set"):
         load("imagenet12")
     monkeypatch.setenv("AKKM_DATA", "nowhere")
-    with pytest.raises(FileNotFoundError, match="AKKM_DATA=nowhere is no folder"):
+    with pytest.raises(FileNotFoundError, match="AKKM_DATA=nowhere is not a folder"):
         load("mnist")
 
 
-def test_scikit_learn_fetches_what_no_folder_has(folders, monkeypatch, rng):
+def test_scikit_learn_fetches_data_without_a_folder(folders, monkeypatch, rng):
     monkeypatch.delenv("AKKM_DATA")
     pixels = rng.integers(256, size=(4, 784)).astype(float)
     digits = np.array(["3", "1", "4", "1"], dtype=object)
@@ -250,7 +250,7 @@ def test_scikit_learn_fetches_what_no_folder_has(folders, monkeypatch, rng):
         load("covtype")
 
 
-def test_images_become_pyramids_once(put, folders, rng):
+def test_images_become_pyramids_once_and_are_cached(put, folders, rng):
     cv2 = pytest.importorskip("cv2")
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
