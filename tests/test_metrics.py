@@ -38,7 +38,7 @@ def test_clustering_error_by_hand():
 
 def test_error_reduction():
     assert metrics.error_reduction(10.0, 4.0) == pytest.approx(0.6)
-    with pytest.raises(ValueError, match="must be a positive clustering error"):
+    with pytest.raises(ValueError, match="expected a positive clustering error"):
         metrics.error_reduction(0.0, 0.0)
 
 

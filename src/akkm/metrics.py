@@ -1,11 +1,15 @@
-"""Judge: the paper's measures of a clustering."""
+"""Measures of a clustering, as in the paper.
+
+Here belong functions of labels, or of rows and labels. Facts about a fitted model are
+in `akkm.inspect`.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import entr
 from sklearn.metrics import adjusted_rand_score
@@ -14,6 +18,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from akkm.core.products import KernelProduct
 from akkm.core.threads import Threads
+from akkm.typing import Array
 from akkm.validation import prepare
 
 __all__ = [
@@ -26,13 +31,19 @@ __all__ = [
 
 
 def error_reduction(initial: float, final: float) -> float:
-    """How much of the initial clustering error is gone: (initial - final) / initial.
+    """Share of the initial clustering error that is gone: (initial - final) / initial.
 
     Parameters
     ----------
-    initial, final : float
-        Clustering errors (`inertia_`, or `clustering_error`) of the initial labels and
-        of the final ones.
+    initial : float
+        The clustering error (`inertia_` or `clustering_error`) of the initial labels.
+    final : float
+        The clustering error of the final labels.
+
+    Returns
+    -------
+    float
+        The error reduction, 1 if no error is left.
 
     Examples
     --------
@@ -41,7 +52,9 @@ def error_reduction(initial: float, final: float) -> float:
     0.25
     """
     if not initial > 0:
-        raise ValueError(f"initial={initial} must be a positive clustering error.")
+        raise ValueError(
+            f"initial={initial} is not valid; expected a positive clustering error."
+        )
     return (initial - final) / initial
 
 
@@ -107,7 +120,7 @@ def nmi_from_counts(counts: Any) -> float:
     return min(1.0, float(information / np.sqrt(a * b)))
 
 
-def _entropy(counts: NDArray[Any]) -> float:
+def _entropy(counts: Array) -> float:
     """Entropy of a distribution given by counts; exactly 0 for a single cluster."""
     if np.count_nonzero(counts) == 1:
         return 0.0
@@ -115,7 +128,19 @@ def _entropy(counts: NDArray[Any]) -> float:
 
 
 def adjusted_rand_index(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
-    """Rand index adjusted for chance: 1 for equal partitions, near 0 for random ones.
+    """Rand index adjusted for chance.
+
+    Parameters
+    ----------
+    labels_true : array-like of shape (n,)
+        One labeling of the rows. Labels may be of any type.
+    labels_pred : array-like of shape (n,)
+        Another labeling of the same rows.
+
+    Returns
+    -------
+    float
+        1 for equal partitions, near 0 for independent ones.
 
     Examples
     --------
@@ -138,24 +163,40 @@ def clustering_error(
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
 ) -> float:
-    """Kernel k-means error of any labels under any kernel, exactly.
-
-    The sum of squared distances of the rows to the means of their clusters in the RKHS,
-    tr(K) - tr(Ũ K Ũᵀ) (the paper's eq. 2). It takes the kernel of every pair of rows
-    with the same label, in tiles and in float64: O(n) memory.
+    """Exact kernel k-means error of any labels under any kernel.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
-        The rows; the square kernel matrix for `kernel="precomputed"`.
+        The rows, or the square kernel matrix for `kernel="precomputed"`.
     labels : array of shape (n,)
-        Any labels; each distinct value is a cluster.
-    kernel, gamma, degree, coef0, kernel_params
-        As in `akkm.ApproxKernelKMeans`. For the kernel of a fitted model pass its
-        `kernel_`: "median" and "neighbors" look at a sample of their own here.
+        Labels of any type; each distinct value is a cluster.
+    kernel : str, Kernel or callable, default="rbf"
+        The kernel, as in `akkm.ApproxKernelKMeans`. For the kernel of a fitted model
+        pass its `kernel_`: the gamma rules "median" and "neighbors" draw their own
+        sample here.
+    gamma : float, str or None, default="scale"
+        The scale of the kernel, as in `akkm.ApproxKernelKMeans`.
+    degree : float, default=3
+        The degree of the polynomial kernel.
+    coef0 : float, default=1.0
+        The constant of the polynomial and sigmoid kernels.
+    kernel_params : dict, optional
+        Keyword arguments for a callable kernel.
     sample_weight : array of shape (n,), optional
+        The weight of each row; one by default.
     n_jobs : int, optional
-        Threads; all by default.
+        The number of threads; all by default.
+
+    Returns
+    -------
+    float
+        The sum of squared distances of the rows to the means of their clusters.
+
+    Notes
+    -----
+    The error is tr(K) - tr(Ũ K Ũᵀ) (the paper's eq. 2). It takes the kernel of every
+    pair of rows with the same label, in tiles and in float64, and O(n) memory.
 
     Examples
     --------
@@ -169,11 +210,9 @@ def clustering_error(
         X, kernel, gamma=gamma, degree=degree, coef0=coef0, params=kernel_params
     )
     labels = np.asarray(labels)
-    w = (
-        np.ones(X.shape[0])
-        if sample_weight is None
-        else np.asarray(sample_weight, float)
-    )
+    w = np.ones(X.shape[0])
+    if sample_weight is not None:
+        w = np.asarray(sample_weight, dtype=np.float64)
     check_consistent_length(X, labels, w)
     total = float(w @ kernel.diag(X))
     with Threads(n_jobs) as engine:
@@ -181,16 +220,10 @@ def clustering_error(
             rows = np.flatnonzero(labels == label)
             weight = w[rows].sum()
             if weight > 0:
-                total -= _inside(X, kernel, rows, w[rows], engine) / weight
+                product = KernelProduct(
+                    kernel, kernel.select(X, rows), w[rows, None], np.float64
+                )
+                similarity = np.zeros((len(rows), 1))
+                product.add_to(similarity, X[rows], np.arange(len(rows)), engine)
+                total -= float(w[rows] @ similarity[:, 0]) / weight
     return float(total)
-
-
-def _inside(
-    X: Any, kernel: Any, rows: NDArray[Any], w: NDArray[Any], engine: Threads
-) -> float:
-    """sum_ij w_i w_j k(x_i, x_j) over the rows of one cluster."""
-    Z = kernel.select(X, rows)
-    similarity = np.zeros((len(rows), 1))
-    product = KernelProduct(kernel, Z, w[:, None], np.float64)
-    product.add_to(similarity, X[rows], np.arange(len(rows)), engine)
-    return float(w @ similarity[:, 0])

@@ -24,8 +24,8 @@ from akkm.theory import (
 
 @pytest.fixture(scope="module")
 def rows(digits):
-    """400 images: fast enough for everything dense."""
-    return digits[0][::4][:400]
+    """200 images: fast enough for everything dense."""
+    return digits[0][::8][:200]
 
 
 @pytest.fixture(scope="module")
@@ -64,19 +64,19 @@ class TestSpectrum:
         found = spectrum(rows, gamma=0.05)
         assert found.exact
         np.testing.assert_allclose(found.values, np.linalg.eigvalsh(K)[::-1], rtol=1e-8)
-        assert found.trace == pytest.approx(400)
+        assert found.trace == pytest.approx(200)
         assert found.largest_diagonal == 1
-        assert found.rank == 400
+        assert found.rank == 200
 
     def test_coherences_by_definition(self, rows):
         K = RBF(gamma=0.05)(rows)
         Z = np.linalg.eigh(K)[1][:, ::-1]
         found = spectrum(rows, gamma=0.05)
-        for C in (1, 4, 400):
-            expected = 400 / C * (Z[:, :C] ** 2).sum(axis=1).max()
+        for C in (1, 4, 200):
+            expected = 200 / C * (Z[:, :C] ** 2).sum(axis=1).max()
             assert found.coherence(C) == pytest.approx(expected, rel=1e-6)
-            assert 1 - 1e-9 <= found.coherence(C) <= 400 / C + 1e-9
-        assert found.entry_coherence == pytest.approx(400 * (Z**2).max(), rel=1e-6)
+            assert 1 - 1e-9 <= found.coherence(C) <= 200 / C + 1e-9
+        assert found.entry_coherence == pytest.approx(200 * (Z**2).max(), rel=1e-6)
 
     def test_rank_and_tail(self, rng):
         X = rng.standard_normal((50, 3))
@@ -90,12 +90,12 @@ class TestSpectrum:
         assert found.eigenvalue(4) == 0
 
     def test_estimate_is_near_the_exact_one(self, digits):
-        X = digits[0]
+        X = digits[0][::2]
         exact = spectrum(X)
-        found = spectrum(X, n_landmarks=600, random_state=0)
+        found = spectrum(X, n_landmarks=400, random_state=0)
         assert not found.exact
         assert found.rank is None
-        assert found.trace == exact.trace == 1797
+        assert found.trace == exact.trace == 899
         np.testing.assert_allclose(found.values[:10], exact.values[:10], rtol=0.1)
         assert found.tail(10) == pytest.approx(exact.tail(10), rel=0.1)
         assert found.coherence(5) == pytest.approx(exact.coherence(5), rel=0.3)
@@ -108,7 +108,7 @@ class TestSpectrum:
         assert found.rank == 4  # fewer than the rows looked at: known
 
     def test_all_rows_drawn_is_the_exact_one(self, rows):
-        drawn = spectrum(rows, n_landmarks=400, random_state=3)
+        drawn = spectrum(rows, n_landmarks=200, random_state=3)
         assert drawn.exact
         np.testing.assert_allclose(drawn.values, spectrum(rows).values, rtol=1e-6)
 
@@ -147,8 +147,8 @@ class TestSpectrum:
         assert found.negative_mass == pytest.approx(1 / 6)
 
     def test_bad_input(self, rows):
-        with pytest.raises(ValueError, match="n_landmarks=401 is not valid; expected"):
-            spectrum(rows, n_landmarks=401)
+        with pytest.raises(ValueError, match="n_landmarks=201 is not valid; expected"):
+            spectrum(rows, n_landmarks=201)
         with pytest.raises(ValueError, match="no positive eigenvalue"):
             spectrum(np.zeros((4, 2)), "linear")
         with pytest.raises(ValueError, match="Unknown kernel"):
@@ -163,7 +163,7 @@ class TestSpectrum:
 class TestTheorem1:
     def test_is_the_papers_formula(self, rows, labels):
         K = RBF(gamma=0.2)(rows)
-        counts = [1, 7, 100, 400]
+        counts = [1, 7, 50, 200]
         bounds = expected_error_bound(rows, labels, counts, gamma=0.2)
         np.testing.assert_allclose(bounds, [naive_bound(K, labels, m) for m in counts])
         one = expected_error_bound(rows, labels, 7, gamma=0.2)
@@ -175,14 +175,14 @@ class TestTheorem1:
         bound = expected_error_bound(rows, labels, 30, kernel)
         assert bound == pytest.approx(naive_bound(kernel(rows), labels, 30))
 
-    @pytest.mark.parametrize("m", [5, 10, 20, 50, 100, 200, 399])
+    @pytest.mark.parametrize("m", [3, 10, 30, 100, 199])
     def test_mean_error_lies_below(self, rows, labels, m, rng):
         """Over 20 draws without replacement, and of each row with chance m / n."""
         kernel = RBF(gamma=1 / (64 * rows.var()))
         K = kernel(rows)
         bound = expected_error_bound(rows, labels, m)
-        drawn = [rng.choice(400, m, replace=False) for _ in range(20)]
-        each = [np.flatnonzero(rng.random(400) < m / 400) for _ in range(20)]
+        drawn = [rng.choice(200, m, replace=False) for _ in range(20)]
+        each = [np.flatnonzero(rng.random(200) < m / 200) for _ in range(20)]
         exact = clustering_error(rows, labels, kernel)
         for draws in (drawn, [d for d in each if d.size]):
             errors = [error_in_span(K, labels, d) for d in draws]
@@ -192,13 +192,13 @@ class TestTheorem1:
         """Iterations only lower the error."""
         found = []
         for seed in range(20):
-            drawn = np.random.default_rng(seed).choice(400, 30, replace=False)
+            drawn = np.random.default_rng(seed).choice(200, 30, replace=False)
             model = ApproxKernelKMeans(5, landmarks=drawn, init=labels).fit(rows)
             found.append(model.inertia_)
         assert np.mean(found) <= expected_error_bound(rows, labels, 30)
 
     def test_falls_to_the_exact_error(self, rows, labels):
-        bounds = expected_error_bound(rows, labels, np.arange(1, 401, 57))
+        bounds = expected_error_bound(rows, labels, np.arange(1, 201, 28))
         exact = clustering_error(rows, labels)
         assert (np.diff(bounds) < 0).all()
         assert bounds[-1] > exact
@@ -243,7 +243,7 @@ class TestTheorem1:
     def test_bad_input(self, rows, labels):
         with pytest.raises(ValueError, match=r"X has 5001 rows; expected at most 5000"):
             expected_error_bound(np.zeros((5001, 1)), np.zeros(5001), 5)
-        for m in (0, 401, 2.5, [], [[1, 2]], "auto"):
+        for m in (0, 201, 2.5, [], [[1, 2]], "auto"):
             with pytest.raises(ValueError, match="is not valid; expected an integer"):
                 expected_error_bound(rows, labels, m)
         with pytest.raises(ValueError, match="inconsistent numbers of samples"):
@@ -318,30 +318,30 @@ class TestCorollary1:
 class TestTheorem2:
     def test_formulas(self, rows):
         found = spectrum(rows)
-        bound = spectral_error_bound(found, 3, [5, 200], delta=0.1)
+        bound = spectral_error_bound(found, 3, [5, 150], delta=0.1)
         after, tau = found.values[3], found.entry_coherence
-        roots = np.sqrt(3 * 400 / np.array([5, 200]))
+        roots = np.sqrt(3 * 200 / np.array([5, 150]))
         np.testing.assert_allclose(
             bound.paper, after * (1 + 8 * tau * np.log(20) * roots)
         )
         needed = 2 * found.coherence(3) * 3 * np.log(3 / 0.1)
         assert bound.n_landmarks == int(needed) + 1
-        epsilon = 1 - np.sqrt(needed / 200)
+        epsilon = 1 - np.sqrt(needed / 150)
         assert bound.gittens[0] == np.inf
-        assert bound.gittens[1] == pytest.approx(after * (1 + 400 / (epsilon * 200)))
+        assert bound.gittens[1] == pytest.approx(after * (1 + 200 / (epsilon * 150)))
 
     def test_measured_norms_lie_below(self, rows, rng):
         found = spectrum(rows)
         K = RBF(gamma=1 / (64 * rows.var()))(rows)
-        for m in (100, 200):
+        for m in (80, 140):
             bound = spectral_error_bound(found, 2, m)
-            drawn = [rng.choice(400, m, replace=False) for _ in range(20)]
+            drawn = [rng.choice(200, m, replace=False) for _ in range(20)]
             norms = [np.linalg.norm(naive_residual(K, d), 2) for d in drawn]
             assert max(norms) <= bound.gittens < np.inf
             assert max(norms) <= bound.paper
 
     def test_falls_with_m(self, rows):
-        bound = spectral_error_bound(spectrum(rows), 2, [100, 200, 400])
+        bound = spectral_error_bound(spectrum(rows), 2, [80, 140, 200])
         assert (np.diff(bound.paper) < 0).all()
         assert (np.diff(bound.gittens) < 0).all()
 
@@ -353,7 +353,7 @@ class TestTheorem2:
 
     @pytest.mark.parametrize("delta", [0, 1, -0.5, np.nan])
     def test_bad_delta(self, rows, delta):
-        with pytest.raises(ValueError, match="is not a chance; expected 0 < delta < 1"):
+        with pytest.raises(ValueError, match="is not valid; expected 0 < delta < 1"):
             spectral_error_bound(spectrum(rows), 2, 5, delta=delta)
 
 
@@ -364,7 +364,7 @@ class TestNystroemError:
         error = nystroem_error(model, rows)
         assert not error.estimated
         assert error.trace == pytest.approx(np.trace(R))
-        assert error.relative_trace == pytest.approx(np.trace(R) / 400)
+        assert error.relative_trace == pytest.approx(np.trace(R) / 200)
         assert error.spectral_norm == pytest.approx(np.linalg.norm(R, 2))
         assert error.spectral_least == error.spectral_norm
 
@@ -380,7 +380,7 @@ class TestNystroemError:
 
     def test_precomputed_and_sparse(self, rows):
         K = RBF(gamma=0.1)(rows)
-        drawn = np.arange(3, 400, 13)
+        drawn = np.arange(3, 200, 13)
         R = naive_residual(K, drawn)
         given = ApproxKernelKMeans(5, kernel="precomputed", landmarks=drawn).fit(K)
         X = sparse.csr_array(rows)
@@ -390,10 +390,10 @@ class TestNystroemError:
             assert error.spectral_norm == pytest.approx(np.linalg.norm(R, 2))
 
     def test_estimate_of_the_norm(self, digits):
-        X = digits[0]
-        model = ApproxKernelKMeans(10, n_landmarks=60, random_state=0).fit(X)
+        X = digits[0][::3]
+        model = ApproxKernelKMeans(10, n_landmarks=40, random_state=0).fit(X)
         exact = nystroem_error(model, X)
-        found = nystroem_error(model, X, n_rows=500, random_state=0)
+        found = nystroem_error(model, X, n_rows=250, random_state=0)
         assert found.estimated
         assert found.trace == exact.trace
         assert found.spectral_least < exact.spectral_norm
@@ -409,7 +409,7 @@ class TestNystroemError:
             nystroem_error(
                 ApproxKernelKMeans(5, landmarks=np.arange(m)).fit(rows), rows
             ).relative_trace
-            for m in (10, 50, 150, 400)
+            for m in (10, 40, 120, 200)
         ]
         assert (np.diff(traces) < 0).all()
         assert traces[-1] == pytest.approx(0, abs=1e-9)
@@ -440,7 +440,9 @@ class TestNystroemError:
         with pytest.raises(ValueError, match="expected a fitted ApproxKernelKMeans"):
             nystroem_error(ApproxKernelKMeans(), rows)
         model = ApproxKernelKMeans(2, n_landmarks=5, random_state=0).fit(rows)
-        with pytest.raises(ValueError, match=r"X has shape \(400, 3\), which does not"):
+        with pytest.raises(
+            ValueError, match=r"X has shape \(200, 3\), which does not match"
+        ):
             nystroem_error(model, rows[:, :3])
         with pytest.raises(ValueError, match="n_rows=0 is not valid"):
             nystroem_error(model, rows, n_rows=0)
@@ -449,7 +451,7 @@ class TestNystroemError:
         with pytest.raises(ValueError, match=r"k\(x, x\)"):
             nystroem_error(strip.fit(K[:, :3]), K[:, :3])
         whole = ApproxKernelKMeans(2, kernel="precomputed", landmarks=[4, 5]).fit(K)
-        with pytest.raises(ValueError, match="the matrix, that it was fitted to"):
+        with pytest.raises(ValueError, match="or the fitted kernel matrix"):
             nystroem_error(whole, K[:3, :3])
 
 
@@ -457,14 +459,14 @@ class TestSuggestion:
     @pytest.mark.parametrize("tolerance", [0.02, 0.1, 0.3])
     def test_is_the_smallest_within_the_tolerance(self, rows, tolerance):
         found = suggest_n_landmarks(rows, 2, tolerance=tolerance)
-        counts = np.arange(1, 401)
+        counts = np.arange(1, 201)
         sharp = relative_error_bound(found.spectrum, 2, counts).sharp
         within = counts[(sharp <= 1 + tolerance) & (counts >= 8)]
         assert found.n_landmarks == within[0]
         assert found.bound == pytest.approx(sharp[within[0] - 1] - 1)
-        assert found.square_root == 256
+        assert found.square_root == 200
         assert f"{found.n_landmarks:,} landmarks" in found.reasons[0]
-        assert found.reasons[-1] == 'n_landmarks="auto" would take 256.'
+        assert found.reasons[-1] == 'n_landmarks="auto" would take 200.'
 
     def test_its_promise_is_kept(self, rows):
         found = suggest_n_landmarks(rows, 5, tolerance=0.2)
@@ -476,7 +478,7 @@ class TestSuggestion:
         assert np.mean([f.fit(rows).inertia_ for f in fits]) <= 1.2 * exact
 
     def test_low_rank(self, rng):
-        X = rng.standard_normal((2000, 3))
+        X = rng.standard_normal((800, 3))
         found = suggest_n_landmarks(X, 2, "linear", tolerance=1e-3)
         needed = 2 * found.spectrum.coherence(3) * 3 * np.log(3 / 0.05)
         assert found.n_landmarks == int(needed) + 1
@@ -487,15 +489,15 @@ class TestSuggestion:
         assert nystroem_error(model.fit(X), X).relative_trace < 1e-9
 
     def test_a_rank_that_uniform_landmarks_miss_is_not_trusted(self):
-        """One row in a thousand is the other direction: coherence knows."""
-        X = np.repeat([[1.0, 0.0]], 1000, axis=0)
+        """One row of 300 is in the other direction: coherence knows."""
+        X = np.repeat([[1.0, 0.0]], 300, axis=0)
         X[7] = [0.0, 1.0]
-        assert suggest_n_landmarks(X, 1, "linear", tolerance=1e-4).n_landmarks == 1000
+        assert suggest_n_landmarks(X, 1, "linear", tolerance=1e-4).n_landmarks == 300
 
     def test_nothing_left_beyond_the_clusters(self):
         X = np.repeat(np.eye(3), 100, axis=0)
         found = suggest_n_landmarks(X, 3, "linear")
-        assert "nothing is left" in found.reasons[0]
+        assert "the kernel matrix is zero" in found.reasons[0]
         assert found.bound == np.inf
         assert 12 <= found.n_landmarks < 40
 
@@ -504,17 +506,17 @@ class TestSuggestion:
         assert least.n_landmarks == 8
         assert any("4 per cluster" in reason for reason in least.reasons)
         most = suggest_n_landmarks(rows, 2, tolerance=1e-9)
-        assert most.n_landmarks == 400
-        assert "Not even all 400 rows" in most.reasons[0]
+        assert most.n_landmarks == 200
+        assert "Even all 200 rows do not" in most.reasons[0]
         assert suggest_n_landmarks(rows[:3], 2, tolerance=100.0).n_landmarks == 3
 
     def test_large_data(self, rng):
-        X = rng.standard_normal((4000, 5))
+        X = rng.standard_normal((3100, 5))
         first, same = (suggest_n_landmarks(X, 3, random_state=0) for _ in range(2))
         assert first.n_landmarks == same.n_landmarks
         assert first.reasons == same.reasons
         assert any("256 rows drawn uniformly" in reason for reason in first.reasons)
-        better = spectrum(X, n_landmarks=1000, random_state=1)
+        better = spectrum(X, n_landmarks=600, random_state=1)
         sharp = relative_error_bound(better, 3, first.n_landmarks).sharp
         assert sharp == pytest.approx(1.05, abs=0.01)
 
@@ -525,10 +527,10 @@ class TestSuggestion:
 
     def test_bad_input(self, rows):
         for tolerance in (0, -1.0, np.nan):
-            with pytest.raises(ValueError, match="expected a positive share"):
+            with pytest.raises(ValueError, match="expected a positive number"):
                 suggest_n_landmarks(rows, 2, tolerance=tolerance)
-        with pytest.raises(ValueError, match="n_clusters=401 is not valid"):
-            suggest_n_landmarks(rows, 401)
+        with pytest.raises(ValueError, match="n_clusters=201 is not valid"):
+            suggest_n_landmarks(rows, 201)
 
 
 def test_public_list_is_complete():
@@ -543,7 +545,7 @@ def test_public_list_is_complete():
 
 def test_a_row_that_is_like_no_other_does_not_spoil_an_estimate(monkeypatch):
     """A landmark without similarity to the rows that peaks are sought on."""
-    monkeypatch.setattr("akkm.theory._spectrum._PEAK_ROWS", 50)
+    monkeypatch.setattr("akkm.theory._spectrum._EXTENDED_ROWS", 50)
     X = np.random.default_rng(0).normal(size=(4000, 2))
     X[::50] += 1e3 * np.arange(1, 81)[:, None]
     found = spectrum(X, gamma=0.5, random_state=0)

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.diffusion.diffusion_time import diffusion_time
 from akkm.diffusion.estimate_k import (
@@ -17,8 +16,7 @@ from akkm.diffusion.estimate_k import (
     estimate_n_clusters,
 )
 from akkm.diffusion.spectrum import leading_eigenpairs
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,9 @@ Eigenvectors that separate clusters poorly fade with t instead of being cut off.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from akkm.typing import Array
 
 # The rule: the trace of the diffusion kernel is this share of the number of clusters.
 _TRACE_PER_CLUSTER = 0.9

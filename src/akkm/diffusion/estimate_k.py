@@ -18,10 +18,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr, svd
 
-Array = NDArray[Any]
+from akkm.typing import Array
 
 # A gap of 1 means clusters without a link. Uniform rows in a square have gaps of 0.25,
 # in a long strip, such as one moon, 0.47 and by chance up to 0.5. A gap between the two

@@ -5,13 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from akkm.core.strip import Rows
 from akkm.core.threads import Threads
 from akkm.diffusion import neighbour_graph as graph
 from akkm.diffusion.diffusion_kernel import DiffusionKernel, fit_diffusion_kernel
@@ -19,8 +16,7 @@ from akkm.diffusion.diffusion_time import diffusion_map, unit_rows
 from akkm.diffusion.estimate_k import OUTLIER_SHARE
 from akkm.diffusion.landmark_ties import match_storage
 from akkm.diffusion.neighbour_graph import Neighbours
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 # Eigenpairs: at least this many, and this many per cluster.
 _PAIRS, _PAIRS_PER_CLUSTER = 40, 3

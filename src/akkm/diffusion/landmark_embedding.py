@@ -13,18 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from akkm.core.strip import Rows
 from akkm.core.threads import Threads
 from akkm.diffusion.diffusion_kernel import DiffusionKernel, fit_diffusion_kernel
 from akkm.diffusion.diffusion_time import diffusion_weights, unit_rows
 from akkm.diffusion.landmark_ties import Ties, tie_rows
 from akkm.rows import chunks
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 # Landmarks that each row is tied to, by default.
 N_NEIGHBORS = 3

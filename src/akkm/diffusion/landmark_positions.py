@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from akkm.core.strip import Rows
 from akkm.core.threads import Threads
 from akkm.diffusion.landmark_ties import tie_rows
 from akkm.landmarks import number_of_landmarks
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 # Candidates: at least this many, and this many per landmark.
 _CANDIDATES, _PER_LANDMARK = 10_000, 5

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from akkm.core.nearest import require_finite
-from akkm.core.strip import Rows
 from akkm.core.threads import Threads
 from akkm.rows import chunks
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 # Candidates beyond the p nearest landmarks, so that rounding can't leave one out.
 _SPARE = 2

@@ -13,16 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
-from akkm.core.strip import Rows
 from akkm.core.threads import Threads
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 # Up to this many rows, or columns, neighbours are found exactly.
 _EXACT_ROWS, _EXACT_COLUMNS = 20_000, 15

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-Array = NDArray[Any]
+from akkm.typing import Array
 
 # Matrices of at most this many rows are decomposed as dense ones.
 _DENSE_ROWS = 1_000

@@ -1,8 +1,8 @@
-"""Promise: what the paper proves about m landmarks, as numbers for the data at hand.
+"""The paper's bounds as numbers for given data: how many landmarks are enough.
 
-How many landmarks are enough, and what do they cost in clustering error? The bounds are
-those of the paper's analysis; docs/theory.md says what each one means, and where what
-is implemented departs from what is printed.
+Here belong bounds on the clustering error and on the kernel approximation, and the
+spectrum they need; docs/theory.md explains them and names the differences to the paper.
+Fitting models does not belong here.
 """
 
 from akkm.theory._bounds import (

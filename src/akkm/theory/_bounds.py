@@ -1,4 +1,4 @@
-"""Theorem 1, Corollary 1 and Theorem 2."""
+"""The paper's Theorem 1, Corollary 1 and Theorem 2."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import linalg
 from sklearn.utils import check_consistent_length
 
 from akkm.core.kernel_matrix import kernel_matrix
 from akkm.kernels import Kernel
 from akkm.metrics import clustering_error
-from akkm.theory._input import landmark_counts, like
 from akkm.theory._spectrum import Spectrum
+from akkm.typing import Array
 from akkm.validation import prepare
 
-Array = NDArray[Any]
 Counts = int | Sequence[int] | Array
 
 # Theorem 1 holds the kernel matrix twice and solves with it.
@@ -37,33 +36,45 @@ def expected_error_bound(
     kernel_params: dict[str, Any] | None = None,
     n_jobs: int | None = None,
 ) -> Any:
-    """Theorem 1: what the clustering error of these labels is at most, on average.
+    """Theorem 1: bound the expected clustering error of given labels.
 
-    The average is over m uniformly drawn landmarks in whose span the centers have to
-    lie. The bound is
-
-        L(U, 1) + tr(Ũ [K⁻¹ + (m/n) D⁻¹]⁻¹ Ũᵀ),    D = diag(K),
-
-    with L(U, 1) the exact clustering error of the labels, and the second term computed
-    as c tr(Ũ D (K + c D)⁻¹ K Ũᵀ), c = n/m, which needs no inverse of K or D. It takes
-    n² memory and n³ work, so it is for small data: up to 5,000 rows.
+    The expectation is over m uniformly drawn landmarks whose span contains the centers.
+    The bound needs n² memory and n³ work, so X may have at most 5,000 rows.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
-        The rows; the square kernel matrix for `kernel="precomputed"`.
+        The rows, or the square kernel matrix for `kernel="precomputed"`.
     labels : array of shape (n,)
-        Any labels; each distinct value is a cluster.
+        Labels of any type; each distinct value is a cluster.
     n_landmarks : int or sequence of int
-        m, from 1 to n.
-    kernel, gamma, degree, coef0, kernel_params
-        As in `akkm.ApproxKernelKMeans`; the kernel must be positive semi-definite.
+        The number of landmarks m, from 1 to n.
+    kernel : str, Kernel or callable, default="rbf"
+        A positive semi-definite kernel, as in `akkm.ApproxKernelKMeans`.
+    gamma : float, str or None, default="scale"
+        The scale of the kernel, as in `akkm.ApproxKernelKMeans`.
+    degree : float, default=3
+        The degree of the polynomial kernel.
+    coef0 : float, default=1.0
+        The constant of the polynomial and sigmoid kernels.
+    kernel_params : dict, optional
+        Keyword arguments for a callable kernel.
     n_jobs : int, optional
-        Threads.
+        The number of threads; all by default.
 
     Returns
     -------
-    bound : float, or array of shape (s,) for a sequence of s numbers
+    float or array of shape (s,)
+        The bound; an array for a sequence of s numbers of landmarks.
+
+    Notes
+    -----
+    With D = diag(K) and L(U, 1) the exact clustering error of the labels, the bound is
+
+        L(U, 1) + tr(Ũ [K⁻¹ + (m/n) D⁻¹]⁻¹ Ũᵀ).
+
+    The second term is computed as c tr(Ũ D (K + c D)⁻¹ K Ũᵀ) with c = n/m, which needs
+    no inverse of K or D.
 
     Examples
     --------
@@ -83,25 +94,18 @@ def expected_error_bound(
         raise ValueError(
             f"Theorem 1 needs the whole kernel matrix, and X has {n} rows; expected at "
             f"most {_MOST_ROWS}. Give a sample of the rows and labels, or use "
-            "relative_error_bound, which needs the spectrum only."
+            "relative_error_bound, which only needs the spectrum."
         )
-    counts = landmark_counts(n_landmarks, n)
+    m = _landmark_counts(n_landmarks, n)
     K = kernel_matrix(X, kernel, np.arange(n))
     if not kernel.psd:
         _require_semidefinite(K, kernel, X.dtype)
-    V = _normalised(labels)
-    KV = K @ V
-    excess = [_excess(K, V, KV, n / m) for m in counts.ravel()]
-    error = clustering_error(X, labels, kernel, n_jobs=n_jobs)
-    return like(counts, error + np.reshape(excess, counts.shape))
-
-
-def _normalised(labels: ArrayLike) -> Array:
-    """Ũᵀ (n, C): memberships, each column of length 1."""
     _, numbers, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    V = np.zeros((len(numbers), len(sizes)))
-    V[np.arange(len(numbers)), numbers] = 1 / np.sqrt(sizes[numbers])
-    return V
+    V = (numbers[:, None] == np.arange(len(sizes))) / np.sqrt(sizes)  # Ũᵀ (n, C)
+    KV = K @ V
+    excess = [_excess(K, V, KV, n / count) for count in m.ravel()]
+    error = clustering_error(X, labels, kernel, n_jobs=n_jobs)
+    return _like(m, error + np.reshape(excess, m.shape))
 
 
 def _excess(K: Array, V: Array, KV: Array, c: float) -> float:
@@ -125,115 +129,150 @@ def _require_semidefinite(K: Array, kernel: Kernel, dtype: Any) -> None:
     except linalg.LinAlgError:
         raise ValueError(
             f"The kernel matrix of {kernel} has negative eigenvalues; Theorem 1 holds "
-            "for positive semi-definite kernels. Choose one, or leave the negative "
-            "eigenvalues out and pass the matrix as kernel='precomputed'."
+            "for positive semi-definite kernels. Choose such a kernel, or remove the "
+            "negative eigenvalues and pass the matrix as kernel='precomputed'."
         ) from None
 
 
 @dataclass(frozen=True)
 class RelativeBound:
-    """Corollary 1: E[L(U, ξ)] / L(U, 1) is at most `sharp`, which is at most `simple`.
+    """Corollary 1: bounds on E[L(U, ξ)] / L(U, 1).
 
-    Floats, or arrays (s,) for a sequence of s numbers of landmarks; infinite where C
-    clusters could hold all rows without error.
+    Both are infinite if C clusters could contain all rows without error.
+
+    Parameters
+    ----------
+    sharp : float or array of shape (s,)
+        The sharper bound, 1 + Σ_{i ≤ C} λ_i / (1 + λ_i m / (n κ)) / tail, where
+        tail = tr(K) - λ_1 - ... - λ_C.
+    simple : float or array of shape (s,)
+        The simpler and larger bound, 1 + κ C n / (m tail).
     """
 
-    sharp: Any  # 1 + sum_{i <= C} λ_i / (1 + λ_i m / (n κ)) / tail
-    simple: Any  # 1 + κ C n / (m tail), tail = tr(K) - λ_1 - ... - λ_C
+    sharp: Any
+    simple: Any
 
 
 def relative_error_bound(
     spectrum: Spectrum, n_clusters: int, n_landmarks: Counts
 ) -> RelativeBound:
-    """Corollary 1: the clustering error with m landmarks, relative to the exact one.
+    """Corollary 1: bound the clustering error relative to the exact one.
 
-    For any labels into C clusters, on average over uniform landmarks. The paper has
-    k(x, x) ≤ 1; here it is at most κ, the largest k(x, x). The kernel is taken to be
-    positive semi-definite: eigenvalues that a spectrum left out are not in the bound.
+    The bound holds for any labels of C clusters, in expectation over uniform landmarks.
+    The kernel is assumed to be positive semi-definite: eigenvalues that are missing
+    from the spectrum are not part of the bound.
 
     Parameters
     ----------
     spectrum : Spectrum
+        The eigenvalues of the kernel matrix.
     n_clusters : int
-        C.
+        The number of clusters C.
     n_landmarks : int or sequence of int
-        m, from 1 to n.
+        The number of landmarks m, from 1 to n.
+
+    Returns
+    -------
+    RelativeBound
+        Floats, or arrays of shape (s,) for a sequence of s numbers of landmarks.
+
+    Notes
+    -----
+    The paper assumes k(x, x) ≤ 1. Here κ, the largest k(x, x), takes the place of 1.
 
     Examples
     --------
     >>> import numpy as np
     >>> from akkm.theory import relative_error_bound, spectrum
-    >>> found = spectrum(np.eye(10), "precomputed")
-    >>> bound = relative_error_bound(found, n_clusters=2, n_landmarks=[5, 10])
+    >>> eigenvalues = spectrum(np.eye(10), "precomputed")
+    >>> bound = relative_error_bound(eigenvalues, n_clusters=2, n_landmarks=[5, 10])
     >>> bound.sharp.round(4).tolist(), bound.simple.round(4).tolist()
     ([1.1667, 1.125], [1.5, 1.25])
     """
-    m = landmark_counts(n_landmarks, spectrum.n)
-    rate = m / (spectrum.n * largest_diagonal(spectrum))
+    m = _landmark_counts(n_landmarks, spectrum.n)
     excess = relative_excess(spectrum, n_clusters, m)
-    simple = _over(n_clusters / rate, spectrum.tail(n_clusters))
-    return RelativeBound(like(m, 1 + excess), like(m, 1 + simple))
+    simple = _over_tail(n_clusters / _rate(spectrum, m), spectrum, n_clusters)
+    return RelativeBound(_like(m, 1 + excess), _like(m, 1 + simple))
 
 
 def relative_excess(spectrum: Spectrum, n_clusters: int, m: Any) -> Any:
-    """sum_{i <= C} λ_i / (1 + λ_i m / (n κ)) / tail, for checked m: () or (s,)."""
-    rate = np.asarray(m) / (spectrum.n * largest_diagonal(spectrum))
+    """Σ_{i ≤ C} λ_i / (1 + λ_i m / (n κ)) / tail, for valid m: () or (s,)."""
     top = spectrum.leading(n_clusters)
-    terms = top / (1 + np.multiply.outer(rate, top))  # (..., C)
-    return _over(terms.sum(axis=-1), spectrum.tail(n_clusters))
+    terms = top / (1 + np.multiply.outer(_rate(spectrum, m), top))  # (..., C)
+    return _over_tail(terms.sum(axis=-1), spectrum, n_clusters)
 
 
-def _over(excess: Any, tail: float) -> Any:
-    return excess / tail if tail > 0 else np.full_like(excess, np.inf)
-
-
-def largest_diagonal(spectrum: Spectrum) -> float:
-    """κ, which must be positive."""
+def _rate(spectrum: Spectrum, m: Any) -> Any:
+    """The quotient m / (n κ); κ must be positive."""
     kappa = spectrum.largest_diagonal
     if not kappa > 0:
         raise ValueError(
             f"The largest k(x, x) is {kappa:g}; the bounds hold for positive "
             "semi-definite kernels, where it is positive. Choose another kernel."
         )
-    return kappa
+    return np.asarray(m) / (spectrum.n * kappa)
+
+
+def _over_tail(excess: Any, spectrum: Spectrum, n_clusters: int) -> Any:
+    """The excess divided by the least possible error; infinite if that is zero."""
+    tail = spectrum.tail(n_clusters)
+    return excess / tail if tail > 0 else np.full_like(excess, np.inf)
 
 
 @dataclass(frozen=True)
 class SpectralBound:
-    """Bounds on |K - K_B K̂⁺ K_Bᵀ|₂ that hold with chance 1 - δ.
+    """Theorem 2: bounds on |K - K_B K̂⁺ K_Bᵀ|₂ that hold with probability 1 - δ.
 
-    Floats, or arrays (s,) for a sequence of s numbers of landmarks.
+    Parameters
+    ----------
+    paper : float or array of shape (s,)
+        The bound as printed, λ_{C+1} (1 + 8 τ ln(2/δ) sqrt(C n / m)), where τ is
+        `Spectrum.entry_coherence`.
+    gittens : float or array of shape (s,)
+        Gittens' bound, λ_{C+1} (1 + n / (ε m)). It is infinite for fewer landmarks than
+        `n_landmarks`.
+    n_landmarks : int
+        The smallest number of landmarks for which Gittens' bound is finite.
     """
 
-    paper: Any  # λ_{C+1} (1 + 8 τ ln(2/δ) sqrt(C n / m)), τ entrywise; as printed
-    gittens: Any  # λ_{C+1} (1 + n / (ε m)); infinite where m is below n_landmarks
-    n_landmarks: int  # from so many landmarks on Gittens' bound says something
+    paper: Any
+    gittens: Any
+    n_landmarks: int
 
 
 def spectral_error_bound(
     spectrum: Spectrum, n_clusters: int, n_landmarks: Counts, *, delta: float = 0.05
 ) -> SpectralBound:
-    """Theorem 2: how far the kernel matrix is from what the landmarks make of it.
+    """Theorem 2: bound the spectral norm of the kernel approximation's error.
 
-    `paper` is the theorem as printed; its proof asks for enough landmarks without
-    saying how many, and gives less than is printed (see docs/theory.md). `gittens` is
-    what the theorem that it builds on gives, all constants known [1]: with
-    τ = `spectrum.coherence(C)`, for the largest ε that m ≥ 2 τ C ln(C/δ) / (1 - ε)²
-    allows.
+    The proof of the theorem as printed requires enough landmarks without saying how
+    many, and gives less than is printed (see docs/theory.md). Gittens' theorem [1]_, on
+    which it is based, has known constants.
 
     Parameters
     ----------
     spectrum : Spectrum
+        The eigenvalues of the kernel matrix.
     n_clusters : int
-        C.
+        The number of clusters C.
     n_landmarks : int or sequence of int
-        m, from 1 to n.
+        The number of landmarks m, from 1 to n.
     delta : float, default=0.05
-        The chance that a draw of landmarks does worse.
+        The probability δ that a draw of landmarks exceeds the bound.
+
+    Returns
+    -------
+    SpectralBound
+        Floats, or arrays of shape (s,) for a sequence of s numbers of landmarks.
+
+    Notes
+    -----
+    Gittens' bound takes the largest ε that m ≥ 2 τ C ln(C/δ) / (1 - ε)² allows, where
+    τ = `spectrum.coherence(C)`.
 
     References
     ----------
-    [1] A. Gittens: The spectral norm error of the naive Nyström extension, 2011.
+    .. [1] A. Gittens: The spectral norm error of the naive Nyström extension, 2011.
 
     Examples
     --------
@@ -245,21 +284,38 @@ def spectral_error_bound(
     (6, 1.824)
     """
     if not 0 < delta < 1:
-        raise ValueError(f"delta={delta!r} is not a chance; expected 0 < delta < 1.")
-    m = landmark_counts(n_landmarks, spectrum.n)
+        raise ValueError(f"delta={delta!r} is not valid; expected 0 < delta < 1.")
+    m = _landmark_counts(n_landmarks, spectrum.n)
     n, C = spectrum.n, n_clusters
     after = spectrum.eigenvalue(C + 1) if n > C else 0.0  # λ_{C+1}
     tau = spectrum.entry_coherence
     paper = after * (1 + 8 * tau * np.log(2 / delta) * np.sqrt(C * n / m))
-    least = spanning(spectrum, C, delta)
+    least = landmarks_to_span(spectrum, C, delta)
     epsilon = np.maximum(1 - np.sqrt(least / m), 0.0)
     with np.errstate(divide="ignore"):
-        times = 1 + n / (epsilon * m)
-    gittens = np.where(epsilon > 0, after * times if after else 0.0, np.inf)
-    return SpectralBound(like(m, paper), like(m, gittens), int(least) + 1)
+        factor = 1 + n / (epsilon * m)
+    gittens = np.where(epsilon > 0, after * factor if after else 0.0, np.inf)
+    return SpectralBound(_like(m, paper), _like(m, gittens), int(least) + 1)
 
 
-def spanning(spectrum: Spectrum, dimension: int, delta: float) -> float:
-    """More than so many uniform landmarks meet all of the leading eigenvectors."""
+def landmarks_to_span(spectrum: Spectrum, dimension: int, delta: float) -> float:
+    """More uniform landmarks than this span the leading eigenvectors, except for δ."""
     tau = spectrum.coherence(dimension)
     return 2 * tau * dimension * float(np.log(dimension / delta))
+
+
+def _landmark_counts(n_landmarks: Any, n: int) -> Array:
+    """One number of landmarks or several, validated, as floats: () or (s,)."""
+    counts = np.asarray(n_landmarks)
+    whole = counts.dtype.kind in "iu" and counts.ndim <= 1 and counts.size
+    if not whole or counts.min() < 1 or counts.max() > n:
+        raise ValueError(
+            f"n_landmarks={n_landmarks!r} is not valid; expected an integer from 1 to "
+            f"the n_samples={n} rows they are drawn from, or a sequence of such."
+        )
+    return counts.astype(np.float64)
+
+
+def _like(counts: Array, values: Array) -> Any:
+    """A float for one number of landmarks, an array for several."""
+    return values if counts.ndim else float(values)

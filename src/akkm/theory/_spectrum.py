@@ -1,48 +1,64 @@
-"""The eigenvalues of the kernel matrix, exact or from some of its rows."""
+"""The eigenvalues of the kernel matrix, exact or from a sample of its rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from akkm.core.gram import Gram, factor
+from akkm.core.gram import factor
 from akkm.core.kernel_matrix import kernel_matrix
-from akkm.core.strip import Rows, Strip
+from akkm.core.strip import Strip
 from akkm.core.threads import Threads
-from akkm.kernels import Kernel
 from akkm.landmarks import number_of_landmarks
 from akkm.rows import chunks
+from akkm.typing import Array
 from akkm.validation import generator, prepare, require_count
 
-Array = NDArray[Any]
-
-# Up to so many rows the whole kernel matrix is factored.
-_EXACT_ROWS = 3000
-# Rows over which the peaks of extended eigenvectors are sought.
-_PEAK_ROWS = 20_000
+# For at most this many rows the whole kernel matrix is decomposed.
+EXACT_ROWS = 3000
+# The number of rows to which eigenvectors are extended to find their largest entries.
+_EXTENDED_ROWS = 20_000
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Eigenvalues of the n x n kernel matrix K, and how spread its eigenvectors are.
+    """Eigenvalues of the n x n kernel matrix K, and the coherence of its eigenvectors.
 
-    Eigenvalues that are rounding (below 1e-12 of the largest) or negative, and small
-    ones of the negative ones' size, are left out, as they are when K̂ is factored. Made
-    by `spectrum`.
+    Made by `spectrum`. Eigenvalues that are negative or zero up to rounding (below
+    1e-12 of the largest) are left out. So are positive ones no larger than the negative
+    ones, as when K̂ is factored.
+
+    Parameters
+    ----------
+    values : array of shape (q,)
+        The positive eigenvalues, in descending order.
+    trace : float
+        The sum of k(x, x) over all rows.
+    largest_diagonal : float
+        The largest k(x, x) of all rows, κ.
+    n : int
+        The number of rows.
+    n_landmarks : int
+        The number of rows from which the eigenvalues were computed; n if exact.
+    negative_mass : float
+        The negative share of the sum of the absolute eigenvalues.
+    row_peaks : array of shape (q,)
+        For each c the largest sum of Z_ij² over j ≤ c, over all rows i of the
+        eigenvectors Z.
+    entry_peaks : array of shape (q,)
+        The largest Z_ij² of each eigenvector j.
     """
 
-    values: Array  # (q,) positive eigenvalues, descending
-    trace: float  # sum_i k(x_i, x_i), over all rows
-    largest_diagonal: float  # κ = max_i k(x_i, x_i), over all rows
-    n: int  # rows
-    n_landmarks: int  # rows that the eigenvalues were computed from; n: exact
-    negative_mass: float  # share of the eigenvalues' absolute sum that is negative
-    row_peaks: Array  # (q,) max_i sum_{j <= c} Z_ij² for c = 1 .. q
-    entry_peaks: Array  # (q,) max_i Z_ij² for each eigenvector j
+    values: Array
+    trace: float
+    largest_diagonal: float
+    n: int
+    n_landmarks: int
+    negative_mass: float
+    row_peaks: Array
+    entry_peaks: Array
 
     @property
     def exact(self) -> bool:
@@ -51,25 +67,43 @@ class Spectrum:
 
     @property
     def rank(self) -> int | None:
-        """Numerical rank of K; None where it can't be told.
+        """Numerical rank of K, or None if unknown.
 
-        That is where the rows looked at were too few, or eigenvalues are negative.
+        It is unknown if the sample has too few rows, or if eigenvalues are negative.
         """
-        if self.negative_mass:
-            return None
         q = len(self.values)
-        return q if self.exact or q < self.n_landmarks else None
+        known = self.exact or q < self.n_landmarks
+        return q if known and not self.negative_mass else None
 
     def leading(self, n_clusters: int) -> Array:
-        """The C largest eigenvalues, zeros beyond the rank: (C,)."""
+        """Largest eigenvalues.
+
+        Parameters
+        ----------
+        n_clusters : int
+            The number of eigenvalues C.
+
+        Returns
+        -------
+        array of shape (C,)
+            The eigenvalues, with zeros beyond the rank.
+        """
         self._require(n_clusters)
-        top = np.zeros(n_clusters)
-        found = self.values[:n_clusters]
-        top[: len(found)] = found
-        return top
+        top = self.values[:n_clusters]
+        return np.pad(top, (0, n_clusters - len(top)))
 
     def tail(self, n_clusters: int) -> float:
-        """tr(K) - λ_1 - ... - λ_C: no clustering into C has a smaller error.
+        """Smallest possible error of C clusters, tr(K) - λ_1 - ... - λ_C.
+
+        Parameters
+        ----------
+        n_clusters : int
+            The number of clusters C.
+
+        Returns
+        -------
+        float
+            The lower bound on the clustering error.
 
         Examples
         --------
@@ -84,14 +118,36 @@ class Spectrum:
         return max(0.0, self.trace - float(top.sum()))
 
     def eigenvalue(self, i: int) -> float:
-        """λ_i, counted from 1; 0 beyond the rank."""
+        """Eigenvalue λ_i.
+
+        Parameters
+        ----------
+        i : int
+            The position of the eigenvalue, counted from 1.
+
+        Returns
+        -------
+        float
+            The eigenvalue, or 0 beyond the rank.
+        """
         return float(self.leading(i)[-1])
 
     def coherence(self, n_clusters: int) -> float:
         """Gittens' coherence (n / C) max_i |row i of (z_1 ... z_C)|², from 1 to n / C.
 
-        1: every row has the same share in the leading eigenvectors; n / C: some row has
-        one for itself, and uniform landmarks miss it unless they are nearly all rows.
+        It is 1 if all rows have the same share in the leading eigenvectors. It is n / C
+        if some row has an eigenvector to itself; then uniform landmarks miss this row
+        unless they are nearly all rows.
+
+        Parameters
+        ----------
+        n_clusters : int
+            The number of eigenvectors C.
+
+        Returns
+        -------
+        float
+            The coherence of the C leading eigenvectors.
         """
         self._require(n_clusters)
         c = min(n_clusters, len(self.values))
@@ -99,12 +155,13 @@ class Spectrum:
 
     @property
     def entry_coherence(self) -> float:
-        """The largest n Z_ij² over all eigenvectors of `values`, from 1 to n."""
+        """The largest n Z_ij² over all eigenvectors, from 1 to n."""
         return self.n * float(self.entry_peaks.max())
 
     def _require(self, n_clusters: int) -> None:
-        told = self.exact or self.rank is not None
-        most = self.n if told else self.n_landmarks
+        """Raise ValueError if so many eigenvalues are not known."""
+        known = self.exact or self.rank is not None
+        most = self.n if known else self.n_landmarks
         why = "" if self.exact else ", the rows that the spectrum was estimated from"
         require_count("n_clusters", n_clusters, 1, most, why)
 
@@ -121,62 +178,59 @@ def spectrum(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Spectrum:
-    """Eigenvalues of the kernel matrix of X.
-
-    Of all of it, in float64, for up to 3,000 rows; else, or if `n_landmarks` is given,
-    those of the kernel matrix of m rows drawn uniformly, scaled by the ratio of the
-    traces (about n / m). Trace and diagonal are always those of all rows. Eigenvectors
-    are then extended to (at most 20,000) other rows by Nyström's formula, so that
-    coherences are estimates, rather low ones.
+    """Compute the eigenvalues of the kernel matrix of X.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
-        The rows; the square kernel matrix for `kernel="precomputed"`.
-    kernel, gamma, degree, coef0, kernel_params
-        As in `akkm.ApproxKernelKMeans`.
+        The rows, or the square kernel matrix for `kernel="precomputed"`.
+    kernel : str, Kernel or callable, default="rbf"
+        The kernel, as in `akkm.ApproxKernelKMeans`.
+    gamma : float, str or None, default="scale"
+        The scale of the kernel, as in `akkm.ApproxKernelKMeans`.
+    degree : float, default=3
+        The degree of the polynomial kernel.
+    coef0 : float, default=1.0
+        The constant of the polynomial and sigmoid kernels.
+    kernel_params : dict, optional
+        Keyword arguments for a callable kernel.
     n_landmarks : int, optional
-        m. By default n up to 3,000 rows, above as many as n_landmarks="auto" takes.
+        The number of sampled rows m. By default all of up to 3,000 rows, and of more
+        rows as many as with `n_landmarks="auto"`.
     random_state : int, RandomState instance or None, default=None
+        The seed of the sample of rows.
     n_jobs : int, optional
-        Threads.
+        The number of threads; all by default.
+
+    Returns
+    -------
+    Spectrum
+        Eigenvalues, trace and coherences.
+
+    Notes
+    -----
+    With m < n the eigenvalues are those of the kernel matrix of m rows drawn uniformly,
+    multiplied by the ratio of the traces (about n / m). The trace and the diagonal are
+    always those of all rows. Coherences are then estimates, and rather low ones, from
+    eigenvectors that Nyström's formula extends to at most 20,000 other rows.
 
     Examples
     --------
     >>> import numpy as np
     >>> from akkm.theory import spectrum
     >>> X = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0]])
-    >>> found = spectrum(X, "linear")
-    >>> found.values.round(6).tolist(), found.trace, found.exact
+    >>> eigenvalues = spectrum(X, "linear")
+    >>> eigenvalues.values.round(6).tolist(), eigenvalues.trace, eigenvalues.exact
     ([9.0, 5.0], 14.0, True)
-    >>> round(found.coherence(1), 6)  # the third row has an eigenvector for itself
+    >>> round(eigenvalues.coherence(1), 6)  # the third row has an eigenvector to itself
     3.0
     """
     rng = generator(random_state)
-    X, kernel = prepare(
-        X,
-        kernel,
-        gamma=gamma,
-        degree=degree,
-        coef0=coef0,
-        params=kernel_params,
-        rng=rng.spawn(1)[0],
-    )
-    return measure(X, kernel, n_landmarks, rng, n_jobs)
-
-
-def measure(
-    X: Rows,
-    kernel: Kernel,
-    n_landmarks: int | None,
-    rng: np.random.Generator,
-    n_jobs: int | None,
-    n_clusters: int = 1,
-) -> Spectrum:
-    """The spectrum of checked rows under a kernel object."""
+    options = {"gamma": gamma, "degree": degree, "coef0": coef0}
+    X, kernel = prepare(X, kernel, **options, params=kernel_params, rng=rng.spawn(1)[0])
     n = X.shape[0]
     if n_landmarks is None:
-        m = n if n <= _EXACT_ROWS else number_of_landmarks("auto", n, n_clusters)
+        m = n if n <= EXACT_ROWS else number_of_landmarks("auto", n, 1)
     else:
         m = require_count("n_landmarks", n_landmarks, 1, n, ", the number of rows")
     drawn = np.sort(rng.choice(n, m, replace=False))
@@ -184,63 +238,48 @@ def measure(
     gram = factor(K)
     if gram.rank == 0:
         raise ValueError(
-            f"The kernel matrix of {m} rows has no positive eigenvalue, so there is "
-            "nothing to cluster by; choose another kernel or other parameters."
+            f"The kernel matrix of {m} rows has no positive eigenvalue; expected at "
+            "least one to cluster by. Choose another kernel or other parameters."
         )
-    # Columns of the whitener are eigenvectors over the root of their eigenvalue.
+    # Columns of the whitener are eigenvectors divided by the root of the eigenvalue.
     values = 1 / np.einsum("ij,ij->j", gram.whitener, gram.whitener)
-    if m == n:
-        row_peaks, entry_peaks = _peaks([gram.whitener**2 * values])
-    else:
-        strip = Strip(X, kernel, kernel.select(X, drawn), np.float64)
-        # With the drawn rows among them, no extended eigenvector is zero.
-        some = np.union1d(rng.choice(n, min(n, _PEAK_ROWS), replace=False), drawn)
-        row_peaks, entry_peaks = _extended_peaks(strip.subset(some), gram, n, n_jobs)
     diag = kernel.diag(X)
-    # n / m, or so that long rows among the drawn do not count for too much.
-    trace = float(np.trace(K))
-    share = float(diag.sum()) / trace if trace > 0 else n / m
+    scale = 1.0
+    squares = gram.whitener**2 * values  # Z_ij²
+    if m < n:
+        # The ratio of the traces is n / m for equal diagonals. Otherwise it keeps long
+        # rows in the sample from counting too much.
+        trace = float(np.trace(K))
+        scale = float(diag.sum()) / trace if trace > 0 else n / m
+        # With the drawn rows included, no extended eigenvector is zero.
+        others = rng.choice(n, min(n, _EXTENDED_ROWS), replace=False)
+        strip = Strip(X, kernel, kernel.select(X, drawn), np.float64)
+        strip = strip.subset(np.union1d(others, drawn))
+        squares = _squared_coordinates(strip, gram.whitener, n_jobs)
+        squares *= strip.n / n / squares.sum(axis=0)
+    entry_peaks = squares.max(axis=0).clip(max=1.0)
+    np.cumsum(squares, axis=1, out=squares)
     return Spectrum(
-        values * (1.0 if m == n else share),
-        float(diag.sum()),
-        float(diag.max()),
-        n,
-        m,
-        gram.negative_mass,
-        row_peaks,
-        entry_peaks,
+        values=values * scale,
+        trace=float(diag.sum()),
+        largest_diagonal=float(diag.max()),
+        n=n,
+        n_landmarks=m,
+        negative_mass=gram.negative_mass,
+        row_peaks=squares.max(axis=0).clip(max=1.0),
+        entry_peaks=entry_peaks,
     )
 
 
-def _peaks(blocks: Iterable[Array]) -> tuple[Array, Array]:
-    """Largest running sums and largest entries over blocks (b, q) of Z_ij²."""
-    running, single = zip(
-        *((S.cumsum(axis=1).max(axis=0), S.max(axis=0)) for S in blocks), strict=True
-    )
-    return np.max(running, axis=0).clip(max=1.0), np.max(single, axis=0).clip(max=1.0)
+def _squared_coordinates(strip: Strip, whitener: Array, n_jobs: int | None) -> Array:
+    """Squares of the extended eigenvectors, up to their lengths: (n, q)."""
+    squares = np.empty((strip.n, whitener.shape[1]))
 
-
-def _extended_peaks(
-    strip: Strip, gram: Gram, n: int, n_jobs: int | None
-) -> tuple[Array, Array]:
-    """The same of eigenvectors extended to the strip's rows, each of length 1 over n.
-
-    Two passes over the kernel rows, so that no block is kept: lengths, then peaks.
-    """
-
-    def lengths(chunk: slice) -> Array:
-        return sum(
-            ((phi @ gram.whitener) ** 2).sum(axis=0) for _, phi in strip.tiles(chunk)
-        )
+    def fill(chunk: slice) -> None:
+        for rows, phi in strip.tiles(chunk):
+            squares[rows] = (phi @ whitener) ** 2
 
     with Threads(n_jobs) as engine:
-        total = sum(engine.map(lengths, chunks(strip.n)), np.zeros(gram.rank))
-        scale = strip.n / n / total
-
-        def peaks(chunk: slice) -> tuple[Array, Array]:
-            tiles = strip.tiles(chunk)
-            return _peaks((phi @ gram.whitener) ** 2 * scale for _, phi in tiles)
-
-        parts = list(engine.map(peaks, chunks(strip.n)))
-    rows, entries = zip(*parts, strict=True)
-    return np.max(rows, axis=0), np.max(entries, axis=0)
+        for _ in engine.map(fill, chunks(strip.n)):
+            pass
+    return squares
