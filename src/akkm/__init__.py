@@ -1,6 +1,15 @@
 """akkm: kernel clustering of data sets too large for kernel methods."""
 
-from akkm import consensus, images, kernels, landmarks, metrics, plot, theory
+from akkm import (
+    consensus,
+    images,
+    inspect,
+    kernels,
+    landmarks,
+    metrics,
+    plot,
+    theory,
+)
 from akkm.estimators import (
     ApproxKernelKMeans,
     ConsensusKernelKMeans,
@@ -30,6 +39,7 @@ __all__ = [
     "__version__",
     "consensus",
     "images",
+    "inspect",
     "kernels",
     "landmarks",
     "load_model",

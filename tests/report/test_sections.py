@@ -11,6 +11,7 @@ from akkm import (
     EnsembleKernelKMeans,
     KernelKMeans,
     SparseKernelKMeans,
+    open_rows,
 )
 from akkm.report import report
 from report.page_parts import (
@@ -75,6 +76,14 @@ def test_sparse_rows_give_the_same_page(digits):
     )
     assert thin["map"]["values"] == dense["map"]["values"]
     assert thin["certainty"] == dense["certainty"]
+
+
+def test_rows_in_a_file_give_the_same_page(blobs, tmp_path):
+    X = blobs[0].astype(np.float32)
+    np.save(tmp_path / "rows.npy", X)
+    fitted = ApproxKernelKMeans(3, random_state=0).fit(X)
+    stored = open_rows(tmp_path / "rows.npy")
+    assert report(fitted, stored).html == report(fitted, X).html
 
 
 def test_the_same_model_gives_the_same_page(model, blobs):

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.inspect._sample import RowSample
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 _N_BINS = 20
 

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.metrics import adjusted_rand_index, nmi
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from akkm.core.strip import Rows
 from akkm.inspect._distances import membership
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 _BLOCK_ROWS = 8192
 
@@ -76,7 +73,7 @@ def column_differences(
     sizes = np.bincount(labels)
     sums, squares = np.zeros((len(sizes), d)), np.zeros(d)
     # Subtracting the first row keeps digits of columns that are far from zero.
-    origin = None if sparse.issparse(X) else X[0].astype(np.float64)
+    origin = None if sparse.issparse(X) else X[:1].astype(np.float64)
     for start in range(0, n, _BLOCK_ROWS):
         block = X[start : start + _BLOCK_ROWS].astype(np.float64)
         members = membership(labels[start : start + _BLOCK_ROWS], len(sizes))

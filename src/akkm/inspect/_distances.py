@@ -6,18 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from akkm.core.model import Model
 from akkm.core.nearest import Scorer
-from akkm.core.strip import Rows, Strip
+from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.inspect._plane import Space, space_of
 from akkm.inspect._sample import RowSample, sample_rows
 from akkm.kernels import Precomputed
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 # Multiplications spent on distances: about one second.
 _WORK = 1e10

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from akkm.core.strip import Rows
 from akkm.estimators import (
     DiffusionKernelKMeans,
     NystroemSpectralClustering,
@@ -16,6 +15,7 @@ from akkm.estimators import (
 )
 from akkm.estimators._base import KernelClusterer
 from akkm.kernels import Precomputed
+from akkm.typing import Rows
 
 # Methods that run k-means in an embedding of the rows.
 _EMBEDDING = (NystroemSpectralClustering, SparseKernelKMeans, DiffusionKernelKMeans)

@@ -7,10 +7,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from akkm.core.strip import Rows
 from akkm.diffusion.estimate_k import Evidence
 from akkm.inspect._certainty import Certainty
 from akkm.inspect._checks import QualityCheck, quality_checks
@@ -30,8 +28,7 @@ from akkm.inspect._quality import (
 from akkm.inspect._sample import RowSample, sample_rows
 from akkm.inspect._values import Records, RowValues, encoded_values, original_values
 from akkm.kernels import Precomputed
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 _MAP_ROWS = 2_000
 

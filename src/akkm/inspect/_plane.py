@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
 from akkm.core.gram import Gram, factor
 from akkm.core.kernel_matrix import symmetric
-from akkm.core.strip import Rows, Strip
+from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.inspect._sample import RowSample
 from akkm.kernels import Kernel, Linear, Precomputed, PrecomputedStrip
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 # Two directions are determined well by the span of this many points.
 _MAX_POINTS = 512

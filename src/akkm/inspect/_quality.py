@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from akkm.core.strip import Rows, Strip
+from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.kernels import Precomputed, PrecomputedStrip
 from akkm.theory import nystroem_error
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 # Rows from which the share of the trace is estimated.
 _TRACE_ROWS = 2_000
@@ -169,10 +167,9 @@ def _captured(model: Any, X: Rows, n_jobs: int | None) -> tuple[float | None, in
     """Share of tr(K) in the landmarks' span, and the number of rows it is from."""
     if isinstance(model.kernel_, PrecomputedStrip):
         return None, 0
-    n = X.shape[0]
-    if n > _TRACE_ROWS and not isinstance(model.kernel_, Precomputed):
-        rng = np.random.default_rng(0)
-        X = X[np.sort(rng.choice(n, _TRACE_ROWS, replace=False))]
+    if not isinstance(model.kernel_, Precomputed):
+        n, rng = X.shape[0], np.random.default_rng(0)
+        X = X[np.sort(rng.choice(n, min(n, _TRACE_ROWS), replace=False))]
     n_threads = Threads(n_jobs).n_threads
     # BLAS threads would wait for one another on a busy machine.
     with Threads(1):

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import _safe_indexing
 
-from akkm.core.strip import Rows
 from akkm.inspect._columns import ColumnDifferences, readable_name
+from akkm.typing import Array, Rows
 
-Array = NDArray[Any]
 # Row numbers (b,) -> a dict of column name and value for each.
 Records = Callable[[Array], list[dict[str, Any]]]
 

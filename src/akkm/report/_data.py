@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.diffusion.estimate_k import CONFIDENT_GAP
 from akkm.inspect import Inspection
 from akkm.report._format import json_number, short
 from akkm.report._shown import Shown
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 # The map is cropped if its full extent is this many times that of 99 % of the rows.
 _FAR = 2.0
@@ -93,7 +91,7 @@ def _map(shown: Shown) -> dict[str, Any]:
         points["next"] = facts.distances.next_cluster[at].tolist()
         points["other"] = [json_number(d) for d in facts.distances.next[at]]
     if facts.certainty is not None:
-        points["sure"] = "agreement" if facts.certainty.from_votes else "certainty"
+        points["measure"] = "agreement" if facts.certainty.from_votes else "certainty"
         points["certainty"] = [json_number(c) for c in facts.certainty.of(rows)]
     if shown.row_values is not None:
         points["features"] = [short(name) for name in shown.row_values.names]

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import math
 from functools import cache
-from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
@@ -14,6 +13,7 @@ from akkm.diffusion.estimate_k import CONFIDENT_GAP
 from akkm.report import _format
 from akkm.report._data import n_outside, picture_data
 from akkm.report._shown import MAX_CLUSTERS, Shown
+from akkm.version import __version__
 
 _SCRIPTS = ("draw.js", "map.js", "page.js")
 
@@ -44,7 +44,7 @@ def page(shown: Shown, **about: Any) -> str:
             style_hash=_digest(style),
             script=script,
             script_hash=_digest(script),
-            version=version("akkm"),
+            version=__version__,
         )
     )
 

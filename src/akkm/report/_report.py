@@ -8,14 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
-
 from akkm.atomic_file import AtomicFile
 from akkm.inspect import Inspection, compare_with_classes
 from akkm.report._page import page
 from akkm.report._shown import Shown
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 
 @dataclass(frozen=True)

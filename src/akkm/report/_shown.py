@@ -9,13 +9,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.images import thumbnail
 from akkm.inspect import ClassComparison, Inspection, RowValues
 from akkm.report import _format
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 # Clusters and classes in pictures and tables, and columns of the heat map.
 MAX_CLUSTERS, _MAX_COLUMNS = 60, 20

@@ -1,8 +1,8 @@
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
 
-// Eight shapes, and seven colours that become darker, then paler in each next round:
-// 168 clusters look different, and eight can be told apart without any colour.
+// Eight shapes and seven colours; each further round of colours is darker, then paler.
+// 168 clusters look different, and eight can be distinguished without colour.
 const COLOURS = 7, ROUNDS = 3;
 const SHAPES = [
   "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0",
@@ -35,8 +35,8 @@ function finish(made, attributes, parent, text) {
   return made;
 }
 
-// Draw at the width there is, and again if that changes.
-function drawn(id, paint) {
+// Draw at the available width, and again when it changes.
+function drawInto(id, paint) {
   const place = document.getElementById(id);
   if (!place) return;
   let width = 0;
@@ -52,32 +52,32 @@ function drawn(id, paint) {
   new ResizeObserver(again).observe(place);
 }
 
-function sized(svg, width, height) {
+function setSize(svg, width, height) {
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("height", height);
 }
 
 const whole = new Intl.NumberFormat("en");
-const brief = new Intl.NumberFormat("en", { notation: "compact" });
+const compact = new Intl.NumberFormat("en", { notation: "compact" });
 function share(part) {
   if (part === 0) return "0 %";
   if (part < 0.0001) return "< 0.01 %";
   return `${(100 * part).toFixed(part >= 0.0995 ? 0 : part >= 0.00995 ? 1 : 2)} %`;
 }
-// Numbers are rounded already; text stays as it is.
-const told = (value) =>
+// Numbers are already rounded; text is not changed.
+const valueText = (value) =>
   value === null ? "–" : typeof value === "string" ? value : String(value).replace("-", "−");
 
-// A box that holds more than it shows says so, and fades out at that side.
-function fading(box) {
-  const look = () => {
+// A box that can be scrolled shows a hint and fades out at the hidden side.
+function fadeEdges(box) {
+  const update = () => {
     const hidden = box.scrollWidth - box.clientWidth;
     box.classList.toggle("wide", hidden > 2);
     box.classList.toggle("more", hidden - box.scrollLeft > 2);
   };
-  look();
-  box.addEventListener("scroll", look, { passive: true });
-  new ResizeObserver(look).observe(box);
+  update();
+  box.addEventListener("scroll", update, { passive: true });
+  new ResizeObserver(update).observe(box);
 }
 
 function mark(cluster, x, y, parent, size = 1) {

@@ -1,17 +1,17 @@
 
-// The map: points, the row that is looked at, a legend that picks one cluster.
+// The map: points, a card about the current row, a legend that selects one cluster.
 function map(points) {
   const n = points.x.length;
   const card = document.getElementById("map-row");
   const legend = document.getElementById("map-legend");
-  const members = new Map(); // cluster -> its points from left to right
+  const members = new Map(); // cluster -> its points, from left to right
   for (let i = 0; i < n; i++) {
     if (!members.has(points.cluster[i])) members.set(points.cluster[i], []);
     members.get(points.cluster[i]).push(i);
   }
   const clusters = [...members.keys()].sort((a, b) => a - b);
   for (const list of members.values()) list.sort((a, b) => points.x[a] - points.x[b]);
-  let marks = [], at = [], ring = null, current = -1, only = null;
+  let marks = [], at = [], ring = null, current = -1, selected = null;
 
   function show(i) {
     if (i < 0 || i === current) return;
@@ -24,17 +24,17 @@ function map(points) {
     swatch(points.cluster[i], title);
     title.append(` ${points.name[i]}`);
     const list = element("dl", {}, card);
-    const say = (name, text) => {
+    const addFact = (name, text) => {
       element("dt", {}, list, name);
       element("dd", {}, list, text);
     };
-    say("cluster", points.cluster[i]);
+    addFact("cluster", points.cluster[i]);
     if (points.distance) {
-      say("distance to its center", told(points.distance[i]));
-      say(`to the next (cluster ${points.next[i]})`, told(points.other[i]));
+      addFact("distance to its center", valueText(points.distance[i]));
+      addFact(`to the next (cluster ${points.next[i]})`, valueText(points.other[i]));
     }
-    if (points.certainty) say(points.sure, told(points.certainty[i]));
-    points.features?.forEach((name, j) => say(name, told(points.values[i][j])));
+    if (points.certainty) addFact(points.measure, valueText(points.certainty[i]));
+    points.features?.forEach((name, j) => addFact(name, valueText(points.values[i][j])));
   }
 
   function nearest(svg, event) {
@@ -42,7 +42,7 @@ function map(points) {
     const x = event.clientX - box.left, y = event.clientY - box.top;
     let best = -1, least = event.pointerType === "mouse" ? 24 ** 2 : 40 ** 2;
     for (let i = 0; i < n; i++) {
-      if (only !== null && points.cluster[i] !== only) continue;
+      if (selected !== null && points.cluster[i] !== selected) continue;
       const far = (at[i][0] - x) ** 2 + (at[i][1] - y) ** 2;
       if (far < least) [best, least] = [i, far];
     }
@@ -50,7 +50,7 @@ function map(points) {
   }
 
   function step(key) {
-    const visible = only === null ? clusters : [only];
+    const visible = selected === null ? clusters : [selected];
     if (current < 0 || !visible.includes(points.cluster[current]))
       return members.get(visible[0])[0];
     const list = members.get(points.cluster[current]);
@@ -66,14 +66,14 @@ function map(points) {
     return -1;
   }
 
-  drawn("map-picture", (svg, width) => {
+  drawInto("map-picture", (svg, width) => {
     const pad = 22, inner = width - 2 * pad;
     const tall = points.height / (points.width || 1);
     const height = Math.round(inner * Math.min(Math.max(tall, 0.5), width < 600 ? 1 : 0.75));
     const scale = Math.min(inner / (points.width || 1), height / (points.height || 1));
     const left = pad + (inner - scale * points.width) / 2;
     const bottom = pad + height - (height - scale * points.height) / 2;
-    sized(svg, width, height + 2 * pad);
+    setSize(svg, width, height + 2 * pad);
     svg.setAttribute("data-points", n);
     svg.setAttribute("tabindex", 0);
     svg.setAttribute("role", "application");
@@ -81,9 +81,9 @@ function map(points) {
     marks = at.map(([x, y], i) => mark(points.cluster[i], x, y, svg, width < 600 ? 0.75 : 1));
     labels(svg, width, height + 2 * pad);
     ring = shapeElement("circle", { r: 8, class: "ring", visibility: "hidden" }, svg);
-    const look = (event) => show(nearest(svg, event));
-    svg.addEventListener("pointermove", look);
-    svg.addEventListener("pointerdown", look);
+    const showNearest = (event) => show(nearest(svg, event));
+    svg.addEventListener("pointermove", showNearest);
+    svg.addEventListener("pointerdown", showNearest);
     svg.addEventListener("focus", () => {
       if (current < 0 && svg.matches(":focus-visible")) show(step("Home"));
     });
@@ -96,10 +96,10 @@ function map(points) {
     const was = current;
     current = -1;
     show(was);
-    pick(only);
+    selectCluster(selected);
   });
 
-  // Numbers of clusters at their middle, moved aside until they are free.
+  // Number each cluster at its middle; move numbers aside until they do not overlap.
   function labels(svg, width, height) {
     const middle = (list, axis) =>
       list.map((i) => at[i][axis]).sort((a, b) => a - b)[list.length >> 1];
@@ -125,12 +125,12 @@ function map(points) {
         "text", { x: u, y: v + 5, "text-anchor": "middle", class: "halo" }, svg, cluster);
   }
 
-  function pick(cluster) {
-    only = cluster;
+  function selectCluster(cluster) {
+    selected = cluster;
     marks.forEach((m, i) =>
-      m.classList.toggle("dim", only !== null && points.cluster[i] !== only));
+      m.classList.toggle("dim", selected !== null && points.cluster[i] !== selected));
     for (const button of legend.children)
-      button.setAttribute("aria-pressed", String(only !== null && +button.value === only));
+      button.setAttribute("aria-pressed", String(selected !== null && +button.value === selected));
   }
 
   for (const cluster of clusters) {
@@ -138,7 +138,7 @@ function map(points) {
       "button", { type: "button", value: cluster, "aria-pressed": "false" }, legend);
     swatch(cluster, button);
     element("span", {}, button, cluster).setAttribute("aria-label", `cluster ${cluster}`);
-    button.addEventListener("click", () => pick(only === cluster ? null : cluster));
+    button.addEventListener("click", () => selectCluster(selected === cluster ? null : cluster));
   }
   rowTable(points);
 }
@@ -149,7 +149,7 @@ function cell(row, first, value) {
   return element("span", { class: "name" }, name, value);
 }
 
-// The list alternative to the map; made when it is unfolded.
+// The rows of the map as a table, made when it is unfolded.
 function rowTable(points) {
   const place = document.getElementById("map-table");
   place.parentElement.addEventListener("toggle", () => {
@@ -160,7 +160,7 @@ function rowTable(points) {
     const table = element("table", {}, box);
     const columns = [["row", points.name], ["cluster", points.cluster]];
     if (points.distance) columns.push(["distance", points.distance], ["next", points.next]);
-    if (points.certainty) columns.push([points.sure, points.certainty]);
+    if (points.certainty) columns.push([points.measure, points.certainty]);
     points.features?.forEach((name, j) =>
       columns.push([name, points.values.map((row) => row[j])]));
     const head = element("tr", {}, element("thead", {}, table));
@@ -169,8 +169,8 @@ function rowTable(points) {
     points.name.forEach((_, i) => {
       const row = element("tr", {}, body);
       columns.forEach(([, values], j) =>
-        cell(row, j === 0, told(values[i])));
+        cell(row, j === 0, valueText(values[i])));
     });
-    fading(box);
+    fadeEdges(box);
   });
 }

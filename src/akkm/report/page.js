@@ -1,10 +1,10 @@
 
 function sizes({ clusters, counts, n }) {
-  drawn("sizes-picture", (svg, width) => {
+  drawInto("sizes-picture", (svg, width) => {
     const step = 24, left = 58, right = 128;
     const room = Math.max(40, width - left - right);
     const most = Math.max(...counts);
-    sized(svg, width, step * counts.length);
+    setSize(svg, width, step * counts.length);
     counts.forEach((count, i) => {
       const y = step * i + step / 2;
       mark(clusters[i], 10, y, svg);
@@ -19,12 +19,12 @@ function sizes({ clusters, counts, n }) {
 }
 
 function evidence({ numbers, gaps, best, second, limit }) {
-  drawn("evidence-picture", (svg, width) => {
+  drawInto("evidence-picture", (svg, width) => {
     const left = 52, right = 24, top = 26, height = 200, bottom = top + height;
     const room = Math.min(width, 760) - left - right;
     const step = room / numbers.length;
     const y = (gap) => bottom - height * gap;
-    sized(svg, width, bottom + 44);
+    setSize(svg, width, bottom + 44);
     for (const tick of [0, 0.25, 0.5, 0.75, 1]) {
       const at = y(tick);
       shapeElement("line", { x1: left, x2: left + room, y1: at, y2: at, class: "grid" }, svg);
@@ -33,7 +33,7 @@ function evidence({ numbers, gaps, best, second, limit }) {
     }
     const edges = { x1: left, x2: left + room, y1: y(limit), y2: y(limit), class: "limit" };
     shapeElement("line", edges, svg);
-    // Numbers below are written as far apart as they have room.
+    // Leave out numbers below the axis if there is no room for all.
     const every = Math.ceil(24 / step);
     numbers.forEach((number, i) => {
       const middle = left + step * (i + 0.5), at = y(gaps[i]);
@@ -54,14 +54,14 @@ function evidence({ numbers, gaps, best, second, limit }) {
 
 function convergence({ changed, evaluated }) {
   const series = evaluated ? [...changed, evaluated] : changed;
-  drawn("convergence-picture", (svg, width, place) => {
+  drawInto("convergence-picture", (svg, width, place) => {
     const left = 52, right = 16, top = 10, height = 240, bottom = top + height;
     const room = Math.min(width, 760) - left - right;
     const longest = Math.max(...series.map((line) => line.length));
     const most = Math.max(1, ...series.flat());
     const y = (value) => bottom - (height * Math.log10(1 + value)) / Math.log10(1 + most);
     const x = (i) => left + (longest > 1 ? (room * i) / (longest - 1) : room / 2);
-    sized(svg, width, bottom + 44);
+    setSize(svg, width, bottom + 44);
     const ticks = [0];
     const decades = Math.ceil(Math.log10(1 + most));
     for (let p = 0; p < decades; p += decades > 5 ? 2 : 1) ticks.push(10 ** p);
@@ -69,7 +69,7 @@ function convergence({ changed, evaluated }) {
       const at = y(tick);
       shapeElement("line", { x1: left, x2: left + room, y1: at, y2: at, class: "grid" }, svg);
       const text = { x: left - 8, y: at + 4, "text-anchor": "end", class: "axis" };
-      shapeElement("text", text, svg, brief.format(tick));
+      shapeElement("text", text, svg, compact.format(tick));
     }
     const every = Math.max(1, Math.ceil((longest - 1) / Math.max(2, Math.floor(room / 60))));
     for (let i = 0; i < longest; i += every)
@@ -101,20 +101,20 @@ function key(parent, kind, text) {
 }
 
 function certainty({ counts, edges, limit, open }) {
-  drawn("certainty-picture", (svg, width) => {
+  drawInto("certainty-picture", (svg, width) => {
     const left = 52, right = 24, top = 10, height = 220, bottom = top + height;
     const room = Math.min(width, 760) - left - right;
     const last = edges[edges.length - 1], most = Math.max(...counts);
     const x = (value) => left + (room * value) / last;
     const y = (count) => bottom - (height * count) / most;
-    sized(svg, width, bottom + 44);
+    setSize(svg, width, bottom + 44);
     const unit = 10 ** Math.floor(Math.log10(most));
     const tickStep = most / unit >= 5 ? 2 * unit : most / unit >= 2 ? unit : unit / 2;
     for (let tick = 0; tick <= most; tick += tickStep) {
       const at = y(tick);
       shapeElement("line", { x1: left, x2: left + room, y1: at, y2: at, class: "grid" }, svg);
       const text = { x: left - 8, y: at + 4, "text-anchor": "end", class: "axis" };
-      shapeElement("text", text, svg, brief.format(tick));
+      shapeElement("text", text, svg, compact.format(tick));
     }
     counts.forEach((count, i) => {
       const kind = edges[i + 1] <= limit + 0.05 ? "bar unsure" : "bar";
@@ -142,9 +142,9 @@ sizes(data.sizes);
 if (data.evidence) evidence(data.evidence);
 if (data.convergence) convergence(data.convergence);
 if (data.certainty) certainty(data.certainty);
-for (const box of document.querySelectorAll(".scroll")) fading(box);
+for (const box of document.querySelectorAll(".scroll")) fadeEdges(box);
 
-// On paper nothing unfolds; what a picture shows is not told again.
+// Unfold everything for printing, except tables that repeat a picture.
 let unfolded = [];
 addEventListener("beforeprint", () => {
   unfolded = [...document.querySelectorAll("details:not([open], .again)")];
