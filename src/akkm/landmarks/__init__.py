@@ -4,10 +4,9 @@ The strategies, the number of landmarks and the `Landmarks` record belong here.
 Factoring their kernel matrix is in `akkm.core`, clustering with them in `akkm.approx`.
 """
 
-from akkm.landmarks._choose import choose
 from akkm.landmarks._pool import Pool, number_of_landmarks, weighted_sample
 from akkm.landmarks._scores import squared_column_norms
-from akkm.landmarks._select import STRATEGIES, Landmarks, select_landmarks
+from akkm.landmarks._select import STRATEGIES, Landmarks, choose, select_landmarks
 
 __all__ = [
     "STRATEGIES",

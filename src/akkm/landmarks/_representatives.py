@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from akkm.core import gram
 from akkm.core.kernel_matrix import kernel_matrix
-from akkm.landmarks._pool import Pool, fill_up
+from akkm.landmarks._pool import Array, Pool, fill_up
 from akkm.silence import ignore_warnings
-
-Array = NDArray[Any]
 
 _PER_LANDMARK = 10  # candidates
 _COORDINATES = 256

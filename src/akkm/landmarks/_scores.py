@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
 from akkm.core.kernel_matrix import kernel_matrix
 from akkm.core.nearest import require_finite
-from akkm.landmarks._pool import Pool, weighted_sample
-
-Array = NDArray[Any]
+from akkm.landmarks._pool import Array, Pool, weighted_sample
 
 # Rows of the kernel matrix from which the norms of its columns are estimated.
 _COLUMN_ROWS = 10_000
