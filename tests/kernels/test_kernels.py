@@ -1,5 +1,7 @@
 """Kernels, compared with their formulas and with scikit-learn."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -213,3 +215,12 @@ def test_a_precomputed_matrix_must_be_square_and_symmetric():
 def test_histogram_kernels_refuse_negative_entries(name):
     with pytest.raises(ValueError, match="Negative values in data: the smallest is -1"):
         make(name).check(np.array([[1.0, -1.0]]))
+
+
+@pytest.mark.parametrize("name", ["laplacian", "chi2", "intersection"])
+def test_without_numba_the_message_names_the_extra(name, rows, monkeypatch):
+    make(name)(*rows)  # the attribute exists, and is restored
+    monkeypatch.setitem(sys.modules, "akkm.kernels._compiled", None)
+    monkeypatch.delattr(kernels, "_compiled")
+    with pytest.raises(ImportError, match=r"pip install 'akkm\[numba\]'"):
+        make(name)(*rows)

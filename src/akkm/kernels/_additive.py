@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from akkm.kernels._base import Array, Fill, Kernel, Rows, to_dense
-from akkm.kernels._minimum import require_numba, sums_of_minima
 
 
 @dataclass(frozen=True)
 class _ColumnSum(Kernel):
     """k(x, y) = f(sum_j term(x_j, y_j)), with f applied in place by `_apply`."""
 
-    _term: ClassVar[str]  # a key of `_loops`
+    _term: ClassVar[str]  # the name of a compiled loop
 
+    @abstractmethod
     def _apply(self, t: Array) -> None:
         """Replace the sums t by f(t)."""
-        raise NotImplementedError
 
     def bind(self, Z: Rows) -> Fill:
-        points, loop = to_dense(Z), _loops()[self._term]
+        points, loop = to_dense(Z), getattr(_compiled(), self._term)
 
         def fill(X: Rows, out: Array) -> None:
             loop(to_dense(X), points, out)
@@ -149,36 +148,39 @@ class Intersection(_NonNegative):
     psd: ClassVar[bool] = True
 
     def bind(self, Z: Rows) -> Fill:
-        return sums_of_minima(Z)
+        loops = _compiled()
+        m, d = Z.shape
+        tiles = np.zeros((-(-m // loops.TILE) * d, loops.TILE), dtype=Z.dtype)
+        Z = _canonical(Z)
+        loops.scatter(Z.indptr, Z.indices, Z.data, d, tiles)
+
+        def fill(X: Rows, out: Array) -> None:
+            X = _canonical(X)
+            out[...] = 0
+            loops.add_minima(X.indptr, X.indices, X.data, d, tiles, out)
+
+        return fill
 
     def diag(self, X: Rows) -> Array:
         return np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
 
 
-@cache
-def _loops() -> dict[str, Callable[[Array, Array, Array], None]]:
-    """Compiled loops by term; compiled on first use, as importing numba is slow."""
-    require_numba()
-    import numba
+def _compiled() -> Any:
+    """The module of compiled loops; ImportError, with the cure, if numba is missing."""
+    try:
+        from akkm.kernels import _compiled
+    except ImportError as error:
+        raise ImportError(
+            "The laplacian, chi2 and intersection kernels need numba, which is not "
+            "installed. Install it with: pip install 'akkm[numba]'"
+        ) from error
+    return _compiled
 
-    def compiled(term: Callable[[Any, Any], Any]) -> Any:
-        term = numba.njit(inline="always")(term)
 
-        # Reassociation lets the sum over columns use vector registers.
-        @numba.njit(nogil=True, fastmath={"reassoc", "nsz", "contract"})
-        def loop(X: Array, Z: Array, out: Array) -> None:
-            for i in range(X.shape[0]):
-                for k in range(Z.shape[0]):
-                    total = out.dtype.type(0)
-                    for j in range(X.shape[1]):
-                        total += term(X[i, j], Z[k, j])
-                    out[i, k] = total
-
-        return loop
-
-    return {
-        "manhattan": compiled(lambda x, z: abs(x - z)),
-        "chi2": compiled(
-            lambda x, z: (x - z) * (x - z) / (x + z) if x + z > 0 else x * 0
-        ),
-    }
+def _canonical(X: Rows) -> Rows:
+    """X as CSR with sorted column numbers and no duplicates."""
+    X = sparse.csr_array(X)
+    if not X.has_canonical_format:
+        X = X.copy()  # it may share its arrays with the caller
+        X.sum_duplicates()
+    return X
