@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.core.nearest import require_finite
-from akkm.core.strip import Rows, Strip
+from akkm.core.strip import Strip
 from akkm.kernels import Kernel
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 
 def kernel_matrix(X: Rows, kernel: Kernel, indices: Array) -> Array:

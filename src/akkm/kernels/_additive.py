@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from akkm.kernels._base import Array, Fill, Kernel, Rows, to_dense
+from akkm.kernels._base import Fill, Kernel, to_dense
+from akkm.typing import Array, Rows
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-Array = NDArray[Any]
-# Dense (n, d) array or CSR matrix; mypy knows no type that covers both.
-Rows = Any
+from akkm.typing import Array, Rows
 
 # Sparse points are made dense for matrix products up to this many bytes.
 _DENSE_BYTES = 256 * 2**20

@@ -2,11 +2,11 @@
 
 `manhattan` and `chi2` sum a term over the columns of dense rows.
 
-`add_minima` computes sum_j min(x_j, z_j) of sparse rows. A zero entry of x adds nothing,
-so the cost of a row is proportional to its number of nonzero entries. `scatter` stores
-the points in tiles of 128, column by column: each entry of x is compared with 128 points
-by vector instructions. 256 columns of a tile stay in the second-level cache while a
-block of rows is processed.
+`add_minima` computes sum_j min(x_j, z_j) of sparse rows. A zero entry of x adds
+nothing, so the cost of a row is proportional to its number of nonzero entries.
+`scatter` stores the points in tiles of 128, column by column: each entry of x is
+compared with 128 points by vector instructions. 256 columns of a tile stay in the
+second-level cache while a block of rows is processed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from akkm.kernels._base import Array
+from akkm.typing import Array
 
 TILE, _COLUMNS = 128, 256
 # Reassociation lets sums use vector registers.

@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from akkm.kernels import _base
-from akkm.kernels._base import Array, Fill, Kernel, Rows, squared_norms
+from akkm.kernels._base import Fill, Kernel, squared_norms
+from akkm.typing import Array, Rows
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from akkm.kernels._base import Array, Fill, Kernel, Rows
+from akkm.kernels._base import Fill, Kernel
+from akkm.typing import Array, Rows
 
 _DIAGONAL_BLOCK = 64
 _SYMMETRY_ROWS = 1024

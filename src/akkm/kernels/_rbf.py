@@ -9,7 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from akkm.kernels import _base
-from akkm.kernels._base import Array, Fill, Kernel, Rows, squared_norms, to_dense
+from akkm.kernels._base import Fill, Kernel, squared_norms, to_dense
+from akkm.typing import Array, Rows
 
 
 @dataclass(frozen=True)

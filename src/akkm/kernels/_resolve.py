@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from akkm.kernels._additive import AdditiveChi2, Chi2, Intersection, Laplacian
-from akkm.kernels._base import Array, Kernel, Rows
+from akkm.kernels._base import Kernel
 from akkm.kernels._dot import Cosine, Linear, Polynomial, Sigmoid
 from akkm.kernels._given import Function, Precomputed
 from akkm.kernels._rbf import RBF
 from akkm.kernels._width import gamma_by_rule
+from akkm.typing import Array, Rows
 
 # Each name with its class and the settings that it takes.
 _KERNELS: dict[str, tuple[Callable[..., Kernel], tuple[str, ...]]] = {

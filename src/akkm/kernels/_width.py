@@ -7,8 +7,9 @@ from scipy import sparse
 from sklearn.metrics import pairwise
 
 from akkm.kernels._additive import Chi2
-from akkm.kernels._base import Array, Rows, squared_norms, to_dense
+from akkm.kernels._base import squared_norms, to_dense
 from akkm.rows import as_rows
+from akkm.typing import Array, Rows
 
 # gamma="median" and "neighbors" measure distances of this many sampled rows. The latter
 # takes the distance to the 7th nearest row of a larger sample.

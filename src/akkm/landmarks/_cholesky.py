@@ -16,8 +16,9 @@ from scipy import linalg
 from akkm.core.kernel_matrix import kernel_matrix
 from akkm.core.nearest import require_finite
 from akkm.core.products import KernelProduct
-from akkm.landmarks._pool import Array, Pool, fill_up
+from akkm.landmarks._pool import Pool, fill_up
 from akkm.rows import chunks
+from akkm.typing import Array
 
 # Candidates: at least 10,000 and 10 per landmark, as long as the factor has at most
 # 2^26 entries; but never fewer than 4 per landmark.

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from akkm.core.strip import Rows, Strip
+from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
 from akkm.rows import chunks
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 # n_landmarks="auto" is the square root of n, within these limits.
 _FEWEST, _MOST = 256, 2048

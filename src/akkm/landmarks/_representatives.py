@@ -9,8 +9,9 @@ from threadpoolctl import threadpool_limits
 
 from akkm.core import gram
 from akkm.core.kernel_matrix import kernel_matrix
-from akkm.landmarks._pool import Array, Pool, fill_up
+from akkm.landmarks._pool import Pool, fill_up
 from akkm.silence import ignore_warnings
+from akkm.typing import Array
 
 _PER_LANDMARK = 10  # candidates
 _COORDINATES = 256

@@ -7,7 +7,8 @@ from scipy import linalg
 
 from akkm.core.kernel_matrix import kernel_matrix
 from akkm.core.nearest import require_finite
-from akkm.landmarks._pool import Array, Pool, weighted_sample
+from akkm.landmarks._pool import Pool, weighted_sample
+from akkm.typing import Array
 
 # Rows of the kernel matrix from which the norms of its columns are estimated.
 _COLUMN_ROWS = 10_000

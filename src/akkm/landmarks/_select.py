@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import _check_sample_weight
 
-from akkm.core.strip import Rows
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
 from akkm.landmarks._cholesky import rpcholesky
-from akkm.landmarks._pool import Array, Pool, number_of_landmarks
+from akkm.landmarks._pool import Pool, number_of_landmarks
 from akkm.landmarks._representatives import k_means
 from akkm.landmarks._scores import column_norm, diagonal, leverage, uniform
 from akkm.rows import as_rows
+from akkm.typing import Array, Rows
 from akkm.validation import generator, prepare, require_count
 
 # Each strategy takes a pool, m and random numbers, and returns m row numbers.

@@ -12,15 +12,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.core.nearest import require_finite
-from akkm.core.strip import Rows, Strip
+from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
 from akkm.rows import pieces
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 # Rounding error of a squared distance of zero, as a share of k(x, x).
 _ZERO = 1e-12

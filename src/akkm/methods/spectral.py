@@ -15,18 +15,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
 from akkm.approx.algorithm2 import Factored
 from akkm.core.nearest import require_finite
 from akkm.core.products import KernelProduct
-from akkm.core.strip import Rows, Strip
+from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
 from akkm.rows import chunks
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 # A degree below this share of the mean degree is rounding.
 _ROUNDING = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-10}
