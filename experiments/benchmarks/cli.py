@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ Examples:
   python -m experiments bench speed --quick
   python -m experiments bench beyond --only digits --seeds 3
 """
+_DEFAULT_SET = ("speed", "methods")
 
 
 @click.group(invoke_without_command=True, epilog=_EXAMPLES)
@@ -26,176 +28,71 @@ def bench(context: click.Context) -> None:
     AKKM_DATA.
     """
     if context.invoked_subcommand is None:
-        context.invoke(speed)
-        context.invoke(methods)
+        for name in _DEFAULT_SET:
+            _run(name)
 
 
-def _seeds(default: int | None) -> Callable[[Any], Any]:
-    text = "Number of seeds." if default else "Number of seeds of every task."
-    return click.option(
-        "--seeds", type=click.IntRange(1), default=default, show_default=True, help=text
+def _run(name: str, **options: Any) -> None:
+    import_module(f"experiments.benchmarks.{name}").main(**options)
+
+
+def _option(*names: str, **settings: Any) -> click.Option:
+    return click.Option(names, show_default=True, **settings)
+
+
+def _seeds(default: int | None) -> click.Option:
+    number = click.IntRange(1)
+    return _option("--seeds", type=number, default=default, help="Number of seeds.")
+
+
+_ONLY = _option("--only", multiple=True, help="Only this data set or method.")
+# The options are the arguments of the module's function `main`.
+_BENCHMARKS: dict[str, tuple[str, list[click.Parameter]]] = {
+    "speed": (
+        "Time, memory and error next to other libraries.",
+        [
+            _option("--task", "names", multiple=True, help="Only this task."),
+            _seeds(None),
+            _option("--fresh", is_flag=True, help="Forget old results."),
+            _option("--quick", is_flag=True, help="Small sizes, to see that it works."),
+        ],
+    ),
+    "methods": ("Landmark strategies, MCLA and ensembles.", []),
+    "beyond": ("NMI, work and memory of all methods.", [_ONLY, _seeds(10)]),
+    "counting": (
+        'The number of clusters found by n_clusters="auto".',
+        [_ONLY, _seeds(10)],
+    ),
+    "restarts": ("Restarts, local search and breathing in equal time.", [_seeds(5)]),
+    "images": ("Features, kernel rows and quality on images.", []),
+    "files": (
+        "The command line next to a fit of the array.",
+        [_option("--rounds", type=click.IntRange(1), default=3)],
+    ),
+    "scale": (
+        "Files larger than memory next to an array.",
+        [_option("--rows", type=click.IntRange(1), default=50_000_000)],
+    ),
+    "solvers": ("Conjugate gradients next to steepest descent.", []),
+    "stream": ("Rows in batches next to all rows at once.", []),
+    "theory": (
+        "Error bounds next to measured errors; draws docs/theory.png.",
+        [_option("--picture", type=click.Path(path_type=Path), help="Another file.")],
+    ),
+    "width": ("NMI of the rules for the kernel width (two minutes).", []),
+    "workers": (
+        "Two Dask workers next to two threads.",
+        [
+            click.Argument(
+                ["part"],
+                type=click.Choice(["overhead", "memory", "rows", "estimate"]),
+                default="overhead",
+            )
+        ],
+    ),
+    "pictures": ("Draw the pictures of docs/which-method.md (two minutes).", []),
+}
+for _name, (_help, _params) in _BENCHMARKS.items():
+    bench.add_command(
+        click.Command(_name, callback=partial(_run, _name), params=_params, help=_help)
     )
-
-
-@bench.command()
-@click.option("--task", "names", multiple=True, help="Run only this task.")
-@_seeds(None)
-@click.option("--fresh", is_flag=True, help="Measure again, and forget old results.")
-@click.option("--quick", is_flag=True, help="Small sizes, to see that it works.")
-def speed(
-    names: tuple[str, ...] = (),
-    seeds: int | None = None,
-    fresh: bool = False,
-    quick: bool = False,
-) -> None:
-    """Time, memory and error next to other libraries.
-
-    Real data sets need AKKM_DATA.
-    """
-    from experiments.benchmarks import speed
-
-    speed.main(names, seeds, fresh=fresh, quick=quick)
-
-
-@bench.command()
-def methods() -> None:
-    """Landmark strategies, MCLA and ensembles.
-
-    Needs AKKM_DATA.
-    """
-    from experiments.benchmarks import methods
-
-    methods.main()
-
-
-@bench.command()
-@click.option("--only", multiple=True, help="Only this data set or method.")
-@_seeds(10)
-def beyond(only: tuple[str, ...], seeds: int) -> None:
-    """NMI, work and memory of all methods.
-
-    Real data sets need AKKM_DATA.
-    """
-    from experiments.benchmarks import beyond
-
-    beyond.main(only, seeds)
-
-
-@bench.command()
-@click.option("--only", multiple=True, help="Only this data set or method.")
-@_seeds(10)
-def counting(only: tuple[str, ...], seeds: int) -> None:
-    """The number of clusters found by n_clusters="auto"."""
-    from experiments.benchmarks import counting
-
-    counting.main(only, seeds)
-
-
-@bench.command()
-@_seeds(5)
-def restarts(seeds: int) -> None:
-    """Restarts, local search and breathing in equal time.
-
-    Real data sets need AKKM_DATA.
-    """
-    from experiments.benchmarks import restarts
-
-    restarts.main(seeds)
-
-
-@bench.command()
-def images() -> None:
-    """Features, kernel rows and quality on images.
-
-    Needs AKKM_DATA, AKKM_CACHE.
-    """
-    from experiments.benchmarks import images
-
-    images.main()
-
-
-@bench.command()
-@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True)
-def files(rounds: int) -> None:
-    """The command line next to a fit of the array.
-
-    Needs AKKM_DATA.
-    """
-    from experiments.benchmarks import files
-
-    files.main(rounds)
-
-
-@bench.command()
-@click.argument("rows", type=click.IntRange(1), default=50_000_000)
-def scale(rows: int) -> None:
-    """Files larger than memory next to an array.
-
-    The folder is AKKM_SCALE.
-    """
-    from experiments.benchmarks import scale
-
-    scale.main(rows)
-
-
-@bench.command()
-def solvers() -> None:
-    """Conjugate gradients next to steepest descent.
-
-    Needs AKKM_DATA.
-    """
-    from experiments.benchmarks import solvers
-
-    solvers.main()
-
-
-@bench.command()
-def stream() -> None:
-    """Rows in batches next to all rows at once.
-
-    Needs AKKM_DATA.
-    """
-    from experiments.benchmarks import stream
-
-    stream.main()
-
-
-@bench.command()
-@click.option("--picture", type=click.Path(path_type=Path), help="Write the plot here.")
-def theory(picture: Path | None) -> None:
-    """Error bounds next to measured errors; draws docs/theory.png."""
-    from experiments.benchmarks import theory
-
-    theory.main(picture)
-
-
-@bench.command()
-def width() -> None:
-    """NMI of the rules for the kernel width (two minutes)."""
-    from experiments.benchmarks import width
-
-    width.main()
-
-
-@bench.command()
-@click.argument(
-    "part",
-    type=click.Choice(["overhead", "memory", "rows", "estimate"]),
-    default="overhead",
-)
-def workers(part: str) -> None:
-    """Two Dask workers next to two threads.
-
-    Needs AKKM_DATA.
-    """
-    from experiments.benchmarks import workers
-
-    workers.PARTS[part]()
-
-
-@bench.command()
-def pictures() -> None:
-    """Draw the pictures of docs/which-method.md (two minutes)."""
-    from experiments.benchmarks import pictures
-
-    pictures.main()

@@ -73,20 +73,20 @@ def measure(folder: str, n_in_memory: int | None) -> Record:
     }
 
 
-def main(n: int = 50_000_000) -> None:
+def main(rows: int = 50_000_000) -> None:
     """Write the files, measure, and print a table."""
     folder = Path(os.environ.get("AKKM_SCALE", CACHE / "scale"))
-    write_parquet(folder, n)
+    write_parquet(folder, rows)
     on_disk = sum(path.stat().st_size for path in folder.glob("*.parquet"))
-    print(f"{n:,} x {_WIDTH} float32, {on_disk / 1e9:.1f} GB of Parquet")
-    rows = []
+    print(f"{rows:,} x {_WIDTH} float32, {on_disk / 1e9:.1f} GB of Parquet")
+    cells = []
     for source in ("memory", "disk", "memory"):  # twice, as elapsed time varies
-        n_in_memory = min(n, _IN_MEMORY) if source == "memory" else None
+        n_in_memory = min(rows, _IN_MEMORY) if source == "memory" else None
         found = in_new_process(measure, folder=str(folder), n_in_memory=n_in_memory)
         if "failed" in found:
             raise ValueError(f"The fit from {source} failed: {found['failed']}")
         per_row = 1e6 / found["rows"]
-        rows.append(
+        cells.append(
             [
                 source,
                 f"{found['rows']:,}",
@@ -99,4 +99,4 @@ def main(n: int = 50_000_000) -> None:
             ]
         )
     head = ["rows from", "rows", "GB", "seconds", "µs per row", "processor µs per row"]
-    print(markdown_table([*head, "passes", "peak memory, MB"], rows))
+    print(markdown_table([*head, "passes", "peak memory, MB"], cells))

@@ -164,9 +164,14 @@ def estimate(n: int = 10**9, workers: int = 100, draws: int = 1000) -> None:
     )
 
 
-PARTS: dict[str, Callable[[], object]] = {
+_PARTS: dict[str, Callable[[], object]] = {
     "overhead": overhead,
     "memory": memory,
     "rows": time_per_row,
     "estimate": estimate,
 }
+
+
+def main(part: str = "overhead") -> None:
+    """Run one part of the benchmark."""
+    _PARTS[part]()

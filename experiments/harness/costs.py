@@ -82,13 +82,17 @@ def processor() -> str:
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
     """Return the versions of Python and of those packages that are installed."""
-    installed = {"python": platform.python_version()}
-    for name in packages:
-        try:
-            installed[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return installed
+    found = {name: _version(name) for name in packages}
+    installed = {name: version for name, version in found.items() if version}
+    return {"python": platform.python_version(), **installed}
+
+
+@cache
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def machine() -> str:

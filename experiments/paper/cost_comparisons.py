@@ -10,6 +10,7 @@ from experiments.paper.quality_comparisons import (
     setting,
     sizes_of,
     value,
+    values,
 )
 from experiments.paper.results import LARGE, SMALL, Results, Spread
 from experiments.paper.verdicts import (
@@ -18,7 +19,8 @@ from experiments.paper.verdicts import (
     Value,
     above,
     below,
-    number,
+    compare_means,
+    three_digits,
 )
 
 # The paper's memory limit in gigabytes.
@@ -29,33 +31,29 @@ _MUCH_LONGER = 10
 
 def kernel_time_saved(results: Results) -> list[Comparison]:
     """Compare on images: does the strip save 90 % of the time for the full kernel?"""
-    data, found = "imagenet12", []
-    whole = results.get("seconds", data, "full kernel")
-    for m in results.sizes(data):
-        part = results.get("seconds", data, "kernel", m)
-        if whole is None or part is None:
-            found.append(Comparison(setting(data, m), None))
-            continue
-        saved = 1 - part.mean / whole.mean
-        found.append(Comparison(f"{setting(data, m)}: {saved:.1%} saved", saved > 0.9))
-    return found
+    data = "imagenet12"
+    full = results.get("seconds", data, "full kernel")
+
+    def rule(part: float, full: float) -> tuple[str, bool]:
+        saved = 1 - part / full
+        return f"{saved:.1%} saved", saved > 0.9
+
+    return [
+        compare_means(
+            setting(data, m), [results.get("seconds", data, "kernel", m), full], rule
+        )
+        for m in results.sizes(data)
+    ]
 
 
 def faster(
     data: str, other: str, most: int = 10**9, *, ours: str = "aKKm"
 ) -> Comparisons:
     """Compare: is aKKm (`ours`) faster than another method, up to m = `most`?"""
-
-    def comparisons(results: Results) -> list[Comparison]:
-        return [
-            below(
-                setting(data, m),
-                *(value(results, "seconds", data, x, m) for x in (ours, other)),
-            )
-            for m in sizes_of(results, data, 0, most)
-        ]
-
-    return comparisons
+    return lambda results: [
+        below(setting(data, m), *values(results, "seconds", data, (ours, other), m))
+        for m in sizes_of(results, data, 0, most)
+    ]
 
 
 def faster_than_exact(results: Results) -> list[Comparison]:
@@ -104,12 +102,10 @@ def few_against_many(data: str, ours: str, other: str) -> Comparisons:
     """Compare: is a method with 100 landmarks faster than another with 1,000?"""
 
     def comparisons(results: Results) -> list[Comparison]:
+        sizes = {ours: results.scaled(100), other: results.scaled(1000)}
         both = (
             value(results, "seconds", data, method, m, f"{method} at {m:,}")
-            for method, m in (
-                (ours, results.scaled(100)),
-                (other, results.scaled(1000)),
-            )
+            for method, m in sizes.items()
         )
         return [below(SHORT[data], *both)]
 
@@ -142,8 +138,7 @@ def crossing(results: Results) -> list[Comparison]:
     data, sizes = "covtype", results.sizes("covtype")
     return [
         compare(
-            setting(data, m),
-            *(value(results, "seconds", data, x, m) for x in ("aKKm", "nysSC")),
+            setting(data, m), *values(results, "seconds", data, ("aKKm", "nysSC"), m)
         )
         for compare, m in ((above, sizes[0]), (below, sizes[-1]))
     ]
@@ -151,47 +146,44 @@ def crossing(results: Results) -> list[Comparison]:
 
 def less_than_the_matrix(results: Results) -> list[Comparison]:
     """Compare: is peak memory below that of the kernel matrix in float64?"""
-    found = []
-    for data in ("mnist", *LARGE):
-        for m in results.sizes(data):
-            used = results.get("peak", data, "aKKm", m)
-            matrix = results.get("matrix", data, "aKKm", m)
-            if used is None or matrix is None:
-                found.append(Comparison(setting(data, m), None))
-                continue
-            text = f"{used.mean / 1e9:.1f} of {matrix.mean / 1e9:,.0f} GB"
-            found.append(
-                Comparison(f"{setting(data, m)}: {text}", used.mean < matrix.mean)
-            )
-    return found
+
+    def rule(used: float, matrix: float) -> tuple[str, bool]:
+        return f"{used / 1e9:.1f} of {matrix / 1e9:,.0f} GB", used < matrix
+
+    return [
+        compare_means(
+            setting(data, m),
+            [results.get(x, data, "aKKm", m) for x in ("peak", "matrix")],
+            rule,
+        )
+        for data in ("mnist", *LARGE)
+        for m in results.sizes(data)
+    ]
 
 
 def little_memory(results: Results) -> list[Comparison]:
     """Compare: is the peak memory on the large data sets below 40 GB?"""
-    found = []
-    for data in LARGE:
-        for m in results.sizes(data):
-            peak = results.get("peak", data, "aKKm", m)
-            text = setting(data, m)
-            if peak is None:
-                found.append(Comparison(text, None))
-            else:
-                used = peak.mean / 1e9
-                found.append(Comparison(f"{text}: {used:.1f} GB", used < _MEMORY_LIMIT))
-    return found
+
+    def rule(used: float) -> tuple[str, bool]:
+        return f"{used / 1e9:.1f} GB", used / 1e9 < _MEMORY_LIMIT
+
+    return [
+        compare_means(setting(data, m), [results.get("peak", data, "aKKm", m)], rule)
+        for data in LARGE
+        for m in results.sizes(data)
+    ]
 
 
 def leaders_too_slow(results: Results) -> list[Comparison]:
     """Compare: does lKKm take more than 24 hours on the large data sets?"""
-    found = []
-    for data in LARGE:
-        took = results.get("seconds", data, "lKKm")
-        if took is None:
-            found.append(Comparison(SHORT[data], None))
-        else:
-            text = f"{SHORT[data]}: {number(took)} s with about 1,000 leaders"
-            found.append(Comparison(text, took.mean > 24 * 3600))
-    return found
+
+    def rule(took: float) -> tuple[str, bool]:
+        return f"{three_digits(took)} s with about 1,000 leaders", took > 24 * 3600
+
+    return [
+        compare_means(SHORT[data], [results.get("seconds", data, "lKKm")], rule)
+        for data in LARGE
+    ]
 
 
 def uniform_is_cheapest(results: Results) -> list[Comparison]:
@@ -210,34 +202,37 @@ def uniform_is_cheapest(results: Results) -> list[Comparison]:
 
 def costly_samplings(results: Results) -> list[Comparison]:
     """Compare: do column norms and k-means take ten times as long as diagonals?"""
-    found = []
-    for d in SMALL:
-        for m in results.sizes(d):
-            cheap = results.get("sampling", d, "aKKm", m, landmarks="diagonal")
-            for strategy in ("column-norm", "k-means"):
-                slow = results.get("sampling", d, "aKKm", m, landmarks=strategy)
-                text = f"{setting(d, m)}, {strategy}"
-                if cheap is None or slow is None:
-                    found.append(Comparison(text, None))
-                    continue
-                ratio = slow.mean / cheap.mean
-                text += f": {ratio:,.0f} times diagonal's"
-                found.append(Comparison(text, ratio > _MUCH_LONGER))
-    return found
+
+    def rule(slow: float, cheap: float) -> tuple[str, bool]:
+        return f"{slow / cheap:,.0f} times diagonal's", slow / cheap > _MUCH_LONGER
+
+    def took(data: str, m: int, strategy: str) -> Spread | None:
+        return results.get("sampling", data, "aKKm", m, landmarks=strategy)
+
+    return [
+        compare_means(
+            f"{setting(data, m)}, {strategy}",
+            [took(data, m, strategy), took(data, m, "diagonal")],
+            rule,
+        )
+        for data in SMALL
+        for m in results.sizes(data)
+        for strategy in ("column-norm", "k-means")
+    ]
 
 
 def consensus_is_quick(results: Results) -> list[Comparison]:
     """Compare: does MCLA take less than a tenth of an ensemble's time?"""
-    found = []
-    for d in (*SMALL, *LARGE):
-        for m in results.sizes(d, "ensemble"):
-            took = results.get("consensus", d, "ensemble", m)
-            total = results.get("seconds", d, "ensemble", m)
-            if took is None or total is None:
-                found.append(Comparison(setting(d, m), None))
-                continue
-            share = took.mean / total.mean
-            found.append(
-                Comparison(f"{setting(d, m)}: {share:.1%} of the time", share < 0.1)
-            )
-    return found
+
+    def rule(consensus: float, total: float) -> tuple[str, bool]:
+        return f"{consensus / total:.1%} of the time", consensus / total < 0.1
+
+    return [
+        compare_means(
+            setting(data, m),
+            [results.get(x, data, "ensemble", m) for x in ("consensus", "seconds")],
+            rule,
+        )
+        for data in (*SMALL, *LARGE)
+        for m in results.sizes(data, "ensemble")
+    ]

@@ -22,7 +22,7 @@ SHORT = {
     "covtype": "Cover Type",
     "kddcup99-full": "KDD",
 }
-OTHERS = ("diagonal", "column-norm", "k-means")  # ways to sample
+OTHERS = ("diagonal", "column-norm", "k-means")  # than uniform sampling
 _NAMES = {"nmi": "NMI", "ari": "ARI", "reduction": "error reduction"}
 
 
@@ -55,15 +55,11 @@ def value(
     return Value(name or method, spread, unit)
 
 
-def ari_above(results: Results) -> list[Comparison]:
-    """Compare: is the ARI of aKKm above that of tKKm, at every m?"""
-    return [
-        above(
-            setting(d, m), *(value(results, "ari", d, x, m) for x in ("aKKm", "tKKm"))
-        )
-        for d in SMALL
-        for m in results.sizes(d)
-    ]
+def values(
+    results: Results, measure: str, data: str, methods: Sequence[str], m: int
+) -> list[Value]:
+    """Return the numbers of several methods."""
+    return [value(results, measure, data, method, m) for method in methods]
 
 
 def ari_of_images(results: Results) -> list[Comparison]:
@@ -76,17 +72,13 @@ def ari_of_images(results: Results) -> list[Comparison]:
 
 def equals_exact(measure: str, data: str, least: int = 0) -> Comparisons:
     """Compare: is aKKm like kernel k-means, from m = `least` on?"""
-
-    def comparisons(results: Results) -> list[Comparison]:
-        return [
-            alike(
-                f"{_NAMES[measure]}, {setting(data, m)}",
-                *(value(results, measure, data, x, m) for x in ("aKKm", "KKm")),
-            )
-            for m in sizes_of(results, data, least)
-        ]
-
-    return comparisons
+    return lambda results: [
+        alike(
+            f"{_NAMES[measure]}, {setting(data, m)}",
+            *values(results, measure, data, ("aKKm", "KKm"), m),
+        )
+        for m in sizes_of(results, data, least)
+    ]
 
 
 def two_step_late(results: Results) -> list[Comparison]:
@@ -94,25 +86,18 @@ def two_step_late(results: Results) -> list[Comparison]:
     found = []
     for m in results.sizes("mnist"):
         compare = worse if m < results.scaled(5000) else alike
-        both = (value(results, "nmi", "mnist", x, m) for x in ("tKKm", "KKm"))
+        both = values(results, "nmi", "mnist", ("tKKm", "KKm"), m)
         found.append(compare(f"NMI, m = {m:,}", *both))
     return found
 
 
 def better(measure: str, data: Sequence[str], than: str, least: int = 0) -> Comparisons:
-    """Compare: is aKKm above another method, at every m?"""
-
-    def comparisons(results: Results) -> list[Comparison]:
-        return [
-            above(
-                setting(d, m),
-                *(value(results, measure, d, x, m) for x in ("aKKm", than)),
-            )
-            for d in data
-            for m in sizes_of(results, d, least)
-        ]
-
-    return comparisons
+    """Compare: is aKKm above another method, at every m from `least` on?"""
+    return lambda results: [
+        above(setting(d, m), *values(results, measure, d, ("aKKm", than), m))
+        for d in data
+        for m in sizes_of(results, d, least)
+    ]
 
 
 def together(*several: Comparisons) -> Comparisons:
@@ -157,7 +142,7 @@ def spectral_catches_up(results: Results) -> list[Comparison]:
     """Compare on Cover Type: is nysSC like aKKm at the largest m only?"""
     large = results.sizes("covtype")[-1]
     small = better("nmi", ["covtype"], "nysSC")(results)[:-1]
-    both = (value(results, "nmi", "covtype", x, large) for x in ("aKKm", "nysSC"))
+    both = values(results, "nmi", "covtype", ("aKKm", "nysSC"), large)
     return [*small, alike(setting("covtype", large), *both)]
 
 
@@ -166,20 +151,16 @@ def samplings(
 ) -> Comparisons:
     """Compare: is uniform sampling "above" others, "alike", or "no worse"?"""
     compare = {"above": above, "alike": alike, "no worse": no_worse}[uniform]
-
-    def comparisons(results: Results) -> list[Comparison]:
-        return [
-            compare(
-                f"{_NAMES[measure]}, {setting(data, m)}",
-                value(results, measure, data, "aKKm", m, "uniform"),
-                value(results, measure, data, "aKKm", m, other, landmarks=other),
-            )
-            for m in sizes_of(results, data, least)
-            for other in strategies
-            for measure in ("reduction", "nmi")
-        ]
-
-    return comparisons
+    return lambda results: [
+        compare(
+            f"{_NAMES[measure]}, {setting(data, m)}",
+            value(results, measure, data, "aKKm", m, "uniform"),
+            value(results, measure, data, "aKKm", m, other, landmarks=other),
+        )
+        for m in sizes_of(results, data, least)
+        for other in strategies
+        for measure in ("reduction", "nmi")
+    ]
 
 
 def _with_and_without(results: Results, data: str) -> list[tuple[int, Value, Value]]:

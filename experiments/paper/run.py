@@ -85,6 +85,11 @@ def run(
         for c in cells
         if not store.is_done(c, exact_planned=(c.data, c.seed) in exact)
     ]
+    machine = {
+        "processor": processor(),
+        "threads": Threads().n_threads,
+        "versions": versions(_PACKAGES),
+    }
     prepared: PreparedData | None = None
     loaded: tuple[Any, ...] | None = None
     for n_done, cell in enumerate(missing, start=1):
@@ -94,7 +99,7 @@ def run(
             gc.collect()
             prepared = PreparedData.load(cell.data, dict(cell.variation))
             _warm_up(prepared)
-        record = _record(prepared, cell, store)
+        record = _record(prepared, cell, store, machine)
         store.add(cell, record)
         left = seconds_left(store, missing[n_done:])
         on_progress(Progress(cell, record, n_done, len(missing), left))
@@ -109,7 +114,9 @@ def _warm_up(prepared: PreparedData) -> None:
         ApproxKernelKMeans(2, kernel=prepared.data.kernel, n_landmarks=20).fit(X)
 
 
-def _record(prepared: PreparedData, cell: Cell, store: Store) -> Record:
+def _record(
+    prepared: PreparedData, cell: Cell, store: Store, machine: Record
+) -> Record:
     """Run a cell and return its record; if it fails, the record has the reason."""
     data = prepared.data
     record: Record = {
@@ -120,9 +127,7 @@ def _record(prepared: PreparedData, cell: Cell, store: Store) -> Record:
         "rows": prepared.n,
         "columns": data.X.shape[1],
         "when": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "processor": processor(),
-        "threads": Threads().n_threads,
-        "versions": versions(_PACKAGES),
+        **machine,
     }
     begin = perf_counter()
     with warnings.catch_warnings(record=True) as caught:

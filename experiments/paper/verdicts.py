@@ -98,7 +98,7 @@ class Value:
 
     def __str__(self) -> str:
         assert self.spread is not None
-        return f"{self.name} {number(self.spread)}{self.unit}"
+        return f"{self.name} {three_digits(self.spread.mean)}{self.unit}"
 
 
 def above(what: str, a: Value, b: Value) -> Comparison:
@@ -145,7 +145,19 @@ def _compare(
     return Comparison(f"{what}: {a}, {b}", holds(a.spread, b.spread))
 
 
-def number(spread: Spread) -> str:
-    """Return the mean with three digits."""
-    value = spread.mean
+def compare_means(
+    what: str,
+    spreads: Sequence[Spread | None],
+    rule: Callable[..., tuple[str, bool]],
+) -> Comparison:
+    """Apply a rule to means; it returns the text and whether the comparison holds."""
+    means = [spread.mean for spread in spreads if spread is not None]
+    if len(means) < len(spreads):
+        return Comparison(what, None)
+    text, holds = rule(*means)
+    return Comparison(f"{what}: {text}", holds)
+
+
+def three_digits(value: float) -> str:
+    """Format a number with three digits."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

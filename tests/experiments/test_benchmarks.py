@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 import warnings
 
@@ -23,6 +24,7 @@ from experiments.benchmarks import (
     speed_tables,
     workers,
 )
+from experiments.benchmarks.cli import bench
 from experiments.benchmarks.tasks import AKKM, BARE, SECTIONS, Task
 from experiments.harness.store import JsonLines
 
@@ -40,6 +42,13 @@ def test_every_module_can_be_imported_and_its_examples_run(name, monkeypatch):
         importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE
     )
     assert results.failed == 0
+
+
+@pytest.mark.parametrize("name", bench.commands)
+def test_options_of_the_command_line_are_arguments_of_main(name):
+    module = importlib.import_module(f"experiments.benchmarks.{name}")
+    arguments = inspect.signature(module.main).parameters
+    assert [option.name for option in bench.commands[name].params] == list(arguments)
 
 
 @pytest.mark.parametrize(
