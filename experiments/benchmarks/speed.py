@@ -65,7 +65,6 @@ def _possible(section: Section) -> Iterator[Record]:
 
 def _measure(settings: Record, contestant: str, seed: int) -> Record:
     path = prepare(settings["data"], settings["n"])
-    print(contestant, f"seed {seed}", settings, flush=True)
     return in_new_process(
         measure_file,
         settings=settings,

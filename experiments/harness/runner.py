@@ -40,8 +40,10 @@ def run_missing(
     n_measured = 0
     for run in runs:
         if not records.find(**run):
-            records.add(run | measure(**run))
-            print(records.records[-1], flush=True)
+            print(*run.values(), sep=", ", end=": ", flush=True)
+            result = measure(**run)
+            records.add(run | result)
+            print(result, flush=True)
             n_measured += 1
     return n_measured
 
