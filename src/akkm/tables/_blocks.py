@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from akkm.rows.formats import TableError
-from akkm.tables._table import Table, as_number, as_text, quoted_names
+from akkm.tables._table import Table, as_number, as_text, quoted_names, row_text
 
 Array = NDArray[Any]
 
@@ -133,7 +133,7 @@ class Blocks:
         if self._infinite:
             counts = [
                 f"{count:,} in {quoted_names([name])} (first in "
-                f"{self._table.place(self._first[name])})"
+                f"{row_text(self._first[name])})"
                 for name, count in self._infinite.items()
             ]
             raise TableError(

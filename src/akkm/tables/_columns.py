@@ -1,20 +1,38 @@
-"""How a column is encoded: a plain dict that a model file can hold."""
+"""How a column is encoded, as a plain dict; its description; the way back."""
 
 from __future__ import annotations
 
+import datetime
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from akkm.rows.formats import TableError
-from akkm.tables._csv_errors import not_a_number
-from akkm.tables._number_formats import MOSTLY, is_number, unusual_numbers
+from akkm.tables._csv_errors import (
+    MOSTLY,
+    is_number,
+    not_a_number,
+    unusual_numbers,
+)
 from akkm.tables._summary import Counts, Moments
-from akkm.tables._table import Column, Table, as_option
+from akkm.tables._table import Column, Table, as_option, quoted_names, row_text
 
+Array = NDArray[Any]
 Encoding = dict[str, Any]
 
 LARGEST = float(np.finfo(np.float32).max)
+_EPSILON = float(np.finfo(np.float32).eps)
+# The number of names listed in a line, and of text columns with a line of their own.
+_NAMES, _LINES = 8, 8
+_SCALES = {
+    "standard": "scaled to mean 0 and standard deviation 1",
+    "minmax": "scaled to lie between 0 and 1",
+    "none": "as they are",
+    "largest": "divided by their largest absolute value, so that zeros stay zeros",
+}
 
 
 def number_encoding(
@@ -113,6 +131,130 @@ def _require_text(name: str, counts: Counts, table: Table) -> None:
     for batch in table.batches([name]):
         for row, value in enumerate(batch.column(0).to_pylist(), start):
             if value in texts:
-                place, decimal = table.place(row), table.decimal
+                place, decimal = row_text(row), table.decimal
                 raise not_a_number(table.name, name, place, value, decimal=decimal)
         start += batch.num_rows
+
+
+def describe_columns(
+    encodings: Sequence[Encoding],
+    held_out: Sequence[str],
+    constant: Sequence[str],
+    dropped: Sequence[str],
+) -> list[str]:
+    """One line per group of columns that are treated alike."""
+    used = [e for e in encodings if not is_left_out(e)]
+    numbers = [e for e in used if e["kind"] == "number"]
+    texts = [e for e in used if e["kind"] == "text" and not is_boolean(e)]
+    how = _SCALES[numbers[0]["how"]] if numbers else ""
+    shown = texts if len(texts) <= _LINES + 1 else texts[:_LINES]
+    rest = texts[len(shown) :]
+    values = sum(len(e["values"]) for e in rest)
+    groups = [
+        (_names(e for e in numbers if not e["time"]), f"numbers, {how}"),
+        (_names(e for e in numbers if e["time"]), f"times in seconds, {how}"),
+        (
+            _names(e for e in used if is_boolean(e)),
+            "true or false, encoded as text: one 0/1 column each",
+        ),
+        *(([e["name"]], _describe_text(e)) for e in shown),
+    ]
+    lines = [f"{_listed(names)}: {text}" for names, text in groups if names]
+    if rest:
+        text = f"text, {values:,} values one-hot encoded"
+        lines.append(f"and {len(rest):,} more columns: {text}")
+    for text, names in (
+        ("held out", held_out),
+        ("left out, as all values are equal", constant),
+        ("left out, as requested", dropped),
+    ):
+        if names:
+            lines.append(f"{text}: {_listed(names)}")
+    return lines
+
+
+def _describe_text(encoding: Encoding) -> str:
+    if not encoding["pooled"]:
+        return f"text, {len(encoding['values']):,} values one-hot encoded"
+    return (
+        f"text, {encoding['distinct']:,} values, the {encoding['kept']:,} most "
+        f"frequent one-hot encoded, {100 * encoding['share']:.2g} % of rows pooled as "
+        "'other'"
+    )
+
+
+def _names(encodings: Iterable[Encoding]) -> list[str]:
+    return [encoding["name"] for encoding in encodings]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first few names, in quotes if they need them, and the number of others."""
+    most = len(names) if len(names) <= _NAMES + 1 else _NAMES
+    shown = ", ".join(
+        quoted_names([name]) if "," in name or not name.isprintable() else name
+        for name in names[:most]
+    )
+    return shown if most == len(names) else f"{shown} and {len(names) - most:,} more"
+
+
+def original_rows(X: Array, encodings: Iterable[Encoding]) -> list[dict[str, Any]]:
+    """Encoded rows X (b, d) as values by the name of their column."""
+    rows: list[dict[str, Any]] = [{} for _ in range(len(X))]
+    start = 0
+    for encoding in encodings:
+        if not (width := len(feature_names(encoding))):
+            continue
+        part = X[:, start : start + width]
+        start += width
+        decode: Any = _number if encoding["kind"] == "number" else _text
+        for row, values in zip(rows, part, strict=True):
+            row[encoding["name"]] = decode(values, encoding)
+    return rows
+
+
+def original_entries(
+    X: Any, names: Sequence[str], scale: Array
+) -> list[dict[str, Any]]:
+    """Rows of a sparse X (b, d) as values by name, zeros left out."""
+    X = X.tocsr()
+    return [
+        {
+            names[j]: _rounded(float(x), 0.0, float(scale[j]))
+            for j, x in zip(X.indices[a:b], X.data[a:b], strict=True)
+        }
+        for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)
+    ]
+
+
+def _number(values: Array, encoding: Encoding) -> Any:
+    x, kind = float(values[0]), encoding["type"]
+    value = _rounded(x, encoding["shift"], encoding["scale"])
+    if not encoding["time"] or kind.startswith("duration"):
+        return value
+    try:
+        moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=value)
+        if kind.startswith("date"):
+            return (moment + datetime.timedelta(hours=12)).date().isoformat()
+        rounding = encoding["scale"] * abs(x) * _EPSILON
+        precision = "seconds" if rounding < 0.5 else "minutes"
+        if kind.startswith("timestamp"):
+            return moment.isoformat(" ", precision) + ("Z" if "tz=" in kind else "")
+        return moment.time().isoformat(precision)
+    except OverflowError:
+        return value
+
+
+def _rounded(x: float, shift: float, scale: float) -> float:
+    """X * scale + shift with the digits that single precision preserves."""
+    value = x * scale + shift
+    lost = 4 * _EPSILON * max(abs(x) * scale, abs(value) * 1e-9)
+    return round(value, -math.ceil(math.log10(lost))) if lost > 0 else value
+
+
+def _text(values: Array, encoding: Encoding) -> str | None:
+    """The value whose column is 1; None for one that was not there in training."""
+    at = int(values.argmax())
+    if values[at] < 0.5:
+        return None
+    other = encoding["pooled"] and at == len(values) - 1
+    return "(other)" if other else encoding["values"][at]

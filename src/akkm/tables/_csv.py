@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -17,11 +14,10 @@ import pyarrow.csv
 from akkm.rows.formats import TableError, require_distinct
 from akkm.tables._csv_errors import (
     csv_error,
-    place_in_csv,
+    is_number,
     require_delimiter,
     require_text_file,
 )
-from akkm.tables._number_formats import is_number
 from akkm.tables._table import Column, Table, kind_of
 
 # Bytes of text parsed at a time, and bytes of parsed rows kept for a second pass.
@@ -105,9 +101,6 @@ class CsvTable(Table):
     def read_as_text(self, names: Collection[str]) -> None:
         self._as_text = frozenset(names)
 
-    def place(self, row: int) -> str:
-        return place_in_csv(row + 1)
-
     @property
     def share(self) -> float | None:
         with suppress(ValueError, OSError):  # the file is closed
@@ -128,23 +121,14 @@ class CsvTable(Table):
         with self._open() as file:
             start = file.read(self._block)
         require_text_file(start, self.name)
-        # Only the names are decoded here; pyarrow decodes the rest.
-        text = start.decode("utf-8-sig", errors="surrogateescape")
-        rows = self._first_rows(text)
-        if not rows:
-            raise TableError(f"{self.name}: the file is empty")
-        self._blank_lines = len(text) - len(text.lstrip("\r\n"))
-        self._blank_lines = len(text[: self._blank_lines].splitlines())
-        first = [cell.strip() for cell in rows[0]]
-        require_delimiter(rows, self.name, self._delimiter)
-        positions = [str(i) for i in range(len(first))]
+        text = start.decode("utf-8-sig", errors="replace")
+        self._blank_lines = len(text[: -len(text.lstrip("\r\n"))].splitlines())
+        found = self._parse(None).schema.names
+        require_delimiter(text.split("\n"), self.name, self._delimiter, len(found))
+        positions = [str(i) for i in range(len(found))]
         if not self._header:
             return positions
-        if any("\udc80" <= c <= "\udcff" for cell in first for c in cell):
-            raise self._explain(ValueError("invalid UTF8 data"))
-        if len(rows) == 1 and len(start) < self._block:
-            raise TableError(f"{self.name}: there is a header but no rows")
-        names = [cell or str(i) for i, cell in enumerate(first)]
+        names = [name.strip() or str(i) for i, name in enumerate(found)]
         require_distinct(
             names, self.name, ", or add --no-header if the first line is data"
         )
@@ -154,17 +138,6 @@ class CsvTable(Table):
                 "is data, add --no-header",
             )
         return names
-
-    def _first_rows(self, text: str) -> list[list[str]]:
-        """The first two rows that are not blank."""
-        lines = csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter)
-        limit = csv.field_size_limit(self._block)  # 131,072 by default
-        try:
-            return list(islice(filter(None, lines), 2))
-        except csv.Error as error:
-            raise TableError(f"{self.name}: not a CSV file ({error})") from None
-        finally:
-            csv.field_size_limit(limit)
 
     def _infer_types(self) -> dict[str, pa.DataType]:
         """The types with which columns are read, in the order of the file."""
@@ -199,8 +172,9 @@ class CsvTable(Table):
                 block_size=self._block,
                 use_threads=threads,
                 column_names=self._names,
+                autogenerate_column_names=not (self._header or self._names),
                 skip_rows=self._blank_lines,
-                skip_rows_after_names=int(self._header),
+                skip_rows_after_names=int(self._header and bool(self._names)),
             ),
             parse_options=pa.csv.ParseOptions(
                 delimiter=self._delimiter, newlines_in_values=True
@@ -217,7 +191,7 @@ class CsvTable(Table):
     def _explain(
         self, error: Exception, types: dict[str, pa.DataType] | None = None
     ) -> TableError:
-        if self._names and isinstance(error, pa.ArrowInvalid):
+        if isinstance(error, pa.ArrowInvalid):
             # pyarrow gives row numbers on one thread only: parse again up to the error.
             try:
                 for _ in self._parse(types, threads=False):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 
 from akkm.rows.formats import TableError
-from akkm.tables._number_formats import is_number, number_format
-from akkm.tables._table import as_option, quoted_names
+from akkm.tables._table import Table, as_option, quoted_names, row_text
 
 _VALUE = re.compile(
     r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (\w+).*?: "
@@ -28,6 +29,17 @@ _FOREIGN = {
     b"\xfe\xff": "UTF-16 text",
 }
 
+# Distinct values that are examined.
+_EXAMINED = 2_000
+# A CSV column with at least this share of numbers should be one of numbers.
+MOSTLY = 0.9
+
+_WITH_SIGN = r"[$€£¥]\s?\d[\d.,]*|\d[\d.,]*\s?[%$€£¥]"
+_DATE = (
+    r"(\d{1,2}\.\d{1,2}\.\d{4}|\d{1,2}([/-])\d{1,2}\3\d{2,4}|\d{4}([/.])\d{1,2}\4\d{1,2})"
+    r"([ T]\d{1,2}:.*)?"
+)
+
 
 def csv_error(
     error: str, file: str, names: Sequence[str], block: int, before: int, decimal: str
@@ -35,20 +47,22 @@ def csv_error(
     """Translate a message of pyarrow; `before` lines precede the first row."""
     if match := _VALUE.search(error):
         column, row, kind, value = match.groups()
-        place = place_in_csv(int(row) - before)
+        place = row_text(int(row) - before - 1)
         return not_a_number(file, names[int(column)], place, value, kind, decimal)
     if match := _FIELDS.search(error):
         row, expected, got = (int(number) for number in match.groups())
         text = (
-            f"{place_in_csv(row - before)} has {got:,} fields, expected {expected:,} "
+            f"{row_text(row - before - 1)} has {got:,} fields, expected {expected:,} "
             "as in the first line; look for a missing or additional delimiter or quote"
         )
     elif "invalid UTF8" in error or "codec can't decode" in error:
         where = ""
         if match := _ENCODING.search(error):
-            place = place_in_csv(int(match[2]) - before)
+            place = row_text(int(match[2]) - before - 1)
             where = f" in {place}, column {names[int(match[1])]!r}"
         text = f"not UTF-8 text{where}; convert it, with iconv -f latin1 -t utf-8"
+    elif "Empty CSV" in error:
+        text = "there are no rows"
     elif "straddling" in error:
         text = (
             f'a line is longer than {block / 2**20:,.3g} MB; is there a quote (") that '
@@ -62,11 +76,6 @@ def csv_error(
         first = (error.strip() or "no reason given").splitlines()[0]
         text = f"can't be read as CSV ({first[:200]})"
     return TableError(f"{file}: {text}")
-
-
-def place_in_csv(row: int) -> str:
-    """Position of row 1, 2, ...; not a line: cells may span lines."""
-    return f"row {row:,} of the data"
 
 
 def not_a_number(
@@ -98,26 +107,103 @@ def require_text_file(start: bytes, file: str) -> None:
         raise TableError(f"{file}: not text (it has NUL bytes); expected CSV in UTF-8")
 
 
-def require_delimiter(rows: Sequence[Sequence[str]], file: str, used: str) -> None:
-    """Raise TableError if another delimiter would cut the first rows into columns."""
-    cell = rows[0][0]
-    if cell.startswith("sep="):
+def require_delimiter(lines: list[str], file: str, used: str, n_columns: int) -> None:
+    """Raise TableError if another delimiter would cut the first lines into columns."""
+    lines = [line.strip() for line in lines if line.strip()][:2]
+    if lines[0].startswith("sep="):
         raise TableError(
             f"{file}: the first line, 'sep=', is meant for spreadsheets only; remove it"
         )
-    if len(rows[0]) > 1:
+    if n_columns > 1:
         return
+    seems = f"{file}: the fields seem to be separated by"
     for other, name in (("\t", "tab"), (";", ";"), (",", ","), ("|", "|")):
-        if other in cell and other != used:
-            raise TableError(
-                f"{file}: the fields seem to be separated by {name!r}; add --delimiter "
-                f"{name!r}"
-            )
-    lines = [row[0].strip() for row in rows if row]
+        if other in lines[0] and other != used:
+            raise TableError(f"{seems} {name!r}; add --delimiter {name!r}")
     first, last = lines[0].split(), lines[-1].split()
     # A column of phrases has spaces too, but rarely as many per line, and numbers.
     if len(first) == len(last) > 1 and any(map(is_number, last)):
         cure = "add --delimiter ' '"
-        if any("  " in line for line in lines):
+        if "  " in lines[0] + lines[-1]:
             cure = "replace each run of them by a comma, with tr -s ' ' ','"
-        raise TableError(f"{file}: the fields seem to be separated by spaces; {cure}")
+        raise TableError(f"{seems} spaces; {cure}")
+
+
+def unusual_numbers(
+    name: str, values: Counter[str], table: Table, *, dates: bool
+) -> TableError | None:
+    """The error for a text column in CSV that seems to hold numbers, or `dates`."""
+    examined = list(islice(values, _EXAMINED))
+    regular = 0
+    rows: Counter[str] = Counter()  # by format
+    examples: dict[str, dict[str, str]] = {}  # value -> what to do, by format
+    for value in examined:
+        if is_number(value, table.decimal):
+            regular += values[value]
+            continue
+        what, cure = number_format(value, table.decimal) or ("", "")
+        if what and (dates or what != "dates"):
+            rows[what] += values[value]
+            examples.setdefault(what, {})[value] = cure
+    total = sum(values[value] for value in examined)
+    if not rows or regular + rows.total() < MOSTLY * total:
+        return None
+    what = rows.most_common(1)[0][0]
+    # 1,065 is ambiguous, 1,065,000 is not: the shortest advice is the most certain.
+    cure = min(examples[what].values(), key=len)
+    return TableError(
+        f"{table.name}: column {name!r} looks like {what} "
+        f"({quoted_names(examples[what], 2)}); {cure}, or read it as text "
+        f"({as_option('--text', name)}) or leave it out ({as_option('--drop', name)})"
+    )
+
+
+def number_format(value: str, decimal: str) -> tuple[str, str] | None:
+    """The format of a number or date that can't be parsed, and what to do about it.
+
+    Examples
+    --------
+    >>> from akkm.tables._csv_errors import number_format
+    >>> number_format("3,5", ".")[0], number_format("12 %", ".")[0]
+    ('numbers with a decimal comma', 'numbers with a sign such as % or €')
+    >>> number_format("31.12.2024", ".")[0], number_format("blue", ".")
+    ('dates', None)
+    """
+    other, word = (",", "comma") if decimal == "." else (".", "point")
+    switch = "add --decimal ','" if decimal == "." else "leave out --decimal"
+    here, there = re.escape(decimal), re.escape(other)
+    grouped, with_point = "numbers with thousands separators", f"a decimal {word}"
+    bare = "write them without"
+    for pattern, what, cure in (
+        (
+            rf"\d{{1,3}}{there}\d{{3}}",
+            grouped,
+            f"{bare} (or, if it is {with_point}, {switch})",
+        ),
+        (rf"\d{{1,3}}({there}\d{{3}})+({here}\d+)?", grouped, bare),
+        (r"\d{1,3}(['’ \u00a0\u202f]\d{3})+([.,]\d+)?", grouped, bare),
+        (rf"\d*{there}\d+([eE][+-]?\d+)?", f"numbers with {with_point}", switch),
+        (
+            rf"\d{{1,3}}({here}\d{{3}})+{there}\d+",
+            f"numbers with {with_point}",
+            f"write them without {decimal!r} and {switch}",
+        ),
+        (_WITH_SIGN, "numbers with a sign such as % or €", bare),
+        (_DATE, "dates", "write them as 2024-12-31"),
+    ):
+        if re.fullmatch(rf"[+-]?({pattern})", value.strip()):
+            return what, cure
+    return None
+
+
+def is_number(text: str, decimal: str = ".") -> bool:
+    """Whether a cell can be read as a number."""
+    if decimal != ".":
+        if "." in text:
+            return False
+        text = text.replace(decimal, ".")
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text

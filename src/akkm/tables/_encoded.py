@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -13,13 +13,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from akkm.rows.batches import Batches, DiskRows
-from akkm.rows.contract import by_batch
-from akkm.rows.formats import Pieces
+from akkm.rows.formats import Pieces, TableError
 from akkm.tables._blocks import Blocks, Selection
-from akkm.tables._columns import Encoding
-from akkm.tables._encode import RowEncoder
+from akkm.tables._columns import LARGEST, Encoding, feature_names
 from akkm.tables._files import Spool
-from akkm.tables._table import Table
+from akkm.tables._table import Table, as_option, quoted_names
 
 Array = NDArray[Any]
 
@@ -27,8 +25,6 @@ Array = NDArray[Any]
 _PIECES = 8
 # Rows per piece of a temporary file: at least, at most.
 _FEWEST, _MOST = 1 << 10, 1 << 17
-# Bytes that a string array of Arrow can hold.
-_STRINGS = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +35,9 @@ class Encoded:
     ----------
     X : float32 array, CSR array or DiskRows of shape (n, d)
         The encoded rows; DiskRows if they stay on disk.
-    ids, labels : pyarrow.Array of length n, or None
-        The columns that were held out, in their own types. Ids of rows on disk are
-        read when they are sliced (a `DiskColumn`).
+    ids, labels : pyarrow.Array or ChunkedArray of length n, or None
+        The columns that were held out, in their own types; memory-mapped if X is on
+        disk.
     rows : int array of shape (n,)
         The numbers of the rows in the file, from 0. Rows with missing values may have
         been left out.
@@ -51,7 +47,7 @@ class Encoded:
 
     X: Any
     ids: Any
-    labels: pa.Array | None
+    labels: Any
     rows: Any
     notes: tuple[str, ...] = ()
 
@@ -73,11 +69,95 @@ class Encoded:
         Encoded
             These rows, in memory.
         """
-        ids, labels = (
+        ids, labels, numbers = (
             None if column is None else column.take(rows)
-            for column in (self.ids, self.labels)
+            for column in (self.ids, self.labels, self.rows)
         )
-        return Encoded(self.X[rows], ids, labels, self.rows.take(rows), self.notes)
+        return Encoded(self.X[rows], ids, labels, numbers, self.notes)
+
+
+class RowEncoder:
+    """Encodes rows whose columns are all known.
+
+    Parameters
+    ----------
+    encodings : list of dict
+        The columns in the order of X.
+    """
+
+    def __init__(self, encodings: list[Encoding]):
+        self.numbers = [e for e in encodings if e["kind"] == "number"]
+        self.texts = [e for e in encodings if e["kind"] == "text"]
+        starts, self.width = {}, 0
+        for encoding in encodings:
+            starts[encoding["name"]] = self.width
+            self.width += len(feature_names(encoding))
+        at = [starts[e["name"]] for e in self.numbers]
+        # Writing to a slice is faster than to a list of columns.
+        together = at == list(range(at[0], at[0] + len(at))) if at else False
+        self._at: Any = slice(at[0], at[-1] + 1) if together else at
+        self._shift, self._scale, self._mean = (
+            np.array([[e[key]] for e in self.numbers])
+            for key in ("shift", "scale", "mean")
+        )
+        self._text_starts = [starts[e["name"]] for e in self.texts]
+        self._codes_of = [
+            {value: i for i, value in enumerate(e["values"])} for e in self.texts
+        ]
+        self._unseen: dict[str, Counter[str]] = {}
+        self._peaks = np.zeros(len(self.numbers))  # largest absolute values
+
+    def encode(self, V: Array, texts: list[pa.DictionaryArray], X: Array) -> None:
+        """Write rows to X (b, width), which is 0; V (d, b) is overwritten."""
+        if V.size:
+            self._encode_numbers(V, X)
+        for i, text in enumerate(texts):
+            codes = self._codes(i, text)
+            rows = np.flatnonzero(codes >= 0)
+            X[rows, self._text_starts[i] + codes[rows]] = 1
+
+    def require_single_precision(self, table: Table) -> None:
+        """Raise TableError if a number was too large for float32."""
+        if (self._peaks > LARGEST).any():
+            name = self.numbers[int(self._peaks.argmax())]["name"]
+            raise TableError(
+                f"{table.name}: column {name!r} has numbers too large for single "
+                f"precision ({self._peaks.max():.3g} after scaling); rescale it or "
+                f"leave it out ({as_option('--drop', name)})"
+            )
+
+    def notes(self) -> tuple[str, ...]:
+        """Which values were not known."""
+        return tuple(
+            f"{name}: {unseen.total():,} rows with values that were not there in "
+            f"training ({quoted_names(sorted(unseen))}), encoded as zeros"
+            for name, unseen in self._unseen.items()
+        )
+
+    def _encode_numbers(self, V: Array, X: Array) -> None:
+        if np.isnan(V.max(axis=1)).any():
+            V = np.where(np.isnan(V), self._mean, V)
+        with np.errstate(over="ignore", invalid="ignore"):
+            V -= self._shift
+            V /= self._scale
+            self._peaks = np.fmax(self._peaks, np.fmax(V.max(axis=1), -V.min(axis=1)))
+            X[:, self._at] = V.T
+
+    def _codes(self, i: int, text: pa.DictionaryArray) -> Array:
+        """The category of each row (b,), -1 for none."""
+        known, encoding = self._codes_of[i], self.texts[i]
+        other = known["other"] if encoding["pooled"] else -1
+        # The last entry is for missing values.
+        values = [*text.dictionary.to_pylist(), "missing"]
+        code_of = np.array([known.get(value, other) for value in values])
+        indices = text.indices.fill_null(len(values) - 1).to_numpy()
+        codes = code_of[indices]
+        if (codes < 0).any():
+            unseen = self._unseen.setdefault(encoding["name"], Counter())
+            counts = np.bincount(indices[codes < 0], minlength=len(values))
+            for j in np.flatnonzero(counts):
+                unseen[values[j]] += int(counts[j])
+        return codes
 
 
 class EncodedBatches(Batches):
@@ -89,60 +169,40 @@ class EncodedBatches(Batches):
         The file.
     selection : Selection
         The columns to read.
-    encodings : list of dict
-        How columns are encoded, in the order of X.
-    used : bool array of shape (n,) or None
-        Which rows are used; None: all of them.
+    encoder : RowEncoder
+        Encodes these columns.
+    used : bool array of shape (n,)
+        Which rows are used.
     """
 
     names = None
     dtype = np.dtype(np.float32)
 
     def __init__(
-        self,
-        pieces: Pieces,
-        selection: Selection,
-        encodings: list[Encoding],
-        used: Array | None,
+        self, pieces: Pieces, selection: Selection, encoder: RowEncoder, used: Array
     ) -> None:
-        self._pieces, self._used = pieces, used
+        self._pieces, self._encoder, self._used = pieces, encoder, used
         self._selection = Selection(selection.numbers, selection.texts, [])
-        self._encoder = RowEncoder(encodings)
-        self.width = self._encoder.width
-        counts = np.diff(pieces.starts)
-        if used is not None:
-            cuts = pairwise(pieces.starts.tolist())
-            counts = np.array([np.count_nonzero(used[a:b]) for a, b in cuts])
-        self._with_rows = np.flatnonzero(counts)
+        self.width = encoder.width
+        cuts = list(pairwise(pieces.starts.tolist()))
+        counts = np.array([np.count_nonzero(used[a:b]) for a, b in cuts])
+        self._with_rows = np.flatnonzero(counts).tolist()
         self.starts = np.append(0, np.cumsum(counts[self._with_rows]))
 
     def read(self, batch: int) -> Array:
-        return self._encode(self.columns(batch, self._selection.names))
+        return self._encode(self._columns(batch))
 
     def some(self, batch: int, rows: Array) -> Array:
-        return self._encode(self.columns(batch, self._selection.names).take(rows))
+        return self._encode(self._columns(batch).take(rows))
 
     def where(self, batch: int) -> str:
-        return self._pieces.where(int(self._with_rows[batch]))
+        return self._pieces.where(self._with_rows[batch])
 
-    def columns(self, batch: int, names: Sequence[str]) -> pa.RecordBatch:
-        """Columns of the used rows of a batch, as they are in the file."""
-        piece = int(self._with_rows[batch])
-        found = self._pieces.read(piece, names)
-        if self._used is None:
-            return found
-        return found.filter(pa.array(self._used[slice(*self._cut(piece))]))
-
-    def row_numbers(self, batch: int) -> pa.Array:
-        """The numbers of the used rows of a batch in the file."""
-        start, stop = self._cut(int(self._with_rows[batch]))
-        if self._used is None:
-            return pa.array(np.arange(start, stop))
-        return pa.array(start + np.flatnonzero(self._used[start:stop]))
-
-    def _cut(self, piece: int) -> tuple[int, int]:
-        start, stop = self._pieces.starts[piece : piece + 2].tolist()
-        return start, stop
+    def _columns(self, batch: int) -> pa.RecordBatch:
+        piece = self._with_rows[batch]
+        columns = self._pieces.read(piece, self._selection.names)
+        used = self._used[slice(*self._pieces.starts[piece : piece + 2])]
+        return columns if used.all() else columns.filter(pa.array(used))
 
     def _encode(self, batch: pa.RecordBatch) -> Array:
         V, texts, _ = self._selection.split(batch)
@@ -151,146 +211,73 @@ class EncodedBatches(Batches):
         return X
 
 
-class DiskColumn:
-    """A column of rows on disk, or their numbers, read when it is sliced.
-
-    Parameters
-    ----------
-    batches : EncodedBatches
-        The rows.
-    name : str or None
-        The column; None: the numbers of the rows in the file.
-    as_integers : bool
-        Whether the column is text that is to be read as integers.
-    """
-
-    def __init__(
-        self, batches: EncodedBatches, name: str | None, as_integers: bool = False
-    ) -> None:
-        self._batches, self._name, self._as_integers = batches, name, as_integers
-
-    def __len__(self) -> int:
-        return int(self._batches.starts[-1])
-
-    def __getitem__(self, rows: slice) -> pa.Array:
-        return self.take(np.arange(*rows.indices(len(self))))
-
-    @property
-    def type(self) -> pa.DataType:
-        """The type of the values."""
-        return self[:1].type
-
-    def take(self, rows: Array) -> pa.Array:
-        """The values of some rows (b,)."""
-        places, parts = [], []
-        for batch, at, local in by_batch(rows, self._batches.starts):
-            places.append(at)
-            parts.append(self._read(batch).take(pa.array(local)))
-        order = np.argsort(np.concatenate(places), kind="stable")
-        return join_column(parts, self._as_integers).take(pa.array(order))
-
-    def _read(self, batch: int) -> pa.Array:
-        if self._name is None:
-            return self._batches.row_numbers(batch)
-        return self._batches.columns(batch, [self._name]).column(0)
-
-
 def encode_in_memory(
-    table: Table, blocks: Blocks, encoder: RowEncoder, most_rows: float
-) -> tuple[Any, Any, dict[str | None, Any]] | None:
-    """X (n, d), numbers of the rows (n,), other columns; None if n > most_rows."""
-    X = np.zeros((table.n_rows or 0, encoder.width), dtype=np.float32)
+    table: Table, blocks: Blocks, encoder: RowEncoder, n_rows: int
+) -> tuple[Any, Any, list[Any]]:
+    """X (n, d), numbers of the rows (n,) and other columns; n <= n_rows."""
+    X = np.zeros((n_rows, encoder.width), dtype=np.float32)
     used: list[Array] = []
     parts: list[list[pa.Array]] = []
     n = 0
     for block in blocks:
         start, n = n, blocks.n_used
-        if n > most_rows:
-            return None
-        if n > len(X):
-            # realloc often extends in place; an eighth more keeps it rare.
-            X.resize((max(n, len(X) * 9 // 8), encoder.width), refcheck=False)
         encoder.encode(block.V, block.texts, X[start:n])
         used.append(block.used)
         parts.append(block.others)
     encoder.require_single_precision(table)
     X.resize((n, encoder.width), refcheck=False)
-    columns: dict[str | None, Any] = {
-        name: join_column([others[i] for others in parts], not table.typed)
-        for i, name in enumerate(blocks.selection.others)
-    }
+    columns = [
+        _readable(pa.chunked_array(part), table.typed).combine_chunks()
+        for part in zip(*parts, strict=True)
+    ]
     return X, np.flatnonzero(np.concatenate(used)), columns
 
 
 def encode_on_disk(
-    table: Table,
-    blocks: Blocks,
-    encoder: RowEncoder,
-    *,
-    memory: float,
-    label: str | None,
-) -> tuple[Any, Any, dict[str | None, Any]]:
+    table: Table, blocks: Blocks, encoder: RowEncoder, memory: float
+) -> tuple[Any, Any, list[Any]]:
     """As `encode_in_memory`, but rows are checked now and encoded when they are read.
 
-    Labels are in memory, as codes. A file that can't be read in any order, or whose
-    pieces are too large, is copied to a temporary file.
+    Other columns are copied to a temporary file and mapped. So are all columns if the
+    table can't be read in any order, or if its pieces are too large for `memory`.
     """
-    rows = int(memory / (_PIECES * 4 * encoder.width))
-    others = blocks.selection.others
-    pieces, spool = table.pieces, None
-    if pieces is None or np.diff(pieces.starts).max() > max(rows, _FEWEST):
-        spool = Spool(min(max(rows, _FEWEST), _MOST))
+    rows = max(int(memory / (_PIECES * 4 * encoder.width)), _FEWEST)
+    pieces, copy, held_out = table.pieces, None, Spool(_MOST)
+    if pieces is None or np.diff(pieces.starts).max() > rows:
+        copy = Spool(min(rows, _MOST))
     used: list[Array] = []
-    labels: list[pa.Array] = []
-    integers = dict.fromkeys(others, not table.typed)
     for block in blocks:
         X = np.zeros((block.V.shape[1], encoder.width), dtype=np.float32)
         encoder.encode(block.V, block.texts, X)
+        numbers = np.flatnonzero(block.used) + (blocks.n_rows - len(block.used))
+        columns = [pa.array(numbers), *block.others]
+        names = [str(i) for i in range(len(columns))]
+        held_out.add(pa.RecordBatch.from_arrays(columns, names))
         used.append(block.used)
-        for name, column in zip(others, block.others, strict=True):
-            integers[name] = integers[name] and _all_integers(column)
-            if name == label:
-                labels.append(_plain(column).dictionary_encode())
-        if spool is not None:
-            spool.add(block.batch)
+        if copy is not None:
+            copy.add(block.batch)
     encoder.require_single_precision(table)
-    if spool is not None:
-        pieces = spool.finish(table.name)
+    if copy is not None:
+        pieces = copy.pieces(table.name)
     assert pieces is not None
-    mask = None if blocks.n_used == blocks.n_rows else np.concatenate(used)
-    batches = EncodedBatches(pieces, blocks.selection, encoder.encodings, mask)
-    columns: dict[str | None, Any] = {
-        name: DiskColumn(batches, name, integers[name]) for name in others
-    }
-    if labels:
-        whole = pa.chunked_array(labels).unify_dictionaries()
-        columns[label] = whole.combine_chunks()
-    return DiskRows(batches), DiskColumn(batches, None), columns
+    numbers, *others = held_out.map(table.name)
+    batches = EncodedBatches(pieces, blocks.selection, encoder, np.concatenate(used))
+    return DiskRows(batches), numbers, [_readable(c, table.typed) for c in others]
 
 
-def join_column(parts: list[pa.Array], try_integers: bool) -> pa.Array:
-    """One array of all parts; text becomes integers if nothing is lost by it."""
-    parts = [_plain(part) for part in parts]
-    size, kind = sum(part.nbytes for part in parts), parts[0].type
-    # Views can't be written as CSV.
-    if pa.types.is_string_view(kind) or (pa.types.is_string(kind) and size > _STRINGS):
-        parts = [part.cast(pa.large_string()) for part in parts]
-    column = pa.concat_arrays(parts)
-    if try_integers and _all_integers(column):
-        return column.cast(pa.int64())
-    return column
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    is_dictionary = pa.types.is_dictionary(column.type)
-    return column.dictionary_decode() if is_dictionary else column
-
-
-def _all_integers(column: pa.Array) -> bool:
-    """Whether text is integers as Python writes them: "7" is one, "007" is not."""
-    column = _plain(column)
+def _readable(column: pa.ChunkedArray, typed: bool) -> pa.ChunkedArray:
+    """Text of CSV as integers if nothing is lost: "7" is one, "007" is not."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    # Views can't be written as CSV, and a string array holds 2 GB only.
+    is_long = pa.types.is_string(column.type) and column.nbytes >= 2**31
+    if is_long or pa.types.is_string_view(column.type):
+        column = column.cast(pa.large_string())
+    if typed:
+        return column
     try:
         whole = column.cast(pa.int64())
     except pa.ArrowInvalid:
-        return False
-    return pc.all(pc.equal(whole.cast(column.type), column)).as_py() is not False
+        return column
+    same = pc.all(pc.equal(whole.cast(column.type), column)).as_py()
+    return column if same is False else whole

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,17 +15,22 @@ from akkm.rows.formats import TableError
 from akkm.tables._blocks import Blocks, Selection
 from akkm.tables._columns import (
     Encoding,
+    describe_columns,
     feature_names,
     identifier_error,
     is_boolean,
     is_left_out,
     number_encoding,
+    original_entries,
+    original_rows,
     text_encoding,
 )
-from akkm.tables._describe import describe_columns
-from akkm.tables._encode import RowEncoder
-from akkm.tables._encoded import Encoded, encode_in_memory, encode_on_disk
-from akkm.tables._original import original_entries, original_rows
+from akkm.tables._encoded import (
+    Encoded,
+    RowEncoder,
+    encode_in_memory,
+    encode_on_disk,
+)
 from akkm.tables._select import (
     feature_columns,
     require_columns,
@@ -304,8 +308,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ignored = {*self._held_out(), *self.ignored_}
         require_same_columns(table, self.columns_, ignored)
         there = {column.name: column for column in table.columns}
-        used = [e for e in self.columns_ if not is_left_out(e)]
-        encoder = RowEncoder(used)
+        encoder = RowEncoder([e for e in self.columns_ if not is_left_out(e)])
         # "True" is not a boolean if there were other words beside it in training.
         as_text = {
             *self.text,
@@ -322,17 +325,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             [name for name in self._held_out() if name in there],
             as_text,
         )
-        most_rows = math.inf if memory is None else memory // (4 * encoder.width)
-        found = None
-        if (table.n_rows or 0) <= most_rows:
-            blocks = Blocks(table, selection, self.missing)
-            found = encode_in_memory(table, blocks, encoder, most_rows)
-        if found is None:
-            blocks, encoder = Blocks(table, selection, self.missing), RowEncoder(used)
-            found = encode_on_disk(
-                table, blocks, encoder, memory=memory or 0, label=self.label
-            )
-        X, rows, held = found
+        blocks, n_rows = Blocks(table, selection, self.missing), table.n_rows
+        if n_rows is None:  # CSV whose parsed rows are kept, if they are not too many
+            n_rows = sum(batch.num_rows for batch in table.batches(selection.names))
+        if memory is None or 4 * n_rows * encoder.width <= memory:
+            X, rows, others = encode_in_memory(table, blocks, encoder, n_rows)
+        else:
+            X, rows, others = encode_on_disk(table, blocks, encoder, memory)
+        held: dict[Any, Any] = dict(zip(selection.others, others, strict=True))
         notes = (*blocks.notes(), *encoder.notes())
         return Encoded(X, held.get(self.id), held.get(self.label), rows, notes)
 

@@ -99,13 +99,20 @@ class Spool:
         if sum(map(len, self._waiting)) >= self._rows:
             self._write()
 
-    def finish(self, name: str) -> ArrowFiles:
-        """Return the rows as pieces; `name` is the table, for messages."""
+    def pieces(self, name: str) -> ArrowFiles:
+        """The rows in pieces; `name` is the table, for messages."""
+        return ArrowFiles([Path(self._close(name))], owner=self._file)
+
+    def map(self, name: str) -> list[pa.ChunkedArray]:
+        """The columns, memory-mapped."""
+        return pa.ipc.open_file(pa.memory_map(self._close(name))).read_all().columns
+
+    def _close(self, name: str) -> str:
         self._write()
         if self._writer is None:
             raise TableError(f"{name}: there are no rows")
         self._writer.close()
-        return ArrowFiles([Path(self._file.name)], owner=self._file)
+        return self._file.name
 
     def _write(self) -> None:
         if not self._waiting:
@@ -133,7 +140,7 @@ def open_arrow(path: str) -> Table:
                 spool.add(batch)
     except (pa.ArrowException, EOFError) as error:
         raise unreadable(path, "Arrow", error) from None
-    return FileTable(path, spool.finish(path))
+    return FileTable(path, spool.pieces(path))
 
 
 def open_npz(path: str) -> Table:

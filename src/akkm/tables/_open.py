@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,24 @@ from akkm.tables._sparse import open_libsvm
 from akkm.tables._table import Table, did_you_mean
 
 _CSV = (".csv", ".tsv", ".tab", ".txt", ".data")
-_ARROW = (".arrow", ".feather", ".ipc")
-_PARQUET = (".parquet", ".pq")
 _LIBSVM = (".svm", ".libsvm", ".svmlight")
 _COMPRESSED = (".gz", ".bz2", ".zst")
-_KNOWN = (
-    ".csv, .tsv, .txt (also .gz), .parquet, .arrow, .feather, .ipc, .npy, .npz, "
-    ".svm, .libsvm"
-)
+
+
+def _open_columns(path: str) -> Table:
+    return FileTable(path, open_column_files(Path(path)))
+
+
+def _open_npy(path: str) -> Table:
+    return FileTable(path, NpyPieces(path, path))
+
+
+_OPENERS: dict[str, Callable[[str], Table]] = {
+    **dict.fromkeys((".parquet", ".pq"), _open_columns),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), open_arrow),
+    ".npy": _open_npy,
+    ".npz": open_npz,
+}
 
 
 def open_table(
@@ -106,49 +116,42 @@ def open_table(
     options |= {"block": block, "kept": kept}
     if path == "-":
         return _standard_input(delimiter=delimiter, **options)
+    if os.path.isdir(path):
+        return _open_columns(path)
     _require_readable(path)
     lower = path.lower()
     compressed = lower.endswith(_COMPRESSED)
     inner = lower.rpartition(".")[0] if compressed else lower
-    if Path(path).is_dir() or lower.endswith(_PARQUET):
-        return FileTable(path, open_column_files(Path(path)))
     if inner.endswith(_LIBSVM):
         return open_libsvm(path)
-    if compressed and inner.endswith((*_PARQUET, ".npy", ".npz", *_ARROW)):
+    if compressed and inner.endswith(tuple(_OPENERS)):
         raise TableError(f"{path}: only CSV is read compressed; decompress it first")
     if compressed or inner.endswith(_CSV):
         tabs = inner.endswith((".tsv", ".tab")) and delimiter == ","
         return CsvTable(path, path, delimiter="\t" if tabs else delimiter, **options)
-    if lower.endswith(_ARROW):
-        return open_arrow(path)
-    if lower.endswith(".npy"):
-        return FileTable(path, NpyPieces(path, path))
-    if lower.endswith(".npz"):
-        return open_npz(path)
-    extension = Path(path).suffix or "no extension"
-    raise TableError(f"{path}: unknown file format ({extension}); expected {_KNOWN}")
+    extension = os.path.splitext(lower)[1]
+    if extension not in _OPENERS:
+        raise TableError(
+            f"{path}: unknown file format ({extension or 'no extension'}); expected "
+            ".csv, .tsv, .txt (also .gz), .parquet, .arrow, .feather, .ipc, .npy, "
+            ".npz, .svm or .libsvm"
+        )
+    return _OPENERS[extension](path)
 
 
 def _require_readable(path: str) -> None:
-    """Raise TableError unless the path is a folder or a file that can be read."""
-    file = Path(path)
+    """Raise TableError unless the path is a file that can be read and is not empty."""
     try:
-        if file.is_dir():
-            return
-        if not file.exists():
-            folder = file.parent
-            there = [f.name for f in folder.iterdir()] if folder.is_dir() else []
-            similar = did_you_mean(file.name, there)
-            raise TableError(f"{path}: there is no such file{similar}")
-        if not file.is_file():
-            raise TableError(f"{path}: not a regular file; CSV can be piped to '-'")
-        with file.open("rb") as opened:
-            if not opened.read(1):
+        with open(path, "rb") as file:
+            if not file.read(1):
                 raise TableError(f"{path}: the file is empty")
-    except PermissionError:
-        raise TableError(f"{path}: no permission to read it") from None
+    except FileNotFoundError:
+        folder, name = os.path.split(path)
+        there = os.listdir(folder or ".") if os.path.isdir(folder or ".") else []
+        similar = did_you_mean(name, there)
+        raise TableError(f"{path}: there is no such file{similar}") from None
     except OSError as error:
-        raise TableError(f"{path}: can't be opened ({error})") from None
+        raise TableError(f"{path}: can't be read ({error.strerror})") from None
 
 
 def _standard_input(**options: Any) -> Table:

@@ -24,7 +24,7 @@ from akkm.tables._blocks import (
     no_rows_error,
 )
 from akkm.tables._columns import LARGEST
-from akkm.tables._table import Column, Table, quoted_names
+from akkm.tables._table import Column, Table, quoted_names, row_text
 
 Array = NDArray[Any]
 
@@ -160,7 +160,7 @@ def _complete_rows(
     infinite, absent = np.isinf(X.data), np.isnan(X.data)
     if infinite.any():
         counts = counts_by_column(_count(X, infinite, names))
-        first = table.place(int(_rows_of(X, infinite)[0]))
+        first = row_text(int(_rows_of(X, infinite)[0]))
         raise TableError(
             f"{table.name}: infinite values: {counts} (first in {first}); replace them"
         )

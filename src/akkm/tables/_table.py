@@ -132,21 +132,6 @@ class Table(ABC):
             Names of columns.
         """
 
-    def place(self, row: int) -> str:
-        """Describe the position of a row, for messages.
-
-        Parameters
-        ----------
-        row : int
-            The number of the row, from 0.
-
-        Returns
-        -------
-        str
-            Its position, counted from 1.
-        """
-        return f"row {row + 1:,}"
-
     @property
     def share(self) -> float | None:
         """The share of the file that was read, if it is known before the end."""
@@ -220,6 +205,11 @@ def quoted_names(names: Iterable[Any], most: int = 5) -> str:
     shown = [repr(n if len(n) <= 60 else f"{n[:57]}...") for n in names[:most]]
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(shown) + more
+
+
+def row_text(row: int) -> str:
+    """Position of row 0, 1, ... for messages; lines of CSV are not rows."""
+    return f"row {row + 1:,} of the data"
 
 
 def as_option(option: str, name: str) -> str:
