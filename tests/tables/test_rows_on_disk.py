@@ -142,4 +142,4 @@ def test_pieces_without_complete_rows_are_skipped(tmp_path, rng):
     pa.parquet.write_table(table, tmp_path / "x.parquet", row_group_size=200)
     loaded, stored = encodings(tmp_path / "x.parquet", missing="drop")
     assert_same_rows(loaded, stored, rng)
-    assert len(list(stored.X.over(lambda rows, which: len(rows)))) == 4
+    assert len(list(stored.X.map_blocks(lambda rows, which: len(rows)))) == 4

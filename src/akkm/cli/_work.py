@@ -9,19 +9,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
+from scipy import sparse
 
 from akkm.cli._console import Voice, megabytes
 from akkm.cli._labels import LabelWriter, assign, require_writable
 from akkm.cli._options import Encoding, Method, Source
 from akkm.cli._outputs import Outputs
 from akkm.cli._progress import Phases
+from akkm.typing import Array
 
 if TYPE_CHECKING:
     from akkm.tables import Table, TableEncoder
-
-Array = NDArray[Any]
 
 # The number of clusters whose sizes are shown, the largest ones.
 _SHOWN = 30
@@ -169,14 +169,33 @@ def score(labels: Any, clusters: Array) -> dict[str, Any]:
     >>> import pyarrow as pa
     >>> from akkm.cli._work import score
     >>> score(pa.array(["a", "a", "b", None]), np.array([1, 1, 0, 0]))
-    {'nmi': 1.0, 'ari': 1.0, 'unlabelled': 1}
+    {'unlabelled': 1, 'nmi': 1.0, 'ari': 1.0}
     """
-    from akkm.inspect import compare_with_classes
+    from akkm.metrics import nmi_from_counts
 
-    if not _has_labels(labels):
-        return {"unlabelled": len(labels)}
-    found = compare_with_classes(labels, clusters)
-    return {"nmi": found.nmi, "ari": found.ari, "unlabelled": found.n_missing}
+    # Grouped by Arrow: codes and pairs of all rows would not fit in memory.
+    pairs = pa.table({"label": labels, "cluster": clusters})
+    counts = pairs.group_by(["label", "cluster"]).aggregate([([], "count_all")])
+    known = counts.filter(pc.invert(pc.is_null(counts["label"], nan_is_null=True)))
+    n = pc.sum(known["count_all"]).as_py() or 0
+    scores: dict[str, Any] = {"unlabelled": len(labels) - n}
+    if n:
+        classes = known["label"].combine_chunks().dictionary_encode().indices
+        places = classes.to_numpy(), known["cluster"].to_numpy()
+        table = sparse.coo_array((known["count_all"].to_numpy(), places))
+        scores |= {"nmi": nmi_from_counts(table), "ari": _rand_index(table)}
+    return scores
+
+
+def _rand_index(counts: Any) -> float:
+    """The adjusted Rand index of a sparse contingency table, as in scikit-learn."""
+    n, both = int(counts.sum()), int((counts.data**2).sum())
+    first, second = (int((counts.sum(axis=i) ** 2).sum()) for i in (1, 0))
+    a, b, c = both - n, first - both, second - both
+    d = n * n - n - a - b - c
+    if b == c == 0:
+        return 1.0
+    return 2.0 * (a * d - b * c) / ((a + b) * (b + d) + (a + c) * (c + d))
 
 
 def _has_labels(labels: Any) -> bool:

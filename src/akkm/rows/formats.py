@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.rows.batches import Batches
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 # Cells per piece of a file without pieces of its own: about 32 MB of float32.
 _CELLS = 8 * 2**20

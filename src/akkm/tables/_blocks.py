@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from akkm.rows.formats import TableError
 from akkm.tables._table import Table, as_number, as_text, quoted_names, row_text
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.rows.formats import TableError
 from akkm.tables._csv_errors import (
@@ -19,8 +18,8 @@ from akkm.tables._csv_errors import (
 )
 from akkm.tables._summary import Counts, Moments
 from akkm.tables._table import Column, Table, as_option, quoted_names, row_text
+from akkm.typing import Array
 
-Array = NDArray[Any]
 Encoding = dict[str, Any]
 
 LARGEST = float(np.finfo(np.float32).max)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from akkm.rows.batches import Batches, DiskRows
 from akkm.rows.formats import Pieces, TableError
@@ -18,8 +17,7 @@ from akkm.tables._blocks import Blocks, Selection
 from akkm.tables._columns import LARGEST, Encoding, feature_names
 from akkm.tables._files import Spool
 from akkm.tables._table import Table, as_option, quoted_names
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 # Pieces of a file that are in memory at the same time, at most.
 _PIECES = 8
@@ -43,6 +41,8 @@ class Encoded:
         been left out.
     notes : tuple of str
         What was done about missing values, and about values that `fit` did not see.
+    on_disk : bool
+        Whether the rows stay on disk.
     """
 
     X: Any
@@ -50,11 +50,7 @@ class Encoded:
     labels: Any
     rows: Any
     notes: tuple[str, ...] = ()
-
-    @property
-    def on_disk(self) -> bool:
-        """Whether the rows stay on disk."""
-        return isinstance(self.X, DiskRows)
+    on_disk: bool = False
 
     def take(self, rows: Array) -> Encoded:
         """Read some of the rows.

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -43,8 +42,6 @@ from akkm.tables._table import Column, Table
 from akkm.validation import require_count
 
 __all__ = ["TableEncoder"]
-
-Array = NDArray[Any]
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -328,13 +325,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         blocks, n_rows = Blocks(table, selection, self.missing), table.n_rows
         if n_rows is None:  # CSV whose parsed rows are kept, if they are not too many
             n_rows = sum(batch.num_rows for batch in table.batches(selection.names))
-        if memory is None or 4 * n_rows * encoder.width <= memory:
-            X, rows, others = encode_in_memory(table, blocks, encoder, n_rows)
+        on_disk = memory is not None and 4 * n_rows * encoder.width > memory
+        if on_disk:
+            X, rows, others = encode_on_disk(table, blocks, encoder, memory or 0)
         else:
-            X, rows, others = encode_on_disk(table, blocks, encoder, memory)
+            X, rows, others = encode_in_memory(table, blocks, encoder, n_rows)
         held: dict[Any, Any] = dict(zip(selection.others, others, strict=True))
         notes = (*blocks.notes(), *encoder.notes())
-        return Encoded(X, held.get(self.id), held.get(self.label), rows, notes)
+        ids, labels = held.get(self.id), held.get(self.label)
+        return Encoded(X, ids, labels, rows, notes, on_disk)
 
     def _fit_sparse(self, table: Table, used: list[Column]) -> None:
         if self.text:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
@@ -25,8 +24,7 @@ from akkm.tables._blocks import (
 )
 from akkm.tables._columns import LARGEST
 from akkm.tables._table import Column, Table, quoted_names, row_text
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 _FAILURES = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error)
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from akkm.typing import Array
 
 # Numbers that are summed at a time.
 _CELLS = 1 << 19

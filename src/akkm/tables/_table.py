@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from akkm.rows.formats import Pieces
+from akkm.typing import Array
 
 _BYTES = ("binary", "large_binary", "fixed_size_binary")
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -103,7 +103,7 @@ class Table(ABC):
     decimal: str = "."
     blanks: tuple[str, ...] = ()
     matrix: Any = None
-    target: NDArray[Any] | None = None
+    target: Array | None = None
 
     @abstractmethod
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
