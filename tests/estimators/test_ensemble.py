@@ -37,10 +37,11 @@ def test_is_mcla_of_its_members(digits):
 
 
 def test_is_better_and_steadier_than_its_members(digits):
-    """With few landmarks: a higher mean NMI, and less spread over five seeds."""
+    """Few landmarks, random starts: a higher mean NMI and less spread over seeds."""
     X, y = digits[0][:900], digits[1][:900]
+    params = {"n_landmarks": 20, "gamma": 0.03, "init": "random"}
     models = [
-        EnsembleKernelKMeans(10, n_landmarks=20, gamma=0.03, random_state=seed).fit(X)
+        EnsembleKernelKMeans(10, random_state=seed, **params).fit(X)
         for seed in range(5)
     ]
     members = [member for model in models for member in model.members_]
@@ -48,14 +49,14 @@ def test_is_better_and_steadier_than_its_members(digits):
         [normalized_mutual_info_score(y, model.labels_) for model in fitted]
         for fitted in (models, members)
     )
-    assert np.mean(together) > np.mean(alone) + 0.01
+    assert np.mean(together) > np.mean(alone) + 0.02
     assert np.std(together) < np.std(alone)
 
 
-def test_metis(digits):
+def test_metis_finds_nearly_the_same_clusters(digits):
     pytest.importorskip("pymetis")
-    X = digits[0]
-    params = {"n_landmarks": 100, "random_state": 0}
+    X = digits[0][:900]
+    params = {"n_members": 5, "n_landmarks": 100, "random_state": 0}
     ours = EnsembleKernelKMeans(10, **params).fit(X)
     theirs = EnsembleKernelKMeans(10, partitioner="metis", **params).fit(X)
     assert adjusted_rand_score(ours.labels_, theirs.labels_) > 0.95
