@@ -19,7 +19,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from akkm.core.products import KernelProduct
 from akkm.core.threads import Threads
 from akkm.typing import Array
-from akkm.validation import prepare
+from akkm.validation import validate_rows
 
 __all__ = [
     "adjusted_rand_index",
@@ -206,7 +206,7 @@ def clustering_error(
     >>> clustering_error(X, [0, 0, 1], "linear")  # 1² + 1²
     2.0
     """
-    X, kernel = prepare(
+    X, kernel = validate_rows(
         X, kernel, gamma=gamma, degree=degree, coef0=coef0, params=kernel_params
     )
     labels = np.asarray(labels)

@@ -14,8 +14,8 @@ from sklearn.utils import check_array, check_random_state
 from akkm.kernels import Kernel, Precomputed, resolve
 
 
-def prepare(X: Any, kernel: Any, **settings: Any) -> tuple[Any, Kernel]:
-    """Validated rows (n, d) and their kernel; the settings are those of `resolve`."""
+def validate_rows(X: Any, kernel: Any, **settings: Any) -> tuple[Any, Kernel]:
+    """Rows (n, d), checked, and the kernel for them, by the settings of `resolve`."""
     precomputed = isinstance(kernel, Precomputed) or (
         isinstance(kernel, str) and kernel == "precomputed"
     )

@@ -18,7 +18,7 @@ from akkm.landmarks._representatives import k_means
 from akkm.landmarks._scores import column_norm, diagonal, leverage, uniform
 from akkm.rows import as_rows
 from akkm.typing import Array, Rows
-from akkm.validation import generator, prepare, require_count
+from akkm.validation import generator, require_count, validate_rows
 
 # Each strategy takes a pool, m and random numbers, and returns m row numbers.
 STRATEGIES: dict[str, Callable[[Pool, int, np.random.Generator], Array]] = {
@@ -234,7 +234,7 @@ def choose(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
     rng = generator(random_state)
-    X, kernel = prepare(
+    X, kernel = validate_rows(
         X,
         kernel,
         gamma=gamma,

@@ -16,7 +16,7 @@ from akkm.kernels import Kernel
 from akkm.metrics import clustering_error
 from akkm.theory._spectrum import Spectrum
 from akkm.typing import Array
-from akkm.validation import prepare
+from akkm.validation import validate_rows
 
 Counts = int | Sequence[int] | Array
 
@@ -85,7 +85,7 @@ def expected_error_bound(
     >>> round(bound, 6)  # 1 + (1 + 4) / 2
     3.5
     """
-    X, kernel = prepare(
+    X, kernel = validate_rows(
         X, kernel, gamma=gamma, degree=degree, coef0=coef0, params=kernel_params
     )
     check_consistent_length(X, labels)

@@ -15,7 +15,7 @@ from akkm.core.threads import Threads
 from akkm.kernels import Precomputed, PrecomputedStrip
 from akkm.rows import chunks
 from akkm.typing import Array, Rows
-from akkm.validation import generator, prepare, require_count
+from akkm.validation import generator, require_count, validate_rows
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def _validate(model: Any, X: Any) -> Rows:
             "The model was fitted to a precomputed strip (n, m), which does not hold "
             "k(x, x). Fit the square kernel matrix, or rows and a kernel."
         )
-    X, _ = prepare(X, kernel)
+    X, _ = validate_rows(X, kernel)
     precomputed = isinstance(kernel, Precomputed)
     if np.max(Z) >= X.shape[0] if precomputed else Z.shape[1] != X.shape[1]:
         raise ValueError(

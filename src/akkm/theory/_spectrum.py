@@ -14,7 +14,7 @@ from akkm.core.threads import Threads
 from akkm.landmarks import number_of_landmarks
 from akkm.rows import chunks
 from akkm.typing import Array
-from akkm.validation import generator, prepare, require_count
+from akkm.validation import generator, require_count, validate_rows
 
 # For at most this many rows the whole kernel matrix is decomposed.
 EXACT_ROWS = 3000
@@ -227,7 +227,9 @@ def spectrum(
     """
     rng = generator(random_state)
     options = {"gamma": gamma, "degree": degree, "coef0": coef0}
-    X, kernel = prepare(X, kernel, **options, params=kernel_params, rng=rng.spawn(1)[0])
+    X, kernel = validate_rows(
+        X, kernel, **options, params=kernel_params, rng=rng.spawn(1)[0]
+    )
     n = X.shape[0]
     if n_landmarks is None:
         m = n if n <= EXACT_ROWS else number_of_landmarks("auto", n, 1)
