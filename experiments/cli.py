@@ -168,7 +168,7 @@ def run_(
         )
     cells = {cell for cell in cells if not data or cell.data in data}
     sources = {name: availability(name) for name in sorted({c.data for c in cells})}
-    missing = {name: where for name, (found, where) in sources.items() if not found}
+    missing = {name: where for name, (exists, where) in sources.items() if not exists}
 
     def show(progress: Progress) -> None:
         record = progress.record

@@ -228,10 +228,10 @@ def report(records: JsonLines) -> str:
 def _row(
     records: JsonLines, data: str, contestant: str, unit: float | None
 ) -> list[str]:
-    found = records.find(data=data, contestant=contestant)
-    good = [r for r in found if "nmi" in r]
+    stored = records.find(data=data, contestant=contestant)
+    good = [r for r in stored if "nmi" in r]
     if not good:
-        return [contestant, _missing_reason(found), *[""] * 5]
+        return [contestant, _missing_reason(stored), *[""] * 5]
     time = median(r["processor_seconds"] for r in good)
     return [
         contestant,
@@ -247,8 +247,8 @@ def _spread(values: list[float]) -> str:
     return f"{mean(values):.3f}" + (f" ± {stdev(values):.3f}" if values[1:] else "")
 
 
-def _missing_reason(found: list[Record]) -> str:
-    return next((r.get("failed") or r["skipped"] for r in found), "not run")
+def _missing_reason(stored: list[Record]) -> str:
+    return next((r.get("failed") or r["skipped"] for r in stored), "not run")
 
 
 def summary(records: JsonLines) -> str:
@@ -265,13 +265,13 @@ def summary(records: JsonLines) -> str:
         for contestant in CONTESTANTS:
             row = [contestant]
             for data in DATA:
-                found = records.find(data=data, contestant=contestant)
-                good = [r for r in found if "nmi" in r]
-                skipped = any("skipped" in r for r in found)
+                stored = records.find(data=data, contestant=contestant)
+                good = [r for r in stored if "nmi" in r]
+                skipped = any("skipped" in r for r in stored)
                 if good:
                     row.append(cell(good))
                 else:
-                    row.append("–" if skipped else _missing_reason(found))
+                    row.append("–" if skipped else _missing_reason(stored))
             rows.append(row)
         tables.append(markdown_table([title, *DATA], rows))
     return "\n\n".join(tables)

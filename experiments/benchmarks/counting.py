@@ -145,14 +145,14 @@ PLANTED: dict[str, tuple[Callable[[int], Array], int]] = (
         "3 spirals": (spirals, 3),
     }
 )
-NOTHING: dict[str, tuple[Callable[[int], Array], int]] = {
+NO_CLUSTERS: dict[str, tuple[Callable[[int], Array], int]] = {
     f"uniform, {d} columns": (partial(uniform, d), 1) for d in (2, 3, 10)
 } | {
     "uniform, 4 by 1": (strip, 1),
     "one Gaussian, 2 columns": (partial(bell, 2), 1),
     "one Gaussian, 10 columns": (partial(bell, 10), 1),
 }
-FRESH: dict[str, tuple[Callable[[int], Array], int]] = {
+HELD_OUT: dict[str, tuple[Callable[[int], Array], int]] = {
     "5 blobs of 2,000 to 50 rows": (unequal_sizes, 5),
     "3 blobs, spread 0.5 to 2.5": (unequal_spreads, 3),
     "3 stretched blobs": (stretched, 3),
@@ -168,7 +168,7 @@ REAL: dict[str, tuple[Callable[[int], Array], int]] = {
     "wine": (partial(real, datasets.load_wine), 3),
     "breast cancer": (partial(real, datasets.load_breast_cancer), 2),
 }
-DATA = PLANTED | NOTHING | FRESH | REAL
+DATA = PLANTED | NO_CLUSTERS | HELD_OUT | REAL
 
 
 def measure(data: str, method: str, seed: int) -> Record:
@@ -197,8 +197,8 @@ def report(records: JsonLines) -> str:
                 'number 10 was found surely in 9 seeds, and marked "unsure" in 1.'
             ),
             *_blocks("Planted clusters", "planted", PLANTED, records),
-            *_blocks("No clusters: should be unsure", "", NOTHING, records),
-            *_blocks("Planted, other data sets", "planted", FRESH, records),
+            *_blocks("No clusters: should be unsure", "", NO_CLUSTERS, records),
+            *_blocks("Planted, other data sets", "planted", HELD_OUT, records),
             *_blocks("Real, standardised except digits", "classes", REAL, records),
         ],
     )

@@ -196,8 +196,8 @@ def _features_section(records: JsonLines) -> Iterator[Block]:
 
 
 def _kernel_section(records: JsonLines) -> Iterator[Block]:
-    found = records.find(of="kernel")
-    if not found:
+    runs = records.find(of="kernel")
+    if not runs:
         return
     n = records.find(of="features")[-1]["rows"]
     pairs = n * _M
@@ -212,14 +212,14 @@ def _kernel_section(records: JsonLines) -> Iterator[Block]:
     rows = []
     for name, key in names.items():
         reference = "numpy worked" if "worked" in key else "numpy"
-        took = median(record[key] for record in found)
-        speedup = median(record[reference] / record[key] for record in found)
+        took = median(record[key] for record in runs)
+        speedup = median(record[reference] / record[key] for record in runs)
         per_pair = took / pairs
         row = [name, f"{took:,.2f}", f"{1e6 * per_pair:.3f}", f"{speedup:,.1f}"]
         rows.append([*row, f"{paper / per_pair:,.0f}"])
     yield Heading("Kernel rows")
     yield Paragraph(
-        f"{n:,} rows against {_M:,} landmarks; medians of {len(found)} runs that "
+        f"{n:,} rows against {_M:,} landmarks; medians of {len(runs)} runs that "
         f"alternate. NumPy is timed on {_SLOW_ROWS} rows. The paper took "
         f"{1e6 * paper:.0f} µs per pair."
     )
@@ -248,9 +248,9 @@ def _quality_section(records: JsonLines) -> Iterator[Block]:
         name = f"aKKm, m = {_M:,}, best of ten starts (the default), {took:.1f} s a fit"
         groups[name] = fits
     rows = [
-        [name, _spread([record["nmi"] for record in found]), str(len(found))]
-        for name, found in groups.items()
-        if found
+        [name, _spread([record["nmi"] for record in runs]), str(len(runs))]
+        for name, runs in groups.items()
+        if runs
     ]
     if rows:
         yield Heading("NMI with the synsets")
@@ -269,10 +269,10 @@ def _agreement_section(records: JsonLines) -> Iterator[Block]:
     for m in _SIZES:
         row = [f"{m:,}"]
         for method in ("aKKm", "tKKm"):
-            found = records.find(of="agreement", method=method, m=m)
-            row.append(_spread([record["ari"] for record in found]))
+            runs = records.find(of="agreement", method=method, m=m)
+            row.append(_spread([record["ari"] for record in runs]))
             row.append(f"{_PAPER_ARI[method][m]:.2f}")
-            row.append(_spread([record["nmi"] for record in found]))
+            row.append(_spread([record["nmi"] for record in runs]))
         rows.append(row)
     exact = {record["seed"]: record["exact nmi"] for record in agreement}
     yield Heading("Agreement with exact kernel k-means")

@@ -112,9 +112,9 @@ def measure_mcla(of: str, seed: int) -> Record:
     record["kernel pass"] = perf_counter() - start
     for partitioner in ("matching", "metis"):
         start = perf_counter()
-        found = mcla(labelings, 23, partitioner=partitioner, random_state=seed)
+        consensus = mcla(labelings, 23, partitioner=partitioner, random_state=seed)
         record[partitioner] = perf_counter() - start
-        record[f"ARI {partitioner}"] = adjusted_rand_score(planted, found.labels)
+        record[f"ARI {partitioner}"] = adjusted_rand_score(planted, consensus.labels)
     return record | {"machine": machine()}
 
 
@@ -191,10 +191,10 @@ def _strategies(records: JsonLines, data: str) -> ResultTable:
     for m in _SIZES:
         row = [f"{m:,}"]
         for strategy in STRATEGIES:
-            found = records.find(of="landmarks", data=data, strategy=strategy, m=m)
-            if found:
-                row.append(f"{mean(r['error'] for r in found):.3g}")
-                row.append(_seconds(median(r["seconds"] for r in found)))
+            runs = records.find(of="landmarks", data=data, strategy=strategy, m=m)
+            if runs:
+                row.append(f"{mean(r['error'] for r in runs):.3g}")
+                row.append(_seconds(median(r["seconds"] for r in runs)))
             else:
                 row += ["–", "–"]
         rows.append(row)
@@ -228,12 +228,12 @@ def _needed(records: JsonLines, data: str) -> ResultTable:
 
 
 def _mcla(records: JsonLines) -> ResultTable:
-    found = records.find(of="mcla")
+    runs = records.find(of="mcla")
     rows = []
     for name in ("kernel pass", "matching", "metis"):
-        seconds = median(r[name] for r in found)
-        ratio = median(r[name] / r["kernel pass"] for r in found)
-        agreement = min((r.get(f"ARI {name}", np.nan) for r in found), default=np.nan)
+        seconds = median(r[name] for r in runs)
+        ratio = median(r[name] / r["kernel pass"] for r in runs)
+        agreement = min((r.get(f"ARI {name}", np.nan) for r in runs), default=np.nan)
         shown = "–" if np.isnan(agreement) else f"{agreement:.5f}"
         rows.append([name, f"{seconds:.2f}", f"{ratio:.2f}", shown])
     head = ["", "seconds", "time / kernel pass", "ARI with the planted partition"]
@@ -243,12 +243,12 @@ def _mcla(records: JsonLines) -> ResultTable:
 def _ensemble(records: JsonLines) -> ResultTable:
     rows = []
     for name in _MEMBERS:
-        found = records.find(of="ensemble", method=name)
-        values = [r["nmi"] for r in found]
+        runs = records.find(of="ensemble", method=name)
+        values = [r["nmi"] for r in runs]
         cells = [mean(values), stdev(values), min(values), max(values)]
-        seconds = median(r["seconds"] for r in found)
+        seconds = median(r["seconds"] for r in runs)
         shown = [f"{value:.4f}" for value in cells]
-        rows.append([name, *shown, str(len(found)), f"{seconds:.1f}"])
+        rows.append([name, *shown, str(len(runs)), f"{seconds:.1f}"])
     head = ["", "NMI, mean", "standard deviation", "lowest", "highest", "seeds"]
     return ResultTable("", [*head, "seconds"], rows)
 

@@ -106,15 +106,19 @@ def local_search(X: Array, C: int, rng: np.random.Generator) -> Runs:
         centers = kmeans_plusplus(X, C, random_state=int(rng.integers(2**31)))[0]
         D = pairwise_distances(X, centers, metric="sqeuclidean")
         for _ in range(C):
-            near = np.partition(D, 1, axis=1)[:, :2] if C > 1 else np.hstack([D, D])
-            owner, cost = D.argmin(axis=1), near[:, 0].sum()
+            nearest_two = (
+                np.partition(D, 1, axis=1)[:, :2] if C > 1 else np.hstack([D, D])
+            )
+            owner, cost = D.argmin(axis=1), nearest_two[:, 0].sum()
             if not cost > 0:  # all points are on centers
                 break
-            drawn = rng.choice(len(X), p=near[:, 0] / cost)
+            drawn = rng.choice(len(X), p=nearest_two[:, 0] / cost)
             new = pairwise_distances(X, X[[drawn]], metric="sqeuclidean")[:, 0]
-            kept = np.minimum(new, near[:, 0])
+            kept = np.minimum(new, nearest_two[:, 0])
             # Without its center a row goes to the next one, or to the new one.
-            loss = np.bincount(owner, np.minimum(new, near[:, 1]) - kept, minlength=C)
+            loss = np.bincount(
+                owner, np.minimum(new, nearest_two[:, 1]) - kept, minlength=C
+            )
             worst = int(loss.argmin())
             if kept.sum() + loss[worst] < cost:
                 D[:, worst], centers[worst] = new, X[drawn]
@@ -145,18 +149,18 @@ def breathing(X: Array, C: int, rng: np.random.Generator) -> Runs:
 def _without(X: Array, centers: Array, count: int) -> Array:
     """Remove the centers that are missed least, no two of them neighbours."""
     D = pairwise_distances(X, centers, metric="sqeuclidean")
-    near = np.partition(D, 1, axis=1)[:, :2]
+    nearest_two = np.partition(D, 1, axis=1)[:, :2]
     missed = np.bincount(
-        D.argmin(axis=1), near[:, 1] - near[:, 0], minlength=len(centers)
+        D.argmin(axis=1), nearest_two[:, 1] - nearest_two[:, 0], minlength=len(centers)
     )
-    apart = pairwise_distances(centers)
+    distances = pairwise_distances(centers)
     frozen = np.zeros(len(centers), dtype=bool)
     removed: list[int] = []
     for c in np.argsort(missed):
         if len(removed) < count and not frozen[c]:
             removed.append(int(c))
             if len(removed) + frozen.sum() < len(centers) - count:
-                frozen[np.argsort(apart[c])[1]] = True
+                frozen[np.argsort(distances[c])[1]] = True
     for c in np.argsort(missed):
         if len(removed) < count and int(c) not in removed:
             removed.append(int(c))

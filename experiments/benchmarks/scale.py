@@ -82,20 +82,20 @@ def main(rows: int = 50_000_000) -> None:
     cells = []
     for source in ("memory", "disk", "memory"):  # twice, as elapsed time varies
         n_in_memory = min(rows, _IN_MEMORY) if source == "memory" else None
-        found = in_new_process(measure, folder=str(folder), n_in_memory=n_in_memory)
-        if "failed" in found:
-            raise ValueError(f"The fit from {source} failed: {found['failed']}")
-        per_row = 1e6 / found["rows"]
+        record = in_new_process(measure, folder=str(folder), n_in_memory=n_in_memory)
+        if "failed" in record:
+            raise ValueError(f"The fit from {source} failed: {record['failed']}")
+        per_row = 1e6 / record["rows"]
         cells.append(
             [
                 source,
-                f"{found['rows']:,}",
-                f"{found['rows'] * 4 * _WIDTH / 1e9:.1f}",
-                f"{found['seconds']:.1f}",
-                f"{found['seconds'] * per_row:.2f}",
-                f"{found['cpu_seconds'] * per_row:.2f}",
-                f"{found['passes']:.2f}",
-                f"{found['peak_bytes'] / 1e6:,.0f}",
+                f"{record['rows']:,}",
+                f"{record['rows'] * 4 * _WIDTH / 1e9:.1f}",
+                f"{record['seconds']:.1f}",
+                f"{record['seconds'] * per_row:.2f}",
+                f"{record['cpu_seconds'] * per_row:.2f}",
+                f"{record['passes']:.2f}",
+                f"{record['peak_bytes'] / 1e6:,.0f}",
             ]
         )
     head = ["rows from", "rows", "GB", "seconds", "µs per row", "processor µs per row"]

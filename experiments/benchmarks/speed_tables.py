@@ -57,10 +57,10 @@ def report(records: JsonLines, sections: Sequence[Section]) -> str:
 
 def _good(records: JsonLines, task: Task, contestant: str) -> Runs:
     """Return the runs that did not fail; the last one, if there are several."""
-    found = records.find(settings=task.settings, contestant=contestant)
+    runs = records.find(settings=task.settings, contestant=contestant)
     return {
         record["seed"]: record
-        for record in found
+        for record in runs
         if record["seed"] < task.seeds and "failed" not in record
     }
 
@@ -125,7 +125,7 @@ def _growth(records: JsonLines, section: Section, vary: str) -> list[Block]:
     reference = _good(records, first, AKKM)
     for task in section.tasks:
         if runs := _good(records, task, AKKM):
-            beside = _good(records, task, KMEANS)
+            other = _good(records, task, KMEANS)
             costs.append(1e6 * _median(runs, _SECONDS) / task.n)
             rows.append(
                 [
@@ -135,8 +135,8 @@ def _growth(records: JsonLines, section: Section, vary: str) -> list[Block]:
                     _ratio(runs, reference, _SECONDS, first.n / task.n),
                     f"{_median(runs, _MEMORY) / 1e6:,.0f}",
                     _iterations(runs),
-                    _digits(_median(beside, _SECONDS)) if beside else "–",
-                    _ratio(beside, runs, _SECONDS),
+                    _digits(_median(other, _SECONDS)) if other else "–",
+                    _ratio(other, runs, _SECONDS),
                 ]
             )
     others = {k: v for k, v in _LETTERS.items() if k != vary}
@@ -164,8 +164,8 @@ def _linear_fit(sizes: list[int], costs: list[float]) -> str:
 def _missing_reason(records: JsonLines, task: Task, contestant: str) -> str:
     if not fits_in_memory(task, contestant):
         return f"does not fit: {memory_needed(task, contestant) / 1e9:.0f} GB needed"
-    found = records.find(settings=task.settings, contestant=contestant)
-    return f"failed: {found[0]['failed']}" if found else "not run"
+    runs = records.find(settings=task.settings, contestant=contestant)
+    return f"failed: {runs[0]['failed']}" if runs else "not run"
 
 
 def _median(runs: Runs, field: str) -> float:

@@ -108,9 +108,9 @@ _kdd = partial(
 
 
 def _mixture(n: int, m: int = 500, n_clusters: int = 10, seeds: int = 1) -> Task:
-    beside = (KMEANS,) if (m, n_clusters) == (500, 10) and n <= 200_000 else ()
+    other = (KMEANS,) if (m, n_clusters) == (500, 10) and n <= 200_000 else ()
     params = {"gamma": 1 / 500}  # 1 / (d Var X)
-    contestants = (AKKM, *beside)
+    contestants = (AKKM, *other)
     return Task("mixture", n, m, n_clusters, "rbf", params, contestants, seeds)
 
 

@@ -31,7 +31,7 @@ def overhead() -> None:
     from distributed import Client, LocalCluster, wait
 
     X = np.load(prepare("covtype", 581_012))
-    found: dict[str, list[float]] = {"array": [], "workers": []}
+    times: dict[str, list[float]] = {"array": [], "workers": []}
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as two,
         Client(two) as client,
@@ -44,17 +44,17 @@ def overhead() -> None:
                 model = ApproxKernelKMeans(**_COVTYPE, random_state=seed)
                 started = time.perf_counter()
                 model.fit(data)
-                found[where].append(time.perf_counter() - started)
+                times[where].append(time.perf_counter() - started)
                 labels[where] = np.asarray(model.labels_)
             same = (labels["array"] == labels["workers"]).all()
-            ratio = found["workers"][-1] / found["array"][-1]
+            ratio = times["workers"][-1] / times["array"][-1]
             print(
-                f"seed {seed}: {found['array'][-1]:.2f} s here, "
-                f"{found['workers'][-1]:.2f} s there, ratio {ratio:.2f}, labels "
+                f"seed {seed}: {times['array'][-1]:.2f} s from the array, "
+                f"{times['workers'][-1]:.2f} s on the workers, ratio {ratio:.2f}, labels "
                 f"{'equal' if same else 'differ'}",
                 flush=True,
             )
-    ratios = [b / a for a, b in zip(found["array"], found["workers"], strict=True)]
+    ratios = [b / a for a, b in zip(times["array"], times["workers"], strict=True)]
     print(f"median ratio {statistics.median(ratios):.2f}")
 
 

@@ -82,10 +82,10 @@ def original(place: str) -> Path:
         )
     path = folder / place
     with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != CHECKSUMS[place]:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != CHECKSUMS[place]:
         raise ValueError(
-            f"{path} has the sha256 {found[:12]}…, expected {CHECKSUMS[place][:12]}…: "
+            f"{path} has the sha256 {digest[:12]}…, expected {CHECKSUMS[place][:12]}…: "
             "it is incomplete or another version. Download it again, or unset "
             "AKKM_DATA to let scikit-learn fetch it."
         )

@@ -82,8 +82,8 @@ def processor() -> str:
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
     """Return the versions of Python and of those packages that are installed."""
-    found = {name: _version(name) for name in packages}
-    installed = {name: version for name, version in found.items() if version}
+    candidates = {name: _version(name) for name in packages}
+    installed = {name: version for name, version in candidates.items() if version}
     return {"python": platform.python_version(), **installed}
 
 

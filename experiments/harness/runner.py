@@ -26,7 +26,7 @@ def run_missing(
     Parameters
     ----------
     records : JsonLines
-        Each result is added as soon as it is there.
+        Each result is added as soon as it is measured.
     runs : iterable of dict
         The fields that identify each run.
     measure : callable

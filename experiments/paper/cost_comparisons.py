@@ -61,17 +61,17 @@ def faster_than_exact(results: Results) -> list[Comparison]:
 
     Kernel k-means is given the kernel matrix of images; computing it is added.
     """
-    found = []
+    compared = []
     for data in SMALL:
         exact = value(results, "seconds", data, "KKm")
         if data == "imagenet12":
             matrix = results.get("seconds", data, "full kernel")
             exact = Value("KKm and its matrix", _plus(exact.spread, matrix), " s")
-        found += [
+        compared += [
             below(setting(data, m), value(results, "seconds", data, "aKKm", m), exact)
             for m in results.sizes(data)
         ]
-    return found
+    return compared
 
 
 def _plus(a: Spread | None, b: Spread | None) -> Spread | None:
@@ -84,7 +84,7 @@ def kernel_and_clustering(data: str, *, more: str) -> Comparisons:
     compare = above if more == "clustering" else below
 
     def comparisons(results: Results) -> list[Comparison]:
-        found = []
+        compared = []
         for m in results.sizes(data):
             fit = results.get("seconds", data, "aKKm", m)
             kernel = results.get("seconds", data, "kernel", m)
@@ -92,8 +92,8 @@ def kernel_and_clustering(data: str, *, more: str) -> Comparisons:
             if fit is not None and kernel is not None:
                 rest = Spread(fit.mean - kernel.mean, fit.sd, fit.n)
             both = Value("clustering", rest, " s"), Value("kernel", kernel, " s")
-            found.append(compare(setting(data, m), *both))
-        return found
+            compared.append(compare(setting(data, m), *both))
+        return compared
 
     return comparisons
 

@@ -118,8 +118,8 @@ class PreparedData:
         n_leaders, rng = min(_N_LEADERS, self.n // 10), np.random.default_rng(0)
         with Threads() as engine:
             search = LeaderSearch(self.data.X, self.data.kernel, engine, None)
-            found = search.find_about(n_leaders, self.n_clusters, rng)
-        return float(found.points.threshold)
+            leaders = search.find_about(n_leaders, self.n_clusters, rng)
+        return float(leaders.points.threshold)
 
     @cached_property
     def exact_input(self) -> tuple[Any, Any]:

@@ -83,12 +83,12 @@ def equals_exact(measure: str, data: str, least: int = 0) -> Comparisons:
 
 def two_step_late(results: Results) -> list[Comparison]:
     """Compare: is tKKm like kernel k-means from m = 5,000 on only (MNIST)?"""
-    found = []
+    compared = []
     for m in results.sizes("mnist"):
         compare = worse if m < results.scaled(5000) else alike
         both = values(results, "nmi", "mnist", ("tKKm", "KKm"), m)
-        found.append(compare(f"NMI, m = {m:,}", *both))
-    return found
+        compared.append(compare(f"NMI, m = {m:,}", *both))
+    return compared
 
 
 def better(measure: str, data: Sequence[str], than: str, least: int = 0) -> Comparisons:
@@ -125,15 +125,15 @@ def against_k_means(
 
     def comparisons(results: Results) -> list[Comparison]:
         plain = value(results, "nmi", data, "k-means")
-        found = []
+        compared = []
         for method in methods:
             for m in [0] if method in SINGLE else results.sizes(data):
                 what = setting(data, m) if m else SHORT[data]
                 other = value(results, "nmi", data, method, m)
-                found.append(
+                compared.append(
                     above(what, other, plain) if beat else no_worse(what, plain, other)
                 )
-        return found
+        return compared
 
     return comparisons
 
@@ -186,7 +186,7 @@ def ensembles_gain(results: Results) -> list[Comparison]:
 
 def gain_most_when_few(results: Results) -> list[Comparison]:
     """Compare: is the gain of ensembles largest at the smallest m?"""
-    found = []
+    compared = []
     for d in (*SMALL, "covtype"):  # KDD has one size
         gains = [
             (m, many.spread.mean - one.spread.mean)
@@ -194,12 +194,12 @@ def gain_most_when_few(results: Results) -> list[Comparison]:
             if many.spread and one.spread
         ]
         if len(gains) < 2:
-            found.append(Comparison(SHORT[d], None))
+            compared.append(Comparison(SHORT[d], None))
             continue
         text = ", ".join(f"{gain:+.3f} at {m:,}" for m, gain in gains)
         first = gains[0][1] >= max(gain for _, gain in gains) and gains[0][1] > 0
-        found.append(Comparison(f"{SHORT[d]}: {text}", first))
-    return found
+        compared.append(Comparison(f"{SHORT[d]}: {text}", first))
+    return compared
 
 
 def mnist_ensemble(results: Results) -> list[Comparison]:

@@ -177,11 +177,11 @@ def published(
     Spread(mean=0.69, sd=0.11, n=10)
     """
     numbers = _published_numbers()
-    found = numbers[measure].get(data)
+    value = numbers[measure].get(data)
     if row is not None:
-        found = (found or {}).get(row)
-    if found is not None and m is not None:
-        found = dict(zip(numbers["sizes"], found, strict=False)).get(m)
-    if found is None:
+        value = (value or {}).get(row)
+    if value is not None and m is not None:
+        value = dict(zip(numbers["sizes"], value, strict=False)).get(m)
+    if value is None:
         return None
-    return Spread(found[0], found[1] if len(found) > 1 else 0.0, _PAPER_RUNS)
+    return Spread(value[0], value[1] if len(value) > 1 else 0.0, _PAPER_RUNS)
