@@ -50,8 +50,8 @@ def overhead() -> None:
             ratio = times["workers"][-1] / times["array"][-1]
             print(
                 f"seed {seed}: {times['array'][-1]:.2f} s from the array, "
-                f"{times['workers'][-1]:.2f} s on the workers, ratio {ratio:.2f}, labels "
-                f"{'equal' if same else 'differ'}",
+                f"{times['workers'][-1]:.2f} s on the workers, ratio {ratio:.2f}, "
+                f"labels {'equal' if same else 'differ'}",
                 flush=True,
             )
     ratios = [b / a for a, b in zip(times["array"], times["workers"], strict=True)]
