@@ -1,6 +1,7 @@
-"""Where the command `akkm` begins: Ctrl-C is heard before anything heavy is imported.
+"""Entry point of the command `akkm`: handles Ctrl-C while libraries are imported.
 
-It lies beside the package, as whatever is inside imports NumPy and scikit-learn first.
+It lies beside the package because importing anything from akkm imports NumPy and
+scikit-learn first.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ __all__ = ["main"]
 def main() -> None:
     """Run `akkm` with the arguments of this process."""
     usual = signal.getsignal(signal.SIGINT)
-    if usual is signal.default_int_handler:  # not so in the background
-        signal.signal(signal.SIGINT, _leave)
+    if usual is signal.default_int_handler:  # a process in the background ignores it
+        signal.signal(signal.SIGINT, _exit_at_once)
     from akkm.cli import main as run
 
-    with suppress(ImportError):  # of which it tells
-        import akkm.cli._app  # noqa: F401 (all that is heavy)
+    with suppress(ImportError):  # `run` reports it
+        import akkm.cli._app  # noqa: F401 (imports all libraries)
     signal.signal(signal.SIGINT, usual)
     run()
 
 
-def _leave(number: int, frame: Any) -> None:
-    """End at once: an exception within an import may come out as another one."""
+def _exit_at_once(number: int, frame: Any) -> None:
+    """Exit: an exception within an import may turn into another one."""
     os.write(2, b"akkm: stopped; no file was written.\n")
     os._exit(130)

@@ -1,4 +1,8 @@
-"""The command line: from a file to clusters, a model and a page to look at."""
+"""The command line: options, progress and output files around the public functions.
+
+Commands read files, call estimators, and write labels, models and reports. They contain
+no computation that a Python user would miss.
+"""
 
 from __future__ import annotations
 

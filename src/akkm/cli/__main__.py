@@ -1,4 +1,4 @@
-"""`python -m akkm.cli`."""
+"""Run the command line as `python -m akkm.cli`."""
 
 from akkm.cli import main
 

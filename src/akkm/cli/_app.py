@@ -1,7 +1,7 @@
-"""The `akkm` command: its subcommands, and how it ends.
+"""The `akkm` command: its subcommands and its exit codes.
 
-Exit codes: 0 fine; 1 a bug in akkm; 2 bad input, usage or machine (one line on standard
-error says which); 130 Ctrl-C; 143 terminated.
+Exit codes: 0 success; 1 a bug in akkm; 2 bad input, bad usage or a problem of the
+machine (one line on standard error says which); 130 Ctrl-C; 143 terminated.
 """
 
 from __future__ import annotations
@@ -32,29 +32,31 @@ _BUG, _BAD, _STOPPED, _TERMINATED = 1, 2, 130, 143
 
 
 class App(click.Group):
-    """A group whose errors are one line each."""
+    """A group of commands that reports each error in one line."""
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, **extra: Any
     ) -> NoReturn:
-        """Run, and leave with an exit code that scripts can trust."""
-        given = list(sys.argv[1:] if args is None else args)
-        run = Run(given)
+        """Run a command and exit with its code."""
+        run = Run(list(sys.argv[1:] if args is None else args))
         extra.update(prog_name="akkm", standalone_mode=False, obj=run)
-        _let_termination_clean_up()
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, _terminate)
         try:
-            code = super().main(given, **extra)
+            code = super().main(run.args, **extra)
         except click.exceptions.NoArgsIsHelpError as error:
-            code = _said(error.format_message(), _BAD, prefix="")
+            code = _fail(error.format_message(), _BAD, prefix="")
         except click.UsageError as error:
             where = error.ctx.command_path if error.ctx else "akkm"
-            code = _said(f"{_line(error.format_message())} See: {where} --help", _BAD)
+            code = _fail(f"{_one_line(error.format_message())} See: {where} --help")
         except click.ClickException as error:
-            code = _said(_line(error.format_message()), _BAD)
+            code = _fail(_one_line(error.format_message()))
         except (click.Abort, KeyboardInterrupt):
-            code = _said(f"stopped; {run.outcome}.", _STOPPED, prefix="akkm: ")
+            code = _fail(f"stopped; {run.outcome}.", _STOPPED, prefix="akkm: ")
         except Exception as error:
-            code = _failed(error, run)
+            if "--debug" in run.args:
+                traceback.print_exception(error)
+            code = _explain(error, run)
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -64,58 +66,44 @@ class App(click.Group):
     epilog="\b\nExample:\n  akkm cluster flowers.csv -k 3 --report flowers.html",
 )
 @click.version_option(__version__, message="akkm %(version)s")
-@click.option("--debug", is_flag=True, help="Show Python's traceback of an error.")
+@click.option("--debug", is_flag=True, help="Show the Python traceback of an error.")
 def app(debug: bool) -> None:
-    """Kernel clustering of files too large for kernel methods."""
+    """Kernel clustering of data sets too large for kernel methods."""
 
 
 for command in (cluster, images, predict, plan, info, compare, demo):
     app.add_command(command)
 
 
-def _failed(error: Exception, run: Run) -> int:
-    """Say what happened, for people; the exit code."""
-    if "--debug" in run.given:
-        traceback.print_exception(error)
+def _explain(error: Exception, run: Run) -> int:
+    """Print what went wrong; the exit code."""
     if isinstance(error, MemoryError):
-        text = "there is not enough memory; 'akkm plan' says how much it takes."
-        return _said(text, _BAD)
+        return _fail("not enough memory; 'akkm plan' estimates how much is needed.")
     if isinstance(error, OSError):
-        return _said(_of_machine(error, run), _BAD)
+        name = f"{error.filename}: " if error.filename else ""
+        text = name + (error.strerror or _one_line(str(error)))
+        if error.errno in _FULL:
+            text += f"; {run.outcome}. Make room, or write elsewhere"
+        elif run.written:
+            text += f"; {run.outcome}"
+        return _fail(f"{text}.")
+    text = _one_line(str(error))
     if isinstance(error, ValueError | ImportError):
-        return _said(_line(str(error)), _BAD)
-    name = type(error).__name__
-    return _said(
-        f"this is a bug in akkm ({name}: {_line(str(error))}); 'akkm --debug ...' "
-        "shows where.",
-        _BUG,
-    )
+        return _fail(text)
+    text = f"this is a bug in akkm ({type(error).__name__}: {text})"
+    return _fail(f"{text}; 'akkm --debug ...' shows where.", _BUG)
 
 
-def _of_machine(error: OSError, run: Run) -> str:
-    what = f"{error.filename}: " if error.filename else ""
-    text = what + (error.strerror or _line(str(error)))
-    if error.errno in _FULL:
-        text += f"; {run.outcome}. Make room, or write elsewhere"
-    elif run.written:
-        text += f"; {run.outcome}"
-    return f"{text}."
-
-
-def _said(text: str, code: int, *, prefix: str = "akkm: error: ") -> int:
+def _fail(text: str, code: int = _BAD, *, prefix: str = "akkm: error: ") -> int:
+    """Print an error; the exit code."""
     click.echo(f"{prefix}{text}", err=True)
     return code
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _let_termination_clean_up() -> None:
-    """SIGTERM ends the process as an exception does: hidden files are removed."""
-
-    def leave(number: int, frame: Any) -> None:
-        raise SystemExit(_TERMINATED)
-
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, leave)
+def _terminate(number: int, frame: Any) -> None:
+    """Exit as an exception does, so that temporary files are removed."""
+    raise SystemExit(_TERMINATED)

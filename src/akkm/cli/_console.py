@@ -1,90 +1,59 @@
-"""What is said on standard output: tables on a terminal, plain text elsewhere."""
+"""Print facts and tables to standard output."""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 
 import click
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 
-class Voice:
-    """Says things to people, or nothing at all if it is quiet."""
+class Printer:
+    """Prints to standard output, or nothing at all if it is quiet.
+
+    On a terminal, names are bold; click removes styles elsewhere.
+    """
 
     def __init__(self, quiet: bool = False) -> None:
         self._quiet = quiet
-        self._fancy = sys.stdout.isatty()
-        self._console = Console(highlight=False, markup=False, emoji=False)
 
     @property
     def shows_progress(self) -> bool:
-        """Whether somebody is looking."""
+        """Whether progress would be seen."""
         return sys.stderr.isatty() and not self._quiet
 
-    def say(self, text: str = "", style: str = "") -> None:
-        """One line or paragraph."""
+    def say(self, text: str = "", style: str | None = None) -> None:
+        """Print a line or paragraph, `style` being the name of a colour."""
         if self._quiet:
             return
-        with self._writing():
-            if self._fancy:
-                self._console.print(Text(text, style=style))
-            else:
-                click.echo(text)
-
-    def facts(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """Names and values; several values under one name have no name themselves."""
-        pairs = list(pairs)
-        if self._quiet:
-            return
-        if self._fancy:
-            grid = Table.grid(padding=(0, 2))
-            for name, value in pairs:
-                grid.add_row(Text(name, style="bold"), Text(value))
-            self._console.print(grid)
-            return
-        width = max((len(name) for name, _ in pairs), default=0)
-        for name, value in pairs:
-            self.say(f"{name:<{width}}  {value}".rstrip())
-
-    def table(self, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Columns of numbers under their names, the first on the left."""
-        lines = [list(row) for row in rows]
-        if self._quiet:
-            return
-        if self._fancy:
-            table = Table(box=box.SIMPLE)
-            for i, name in enumerate(head):
-                table.add_column(Text(name), justify="right" if i else "left")
-            for line in lines:
-                table.add_row(*map(Text, line))
-            self._console.print(table)
-            return
-        widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
-        for line in [list(head), *lines]:
-            first = line[0].ljust(widths[0])
-            rest = (cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))
-            self.say("  ".join([first, *rest]).rstrip())
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Nobody has to listen; anything else that is wrong is said."""
         try:
-            yield
-        except BrokenPipeError:
+            click.secho(text, fg=style)
+        except BrokenPipeError:  # nobody reads on, as in `akkm ... | head -1`
             self._quiet = True
         except OSError as error:
             where = "standard output"
             raise OSError(error.errno, error.strerror, where) from error
 
+    def facts(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Print names and values; further values of one name have an empty name."""
+        pairs = list(pairs)
+        width = max((len(name) for name, _ in pairs), default=0)
+        for name, value in pairs:
+            self.say(f"{click.style(f'{name:<{width}}', bold=True)}  {value}")
+
+    def table(self, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """Print columns; the first is aligned to the left, the others to the right."""
+        lines = [list(head), *map(list, rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        for i, (first, *rest) in enumerate(lines):
+            cells = map(str.rjust, rest, widths[1:])
+            text = "  ".join([first.ljust(widths[0]), *cells])
+            self.say(click.style(text, bold=i == 0 or None))
+
 
 def seconds(value: float) -> str:
-    """A time, for people.
+    """Format a duration.
 
     Examples
     --------
@@ -100,13 +69,13 @@ def seconds(value: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def brief(kernel: str) -> str:
-    """A kernel with as many digits as people read.
+def short_kernel(kernel: str) -> str:
+    """Shorten the text of a kernel: six digits, no unset parameters.
 
     Examples
     --------
-    >>> from akkm.cli._console import brief
-    >>> brief("RBF(gamma=0.018518518511901734, sigma=None)")
+    >>> from akkm.cli._console import short_kernel
+    >>> short_kernel("RBF(gamma=0.018518518511901734, sigma=None)")
     'RBF(gamma=0.0185185)'
     """
     kernel = re.sub(r", \w+=None|\w+=None, ", "", kernel)
@@ -114,7 +83,7 @@ def brief(kernel: str) -> str:
 
 
 def megabytes(size: float) -> str:
-    """A size in memory, for people.
+    """Format a number of bytes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`akkm info`: what a model file holds."""
+"""`akkm info`: the content of a model file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import click
 
 from akkm.cli import _work
 from akkm.cli._cluster import setting_facts
-from akkm.cli._console import Voice, seconds
+from akkm.cli._console import Printer, seconds
 
 _EXAMPLES = """\b
 Example:
@@ -17,17 +17,13 @@ Example:
 @click.command(epilog=_EXAMPLES)
 @click.argument("model", metavar="MODEL")
 def info(model: str) -> None:
-    """Say what MODEL was made of, how, and what it expects."""
+    """Show how MODEL was made and which columns it expects."""
     from akkm.model_file import load_model
 
     saved = load_model(model)
-    about, encoder = saved.about, saved.encoder
-    voice = Voice()
+    about = saved.about
     facts = [("model", f"{model}, by akkm {about.get('akkm', '?')}")]
-    if "command" in about:
-        facts.append(("command", about["command"]))
-    if "date" in about:
-        facts.append(("date", about["date"]))
+    facts += [(name, about[name]) for name in ("command", "date") if name in about]
     if "rows" in about:
         facts.append(("data", f"{about['data']}: {about['rows']:,} rows"))
     facts += setting_facts(about["settings"]) if "settings" in about else []
@@ -35,10 +31,11 @@ def info(model: str) -> None:
         facts.append(("time", seconds(about["seconds"])))
     if "scores" in about:
         facts.append(("scores", _work.score_text(about["scores"])))
-    described = encoder.describe() if saved.of_table else ["a folder of images"]
-    facts += _work.listed("columns", described)
+    columns = saved.encoder.describe() if saved.of_table else ["a folder of images"]
+    facts += _work.listed("columns", columns)
     facts += _work.listed("notes", about.get("notes", ()))
-    voice.facts(facts)
+    printer = Printer()
+    printer.facts(facts)
     if "sizes" in about:
-        voice.say()
-        _work.say_sizes(voice, about["sizes"])
+        printer.say()
+        _work.say_sizes(printer, about["sizes"])

@@ -1,10 +1,10 @@
-"""Label files: which cluster each row is in, how far from its center, how surely."""
+"""Label files: the cluster of each row, its distance to the center, its margin."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from csv import writer
+from csv import writer as csv_writer
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,29 +12,30 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import csv, parquet
 
 from akkm.estimators import LeadersKernelKMeans
 
 Array = NDArray[Any]
 
-# Rows that are compared and written at a time.
-_ROWS = 2**17
-_RESERVED = ("cluster", "distance", "margin", "agreement")
+# Rows that are assigned and written at a time.
+_BATCH_ROWS = 2**17
+_COLUMNS = ("cluster", "distance", "margin", "agreement")
 
 
 @dataclass(frozen=True)
 class Assigned:
-    """Some rows and their clusters."""
+    """A batch of b rows and their clusters."""
 
     clusters: Array  # (b,) int32
     measures: dict[str, Array]  # distance and margin, or agreement: (b,)
 
 
 def assign(estimator: Any, X: Any, *, fitted: bool) -> Iterator[Assigned]:
-    """Batches of rows X with their clusters; `fitted`: they are the training rows."""
+    """Assign rows X to clusters, in batches; `fitted`: X are the training rows."""
     ensemble = hasattr(estimator, "members_")
-    for start in range(0, X.shape[0], _ROWS):
-        rows = slice(start, min(start + _ROWS, X.shape[0]))
+    for start in range(0, X.shape[0], _BATCH_ROWS):
+        rows = slice(start, min(start + _BATCH_ROWS, X.shape[0]))
         if ensemble and fitted:
             measures = {"agreement": estimator.agreement_[rows]}
             yield Assigned(estimator.labels_[rows], measures)
@@ -43,13 +44,13 @@ def assign(estimator: Any, X: Any, *, fitted: bool) -> Iterator[Assigned]:
             yield Assigned(votes.labels, {"agreement": votes.agreement})
         else:
             known = estimator.labels_[rows] if fitted else None
-            yield _measure(estimator, X[rows], known)
+            yield _with_distances(estimator, X[rows], known)
 
 
-def _measure(estimator: Any, X: Any, clusters: Array | None) -> Assigned:
-    """Distance to the own center, and how much farther the next one is."""
+def _with_distances(estimator: Any, X: Any, clusters: Array | None) -> Assigned:
+    """Distances to the own center, and how much farther the next center is."""
     if clusters is None and isinstance(estimator, LeadersKernelKMeans):
-        clusters = estimator.predict(X)  # the labels of leaders, not of centers
+        clusters = estimator.predict(X)  # the cluster of the leader, not of the center
     nearest, distances = estimator._nearest(X)
     clusters = nearest if clusters is None else clusters
     rows = np.arange(len(clusters))
@@ -60,17 +61,17 @@ def _measure(estimator: Any, X: Any, clusters: Array | None) -> Assigned:
 
 
 def require_name(id: str | None) -> None:
-    """Raise ValueError if the id column is called as another one will be."""
-    if id in _RESERVED:
+    """Raise ValueError if the id column has the name of another column of labels."""
+    if id in _COLUMNS:
         raise ValueError(
-            f"The id column is called {id!r}, as a column of the labels will be; "
-            "rename it in the file, or leave out --id."
+            f"--id {id}: label files have another column of this name; rename the "
+            "column in the data, or leave out --id."
         )
 
 
 def require_writable(path: str, ids: Any) -> None:
-    """Raise ValueError if ids (n,) are of a type that such a file can't hold."""
-    if not str(ids.type).endswith("binary"):  # of bytes, each may be no text
+    """Raise ValueError if ids (n,) are of a type that such a file can't contain."""
+    if not str(ids.type).endswith("binary"):  # any of them may not be UTF-8
         ids = ids[:1]
     try:
         writer = LabelWriter(io.BytesIO(), path, "id")
@@ -78,13 +79,13 @@ def require_writable(path: str, ids: Any) -> None:
         writer.close()
     except pa.ArrowException as error:
         raise ValueError(
-            f"--id is a column of type {ids.type}, which {path} can't hold; write "
+            f"--id is a column of type {ids.type}, which {path} can't contain; write "
             ".parquet, or leave out --id."
         ) from error
 
 
 class LabelWriter:
-    """Writes batches of rows to a Parquet or CSV file, by the extension of its name."""
+    """Writes batches of rows to a Parquet or CSV file, by the ending of its name."""
 
     def __init__(self, file: BinaryIO, path: str, key: str) -> None:
         self._file, self._key = file, key
@@ -92,8 +93,8 @@ class LabelWriter:
         self._writer: Any = None
 
     def write(self, keys: Any, assigned: Assigned) -> None:
-        """Rows with their ids or numbers (b,)."""
-        # k = 1: there is no next center.
+        """Write rows with their ids or numbers (b,)."""
+        # A margin is missing if there is only one center.
         columns = {
             name: pa.array(values, mask=~np.isfinite(values))
             for name, values in assigned.measures.items()
@@ -106,30 +107,26 @@ class LabelWriter:
         self._writer.write_table(batch)
 
     def close(self) -> None:
-        """All rows were written."""
+        """Finish the file."""
         if self._writer is not None:
             self._writer.close()
 
     def _open(self, schema: Any) -> Any:
-        if self._csv:
-            from pyarrow import csv
-
-            # pyarrow puts quotes around all names, needed or not.
-            names = io.StringIO()
-            writer(names, lineterminator="\n").writerow(schema.names)
-            self._file.write(names.getvalue().encode())
-            options = csv.WriteOptions(include_header=False, quoting_style="needed")
-            return csv.CSVWriter(self._file, schema, write_options=options)
-        from pyarrow import parquet
-
-        return parquet.ParquetWriter(self._file, schema, compression="zstd")
+        if not self._csv:
+            return parquet.ParquetWriter(self._file, schema, compression="zstd")
+        # pyarrow would quote all column names.
+        names = io.StringIO()
+        csv_writer(names, lineterminator="\n").writerow(schema.names)
+        self._file.write(names.getvalue().encode())
+        options = csv.WriteOptions(include_header=False, quoting_style="needed")
+        return csv.CSVWriter(self._file, schema, write_options=options)
 
 
 @dataclass(frozen=True)
 class Labels:
-    """What a label file says."""
+    """The content of a label file."""
 
-    key: str  # what names the rows
+    key: str  # name of the column that identifies rows
     keys: Any  # pyarrow array (n,)
     clusters: Any  # pyarrow array (n,)
 
@@ -138,24 +135,26 @@ def read_labels(path: str) -> Labels:
     """Read a file that `akkm cluster --labels` or `akkm predict` wrote."""
     from akkm.tables import TableError, open_table, quoted_names
 
-    table = open_table(path, missing=())  # somebody may be called NA
+    table = open_table(path, missing=())  # an id may be the text NA
     names = [column.name for column in table.columns]
-    if "cluster" not in names or names[0] == "cluster":
+    if "cluster" not in names[1:]:
         raise TableError(
             f"{path} has the columns {quoted_names(names)}; expected an id or row "
             "number first, and 'cluster', as 'akkm cluster --labels' writes them."
         )
-    wanted = [names[0], "cluster"]
-    table.read_as_text(wanted)
-    found = pa.Table.from_batches(list(table.batches(wanted)))
-    keys, clusters = (found.column(name).combine_chunks() for name in wanted)
+    columns = [names[0], "cluster"]
+    table.read_as_text(columns)
+    content = pa.Table.from_batches(list(table.batches(columns)))
+    keys, clusters = (content.column(name).combine_chunks() for name in columns)
     if clusters.null_count:
-        raise TableError(f"{path} has rows without a cluster.")
+        raise TableError(
+            f"{path} has rows without a cluster; expected one in each row."
+        )
     if keys.null_count and pa.types.is_string(keys.type):
-        keys = keys.fill_null("")  # as CSV has it
+        keys = keys.fill_null("")  # as in a CSV file
     if len(keys.unique()) < len(keys):
         raise TableError(
-            f"{path} names some rows twice in {names[0]!r}; rows can't be told apart. "
-            "Write labels with an --id that is unique, or without."
+            f"{path} has some values of {names[0]!r} twice; expected unique ids. Write "
+            "labels with another --id, or without."
         )
     return Labels(names[0], keys, clusters)

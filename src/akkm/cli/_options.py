@@ -1,4 +1,4 @@
-"""Options that several commands share, as records."""
+"""Options that several commands share, collected in records."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from akkm.kernels import KERNEL_NAMES
 from akkm.landmarks import STRATEGIES
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Option = Callable[[Command], Command]
 
-# Rows come from files, and one name per kernel is enough.
-_NOT_HERE = ("precomputed", "polynomial")
-KERNELS = tuple(name for name in KERNEL_NAMES if name not in _NOT_HERE)
+# "precomputed" needs a matrix, and "polynomial" is another name of "poly".
+KERNELS = tuple(n for n in KERNEL_NAMES if n not in ("precomputed", "polynomial"))
 METHODS = ("approx", "exact", "two-step", "spectral", "leaders", "sparse", "diffusion")
-RULES = ("scale", "median", "neighbors", "none")
+GAMMA_RULES = ("scale", "median", "neighbors", "none")
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of the command: what was asked for, and which files came of it."""
+    """One run of `akkm`: its arguments, and the files that it has written."""
 
-    given: list[str]
+    args: list[str]
     written: list[str] = field(default_factory=list)
 
     @property
     def command(self) -> str:
-        """What does the same again."""
-        return shlex.join(["akkm", *self.given])
+        """The command as one would type it again."""
+        return shlex.join(["akkm", *self.args])
 
     @property
     def outcome(self) -> str:
-        """What there is now, in words."""
+        """The files written so far, in words."""
         if not self.written:
             return "no file was written"
         return f"written: {', '.join(self.written)}"
@@ -45,7 +45,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Source:
-    """Which file, and how to read it; None: as the model's was."""
+    """The data file and how to read it; None stands for the model's setting."""
 
     data: str
     header: bool | None
@@ -56,7 +56,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Encoding:
-    """Which columns, and how they become numbers."""
+    """Which columns are clustered, and how they become numbers."""
 
     columns: tuple[str, ...]
     drop: tuple[str, ...]
@@ -69,9 +69,9 @@ class Encoding:
 
 @dataclass(frozen=True)
 class Method:
-    """What to cluster with; None: the estimator's own default."""
+    """The clustering method; None stands for the estimator's default."""
 
-    k: int | str  # or "auto"
+    k: int | str  # a number or "auto"
     method: str
     kernel: str
     gamma: float | str | None
@@ -85,7 +85,7 @@ class Method:
 
 
 class NumberOr(click.ParamType[Any]):
-    """A number, or one of some words."""
+    """A positive number, or one of several words."""
 
     name = "number or word"
 
@@ -93,7 +93,7 @@ class NumberOr(click.ParamType[Any]):
         self._number, self._words = number, words
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The word or the number that was written."""
+        """Convert the text of an option."""
         if not isinstance(value, str) or value in self._words:
             return value
         try:
@@ -107,12 +107,12 @@ class NumberOr(click.ParamType[Any]):
 
 
 class Names(click.ParamType[list[str]]):
-    """Column names with commas between them, quoted where they have commas inside."""
+    """Column names separated by commas; names that contain commas are quoted."""
 
     name = "names"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> list[str]:
-        """The names; none is empty."""
+        """Split the text of an option."""
         if not isinstance(value, str):
             return list(value)
         names = next(csv.reader([value], skipinitialspace=True), [])
@@ -121,32 +121,52 @@ class Names(click.ParamType[list[str]]):
         return names
 
 
-def _flat(ctx: Any, param: Any, value: tuple[list[str], ...]) -> tuple[str, ...]:
-    return tuple(name for names in value for name in names)
+def _names(name: str, help: str) -> Option[Command]:
+    """An option with column names that may be given several times."""
+
+    def flatten(ctx: Any, param: Any, value: tuple[list[str], ...]) -> tuple[str, ...]:
+        return tuple(name for names in value for name in names)
+
+    return click.option(name, type=Names(), multiple=True, callback=flatten, help=help)
 
 
-def _gathered(record: Any, name: str, **fixed: Any) -> Callable[[Command], Command]:
-    """Let a command take one record in place of as many arguments as it has fields.
+def choice(
+    name: str, values: tuple[str, ...], help: str | None = None
+) -> Option[Command]:
+    """An option with one of several values; the first is the default."""
+    kind, default = click.Choice(values), values[0]
+    return click.option(name, type=kind, default=default, show_default=True, help=help)
 
-    Fields that are `fixed` are no arguments.
+
+def count(
+    name: str, default: int | None, help: str, most: int | None = None
+) -> Option[Command]:
+    """An option with a positive integer."""
+    kind = click.IntRange(1, most)
+    return click.option(name, type=kind, default=default, show_default=True, help=help)
+
+
+def _collected(record: Any, name: str, **fixed: Any) -> Option[Command]:
+    """Pass a command one record instead of an argument for each of its fields.
+
+    `fixed` gives the values of fields that are not options.
     """
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
-        def gathering(**given: Any) -> Any:
-            values = {
-                field.name: given.pop(field.name)
-                for field in fields(record)
-                if field.name not in fixed
-            }
+        def collecting(**given: Any) -> Any:
+            names = [f.name for f in fields(record) if f.name not in fixed]
+            values = {name: given.pop(name) for name in names}
             return command(**given, **{name: record(**values, **fixed)})
 
-        return gathering  # type: ignore[return-value]
+        return collecting  # type: ignore[return-value]
 
     return decorate
 
 
-def _all(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+def _all(*options: Callable[[Any], Any]) -> Option[Command]:
+    """One decorator for several options, shown in the given order."""
+
     def decorate(command: Any) -> Any:
         for option in reversed(options):
             command = option(command)
@@ -160,108 +180,87 @@ source_options = _all(
     click.option(
         "--header/--no-header",
         default=None,
-        help="Whether the first line of a CSV file names the columns (it does); "
-        "without, columns are called 0, 1, ...",
+        help="Whether the first line of a CSV file contains the column names; "
+        "otherwise columns are called 0, 1, ... [default: header]",
     ),
     click.option(
         "--delimiter",
         metavar="CHARACTER",
-        help="Between the fields of a CSV file: one character, or 'tab'. [default: ,]",
+        help="Separates the fields of a CSV file: one character, or 'tab'. "
+        "[default: ,]",
     ),
     click.option(
         "--decimal",
         type=click.Choice([".", ","]),
-        help="Within the numbers of a CSV file. [default: .]",
+        help="Decimal separator of a CSV file. [default: .]",
     ),
     click.option(
         "--na",
         metavar="TEXT",
         multiple=True,
-        help="Stands for a missing value in a CSV file, as an empty cell, NA, n/a, "
-        "NaN, None and null do; may be given several times.",
+        help="A further text that stands for a missing value in a CSV file, besides an "
+        "empty cell, NA, n/a, NaN, None and null; may be given several times.",
     ),
-    _gathered(Source, "source"),
+    _collected(Source, "source"),
 )
 
-drop_option = click.option(
-    "--drop", type=Names(), multiple=True, callback=_flat, help="Not these: a,b,c."
-)
+drop_option = _names("--drop", "Ignore these columns: a,b,c.")
 
 encoding_options = _all(
-    click.option(
-        "--columns",
-        type=Names(),
-        multiple=True,
-        callback=_flat,
-        help="Only these columns: a,b,c. [default: all]",
-    ),
+    _names("--columns", "Use only these columns: a,b,c. [default: all]"),
     drop_option,
-    click.option("--id", metavar="COLUMN", help="Names the rows; is not clustered."),
     click.option(
-        "--label", metavar="COLUMN", help="Held out, and used to score the clusters."
+        "--id", metavar="COLUMN", help="Column that identifies rows; not clustered."
     ),
     click.option(
-        "--text",
-        type=Names(),
-        multiple=True,
-        callback=_flat,
-        help="Take these as text even if they hold numbers (codes): a,b,c.",
+        "--label",
+        metavar="COLUMN",
+        help="Column of known classes; not clustered, but compared with the clusters.",
     ),
-    click.option(
-        "--scale",
-        type=click.Choice(["standard", "minmax", "none"]),
-        default="standard",
-        show_default=True,
-        help="How columns of numbers are scaled.",
-    ),
-    click.option(
+    _names("--text", "Treat these columns as text even if they hold numbers: a,b,c."),
+    choice("--scale", ("standard", "minmax", "none"), "Scaling of numeric columns."),
+    choice(
         "--missing",
-        type=click.Choice(["error", "drop", "mean"]),
-        default="error",
-        show_default=True,
-        help="What to do with missing values: stop, leave the row out, or fill in.",
+        ("error", "drop", "mean"),
+        "Missing values: stop, drop the row, or fill in.",
     ),
-    _gathered(Encoding, "encoding"),
+    _collected(Encoding, "encoding"),
 )
 
-_NUMBER = click.option(
-    "-k", "k", type=click.IntRange(min=1), required=True, help="How many clusters."
+_K = click.option(
+    "-k", "k", type=click.IntRange(min=1), required=True, help="Number of clusters."
 )
-_NUMBER_OR_AUTO = click.option(
+_K_OR_AUTO = click.option(
     "-k",
     "k",
     type=NumberOr(int, ("auto",)),
     metavar="NUMBER|auto",
     required=True,
-    help="How many clusters; auto counts them (--method sparse or diffusion).",
+    help="Number of clusters; auto estimates it (--method sparse or diffusion).",
 )
-_HOW = (
-    click.option(
-        "--method",
-        type=click.Choice(METHODS),
-        default="approx",
-        show_default=True,
-        help="Approximate kernel k-means, what it is compared with, or clusters of any "
-        "shape: sparse (many rows), diffusion.",
-    ),
+_METHOD = choice(
+    "--method",
+    METHODS,
+    "Approximate kernel k-means, methods to compare it with, or clusters of any shape "
+    "(sparse for many rows, diffusion).",
 )
 _KERNEL = (
-    click.option(
-        "--kernel", type=click.Choice(KERNELS), default="rbf", show_default=True
-    ),
+    choice("--kernel", ("rbf", *(name for name in KERNELS if name != "rbf"))),
     click.option(
         "--gamma",
-        type=NumberOr(float, RULES),
-        metavar="|".join(["NUMBER", *RULES]),
+        type=NumberOr(float, GAMMA_RULES),
+        metavar="|".join(["NUMBER", *GAMMA_RULES]),
         default="scale",
         show_default=True,
         help="Width of the kernel: a number, or a rule.",
     ),
-    click.option("--degree", type=float, help="Of the polynomial kernel. [default: 3]"),
+    click.option(
+        "--degree", type=float, help="Degree of the polynomial kernel. [default: 3]"
+    ),
     click.option(
         "--coef0",
         type=float,
-        help="Of the polynomial and sigmoid kernels. [default: 1]",
+        help="Constant of the polynomial and sigmoid kernels. [default: 1]",
     ),
 )
 _RUN = (
@@ -269,37 +268,38 @@ _RUN = (
         "--landmarks",
         type=NumberOr(int, ("auto",)),
         metavar="NUMBER|auto",
-        help="How many rows span the centers (or lead, for leaders). [default: auto]",
+        help="Number of landmarks, or of leaders. [default: auto]",
     ),
     click.option(
         "--sampling",
         type=click.Choice(STRATEGIES),
-        help="How landmarks are chosen. [default: uniform]",
+        help="How landmarks are selected. [default: uniform]",
     ),
-    click.option(
-        "--ensemble",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Combine N runs with landmarks of their own.",
-    ),
+    count("--ensemble", None, "Combine this many runs with different landmarks."),
     click.option(
         "--seed",
         type=click.IntRange(0, 2**32 - 1),
         default=0,
         show_default=True,
-        help="Same seed, same clusters.",
+        help="Seed of the random numbers; the same seed gives the same clusters.",
     ),
-    click.option("--threads", type=click.IntRange(min=1), help="[default: all]"),
 )
+threads_option = count("--threads", None, "Number of threads. [default: all]")
 method_options = _all(
-    _NUMBER_OR_AUTO, *_HOW, *_KERNEL, *_RUN, _gathered(Method, "method")
+    _K_OR_AUTO, _METHOD, *_KERNEL, *_RUN, threads_option, _collected(Method, "method")
 )
-# The kernel of spatial pyramids is what it is.
+# Spatial pyramids have one kernel.
 _PYRAMID = {"kernel": "intersection", "gamma": None, "degree": None, "coef0": None}
 pyramid_method_options = _all(
-    _NUMBER, *_HOW, *_RUN, _gathered(Method, "method", **_PYRAMID)
+    _K, _METHOD, *_RUN, threads_option, _collected(Method, "method", **_PYRAMID)
 )
 
+output_options = _all(
+    click.option("--labels", metavar="FILE", help="Write clusters: .parquet or .csv."),
+    click.option("--model", metavar="FILE", help="Write the model: .skops."),
+    click.option("--report", metavar="FILE", help="Write a report: .html."),
+)
+quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 quiet_option = click.option("--quiet", is_flag=True, help="Say nothing but errors.")
 
 memory_option = click.option(

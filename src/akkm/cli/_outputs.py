@@ -1,20 +1,18 @@
-"""Files that appear at the very end, each of them complete, or not at all."""
+"""Output files of a command: all of them appear at its end, complete, or none."""
 
 from __future__ import annotations
 
 import os
 import signal
-import stat
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import BinaryIO
 
 from akkm.atomic_file import AtomicFile
 
-# What the names of files have to end in, by option.
+# Required endings of file names.
 _ENDINGS = {
     "--labels": (".parquet", ".csv"),
     "--model": (".skops",),
@@ -23,20 +21,19 @@ _ENDINGS = {
 
 
 class Outputs:
-    """Files that are written under hidden names and renamed when all are complete.
+    """Temporary files that are renamed when all of them are complete.
 
-    They are made at once, so that a folder that can't be written to is found before
-    the long part. A process that is killed leaves hidden files behind; the next one
-    that writes the same output removes them.
+    They are created at once, so that a folder that can't be written to is noticed
+    before the long computation.
 
     Parameters
     ----------
     paths : mapping
-        Names of options, and the files that they name, if any.
+        Option names and the files that they name; None if an option was not given.
     inputs : mapping
-        The same of files that must not be overwritten.
+        Option names and files that must not be overwritten.
     written : list
-        Takes what was published, in words.
+        The names of published files are appended to it.
 
     Examples
     --------
@@ -45,13 +42,13 @@ class Outputs:
     >>> from akkm.cli._outputs import Outputs
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path, written = Path(folder, "labels.csv"), []
-    ...     wanted = {"--labels": str(path), "--model": None}
-    ...     with Outputs(wanted, {"DATA": "-"}, written) as outputs:
+    ...     paths = {"--labels": str(path), "--model": None}
+    ...     with Outputs(paths, {"DATA": "-"}, written) as outputs:
     ...         _ = outputs["--labels"].write(b"row,cluster")
-    ...         before = path.exists()
+    ...         exists_before = path.exists()
     ...         outputs.publish()
-    ...     before, path.read_text(), written == [str(path)], "--model" in outputs
-    (False, 'row,cluster', True, False)
+    ...     exists_before, path.read_text(), written == [str(path)]
+    (False, 'row,cluster', True)
     """
 
     def __init__(
@@ -62,18 +59,23 @@ class Outputs:
     ) -> None:
         self._paths = {name: path for name, path in paths.items() if path is not None}
         self._inputs, self._written = inputs, written
-        self._open: dict[str, AtomicFile] = {}
+        self._files: dict[str, AtomicFile] = {}
+        self._cleanup = ExitStack()
 
     def __enter__(self) -> Outputs:
         for name, path in self._paths.items():
-            _require_ending(name, path)
+            endings = _ENDINGS.get(name, ("",))
+            if not path.lower().endswith(endings):
+                raise ValueError(
+                    f"{name} {path}: expected a name that ends in "
+                    f"{' or '.join(endings)}."
+                )
         _require_different({**self._paths, **self._inputs})
-        try:
+        with ExitStack() as cleanup:  # if one of the files can't be created
             for name, path in self._paths.items():
-                self._open[name] = _create(name, path)
-        except BaseException:
-            self._discard()
-            raise
+                self._files[name] = _create(name, path)
+                cleanup.callback(self._files[name].discard)
+            self._cleanup = cleanup.pop_all()
         return self
 
     def __exit__(
@@ -82,41 +84,27 @@ class Outputs:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._discard()
+        self._cleanup.close()
 
     def __contains__(self, name: str) -> bool:
         return name in self._paths
 
     def __getitem__(self, name: str) -> BinaryIO:
-        return self._open[name].file
+        return self._files[name].file
 
     def publish(self) -> None:
-        """All files are complete: let them be seen."""
-        for output in self._open.values():
-            output.sync()
-        with _undisturbed():
-            for name, output in self._open.items():
-                there = output.target.exists()
-                output.publish()
-                self._written.append(
-                    self._paths[name] + (" (replaced)" if there else "")
-                )
-
-    def _discard(self) -> None:
-        for output in self._open.values():
-            output.discard()
-        self._open.clear()
-
-
-def _require_ending(name: str, path: str) -> None:
-    endings = _ENDINGS.get(name, ())
-    if endings and not path.lower().endswith(endings):
-        raise ValueError(
-            f"{name} {path}: expected a name that ends in {' or '.join(endings)}."
-        )
+        """Rename all temporary files; call it when all of them are complete."""
+        for file in self._files.values():
+            file.sync()
+        with _ignoring_signals():
+            for name, file in self._files.items():
+                suffix = " (replaced)" if file.target.exists() else ""
+                file.publish()
+                self._written.append(self._paths[name] + suffix)
 
 
 def _require_different(paths: Mapping[str, str]) -> None:
+    """Raise ValueError if two options name the same file."""
     seen: dict[str, str] = {}
     for name, path in paths.items():
         real = os.path.realpath(path)
@@ -129,17 +117,15 @@ def _require_different(paths: Mapping[str, str]) -> None:
 
 
 def _create(name: str, path: str) -> AtomicFile:
-    target = Path(os.path.realpath(path))
+    """The temporary file for an option; ValueError if it can't be written."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError(f"{name} {path} is not a regular file; give another name.")
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
+        raise ValueError(
+            f"{name} {path}: there is no folder {folder}; create it first."
+        )
     try:
-        mode = target.stat().st_mode if target.exists() else stat.S_IFREG
-        if stat.S_ISDIR(mode):
-            raise ValueError(f"{name} {path} is a directory; expected a file name.")
-        if not stat.S_ISREG(mode):
-            raise ValueError(f"{name} {path} is no regular file; give another name.")
-        if not target.parent.is_dir():
-            raise ValueError(
-                f"{name} {path}: there is no folder {target.parent}; make it first."
-            )
         return AtomicFile(path)
     except OSError as error:
         raise ValueError(
@@ -148,17 +134,17 @@ def _create(name: str, path: str) -> AtomicFile:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Ctrl-C is not heard during a few renames, which take no time."""
+def _ignoring_signals() -> Iterator[None]:
+    """Ignore Ctrl-C and SIGTERM during a few renames."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    kept = {
+    handlers = {
         number: signal.signal(number, signal.SIG_IGN)
         for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
         yield
     finally:
-        for number, handler in kept.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)

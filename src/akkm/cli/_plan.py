@@ -1,19 +1,19 @@
-"""`akkm plan`: what `akkm cluster` would do, and what it would take."""
+"""`akkm plan`: what `akkm cluster` would do, and an estimate of its memory and time."""
 
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 import click
 import numpy as np
+import pyarrow as pa
 
 from akkm.cli import _work
-from akkm.cli._console import Voice, brief, seconds
-from akkm.cli._costs import extrapolate, memory, try_out
+from akkm.cli._console import Printer, megabytes, seconds, short_kernel
 from akkm.cli._method import build
 from akkm.cli._options import (
     Encoding,
@@ -23,20 +23,23 @@ from akkm.cli._options import (
     method_options,
     source_options,
 )
+from akkm.cli._probe import Probe, probe, process_memory
 from akkm.cli._progress import Phases
 from akkm.diffusion.graph_embedding import max_graph_rows
 from akkm.diffusion.landmark_positions import resolve_n_landmarks
 from akkm.landmarks import number_of_landmarks
+from akkm.silence import ignore_warnings
 
-# Rows that are looked at more closely, and fewer of them where time grows faster than
-# their number does, and for what theory says.
-_SAMPLE, _FEW, _THEORY = 20_000, 4_000, 2_000
-# Rows of the sample per cluster, at least.
-_PER_CLUSTER = 10
-# A share of the error that landmarks may add.
-_TOLERANCE = 0.05
-_WIDTHS = {
-    "scale": "1 / (number of features x variance), the spread of all values",
+# Rows of the sample: so many that approximate kernel k-means initialises on a part of
+# them, as it does on all rows; and at least so many per cluster.
+_SAMPLE_ROWS, _ROWS_PER_CLUSTER = 50_000, 100
+# Methods whose time grows faster than n are tried on fewer rows: exact compares all
+# pairs of rows, diffusion searches the neighbours of each row.
+_POWERS, _FEW_ROWS = {"exact": 2.0, "diffusion": 1.5}, 4_000
+# Rows for the bound on the error, and the share of the error that landmarks may add.
+_THEORY_ROWS, _TOLERANCE = 2_000, 0.05
+_GAMMA_RULES = {
+    "scale": "1 / (number of features x variance of all values)",
     "median": "from the median distance of 1,000 sampled rows",
     "neighbors": "from distances to near neighbours among sampled rows: narrow",
     "none": "1 / number of features",
@@ -54,30 +57,37 @@ Examples:
 @method_options
 @encoding_options
 def plan(source: Source, method: Method, encoding: Encoding) -> None:
-    """Say how DATA would be clustered: columns, landmarks, memory and time.
+    """Estimate what clustering DATA would take, and show how it would be done.
 
-    DATA is read once, and a sample of its rows is clustered. Nothing is written.
+    Reads DATA, clusters a sample of its rows, and shows columns, kernel, landmarks,
+    memory and time. Writes nothing.
     """
     from akkm.kernels import resolve
 
+    python = process_memory()
     estimator: Any = build(method, encoding.scale)
-    voice = Voice()
-    with Phases(voice.shows_progress) as shown:
+    printer = Printer()
+    with Phases(printer.shows_progress) as phases:
         started = time.perf_counter()
         table = _work.open_source(source)
         encoder = _work.encoder_of(encoding)
-        with shown.phase("reading", table.n_rows) as phase:
+        with phases.phase("reading", table.n_rows) as phase:
             encoder.fit(phase.watch(table))
-        read = time.perf_counter() - started
+        read_seconds = time.perf_counter() - started
+        read_bytes = 0
+        if table.matrix is None:
+            read_bytes = pa.default_memory_pool().max_memory() or 0
         n, d = encoder.n_rows_, len(encoder.feature_names_)
         _work.require_enough(n, method)
         if method.method == "diffusion" and n > max_graph_rows(d):
             method = replace(method, method="sparse")  # as the estimator does
             estimator = build(method, encoding.scale)
-        wanted, why = _landmarks(method, n)
-        with shown.phase("sampling", n) as phase:
-            share = _sample_size(method) / n
-            sample: Any = Sample(phase.watch(table), share, method.seed)
+        m, reason = _landmarks(method, n)
+        power = _POWERS.get(method.method, 1)
+        with phases.phase("sampling", n) as phase:
+            sample: Any = SampledTable(
+                phase.watch(table), _sample_rows(method) / n, method.seed
+            )
             X = encoder.transform(sample).X
         kernel = None
         if estimator.kernel is not None:
@@ -88,53 +98,74 @@ def plan(source: Source, method: Method, encoding: Encoding) -> None:
                 degree=estimator.degree,
                 coef0=estimator.coef0,
             )
-        with shown.phase("measuring"):
-            trial = try_out(estimator, X, wanted)
+        with phases.phase("measuring"):
+            costs = probe(estimator, X, m, _min_clusters(method))
             theory = []
-            if method.method == "approx" and wanted < n:
-                theory = [_theory(X, method, kernel, wanted)]
+            if method.method == "approx" and m < n:
+                theory = [_error_bound(X, method, kernel, m)]
     facts = [("rows", f"{n:,}"), ("features", f"{d:,}")]
     facts += _work.listed("columns", encoder.describe())
     facts += _work.listed("notes", encoder.notes_)
-    facts.append(("kernel", "its own" if kernel is None else brief(str(kernel))))
+    facts.append(("kernel", "its own" if kernel is None else short_kernel(str(kernel))))
     if hasattr(kernel, "gamma"):
         rule = method.gamma if isinstance(method.gamma, str) else "as given"
-        facts.append(("", f"gamma: {rule}, {_WIDTHS.get(rule, 'by you')}"))
-    if wanted:
-        facts.append(("landmarks", f"{wanted:,}: {why}"))
-        facts += [("", line) for line in theory]
+        facts.append(("", f"gamma: {rule}, {_GAMMA_RULES.get(rule, 'by you')}"))
+    if m:
+        facts += _work.listed("landmarks", [f"{m:,}: {reason}", *theory])
     if method.k == "auto":
         facts.append(("clusters", str(estimator.evidence_)))
-        facts.append(("", f"counted on {trial.rows:,} of {n:,} rows"))
-    facts += memory(n, X, len(table.columns), wanted, method, estimator)
-    whole = extrapolate(trial, n, method)
-    text = f"about {seconds(2 * read)} to read and encode, {seconds(whole)} to cluster"
-    facts.append(("time", text))
-    facts.append(("", f"from a fit to {trial.rows:,} rows: {seconds(trial.seconds)}"))
-    voice.facts(facts)
+        facts.append(("", f"estimated on {costs.whole.rows:,} of {n:,} rows"))
+    facts += _memory_facts(costs, n, m, X, python, read_bytes)
+    read, fit = seconds(2 * read_seconds), seconds(costs.seconds(n, power))
+    times = (
+        f"{seconds(f.seconds)} for {f.rows:,} rows" for f in (costs.half, costs.whole)
+    )
+    lines = [f"about {read} to read and encode, {fit} to cluster"]
+    lines.append(f"estimated from fits: {', '.join(times)}")
+    printer.facts([*facts, *_work.listed("time", lines)])
 
 
-def _sample_size(method: Method) -> int:
-    """Rows to try: fewer where that takes long, but many for each cluster."""
-    most = _FEW if method.method in ("exact", "diffusion") else _SAMPLE
-    return max(most, _PER_CLUSTER * _least(method))
+def _memory_facts(
+    costs: Probe, n: int, m: int, X: Any, python: float, read_bytes: float
+) -> list[tuple[str, str]]:
+    """The peak memory and its parts; X (s, d) is the sample."""
+    entries, size, what = X.shape[1], X.dtype.itemsize, ""
+    if hasattr(X, "nnz"):
+        entries, size, what = X.nnz / X.shape[0], size + X.indices.itemsize, " entries"
+    rows, fit = n * entries * size, costs.memory(n)
+    cache = min(costs.max_cache, n * m * X.dtype.itemsize)
+    total = python + rows + max(read_bytes, fit + cache)
+    lines = [
+        f"up to {megabytes(total)}, of which {megabytes(python)} Python",
+        f"the rows: {n:,} x {entries:,.4g}{what} x {size} bytes = {megabytes(rows)}",
+        f"while reading, parsed columns: {megabytes(read_bytes)}",
+        f"while clustering: {megabytes(fit)}, estimated from fits to samples",
+        f"and up to {megabytes(cache)} of cached kernel values",
+    ]
+    shown = (True, True, read_bytes > 0, True, cache > 0)
+    return _work.listed("memory", list(compress(lines, shown)))
 
 
-def _least(method: Method) -> int:
-    """The number of clusters, or where it is to be counted that of which one knows."""
+def _sample_rows(method: Method) -> int:
+    """Number of rows to try."""
+    rows = _FEW_ROWS if method.method in _POWERS else _SAMPLE_ROWS
+    return max(rows, _ROWS_PER_CLUSTER * _min_clusters(method))
+
+
+def _min_clusters(method: Method) -> int:
+    """The number of clusters, or 1 if it is to be estimated."""
     return 1 if isinstance(method.k, str) else method.k
 
 
-class Sample:
-    """A table of a share of the rows of another, each as likely as any other."""
+class SampledTable:
+    """A random part of the rows of a table."""
 
     def __init__(self, table: Any, share: float, seed: int) -> None:
         self._table, self._share, self._seed = table, share, seed
         self.n_rows = None
-        self.matrix = table.matrix
-        self.target = table.target
+        self.matrix, self.target = table.matrix, table.target
         if self.matrix is not None:
-            rows = np.flatnonzero(self._kept(self.matrix.shape[0]))
+            rows = self._drawn(self.matrix.shape[0])
             self.matrix = self.matrix[rows]
             self.target = None if self.target is None else self.target[rows]
 
@@ -142,64 +173,63 @@ class Sample:
         return getattr(self._table, name)
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """As the table's own, with fewer rows."""
+        """The drawn rows of each batch of the table."""
         start = 0
         for batch in self._table.batches(names):
-            kept = self._kept(batch.num_rows, start)
+            rows = self._drawn(batch.num_rows, start)
             start += batch.num_rows
-            if kept.any():
-                yield batch.take(np.flatnonzero(kept))
+            if len(rows):
+                yield batch.take(rows)
 
-    def _kept(self, rows: int, start: int = 0) -> Any:
+    def _drawn(self, n: int, start: int = 0) -> Any:
+        """Places of the drawn rows among n rows."""
         rng = np.random.default_rng([self._seed, start])
-        return rng.random(rows) < self._share
+        return np.flatnonzero(rng.random(n) < self._share)
 
 
 def _landmarks(method: Method, n: int) -> tuple[int, str]:
-    """How many, and why; 0: there are none."""
-    if method.method in ("exact", "diffusion"):
+    """The number of landmarks and the reason for it; 0 if the method has none."""
+    if method.method in _POWERS:
         return 0, ""
-    asked = method.landmarks or "auto"
+    k, given = method.k, method.landmarks or "auto"
     if method.method == "sparse":
-        text = "a quarter of the rows, at most 1,000, and at least 8 per cluster"
-        wanted = method.k if isinstance(method.k, int) else None
-        if wanted is None:
-            text = "a sixth of the rows, at most 1,000"
-        m = resolve_n_landmarks(asked, n, wanted)
-        return m, text if asked == "auto" else "as you said"
-    m = number_of_landmarks(asked, n, _least(method))
-    if asked != "auto":
-        return m, "as you said"
-    if m == n:
-        return m, "all rows, as they are few"
-    least, most = (
-        number_of_landmarks("auto", 2**10, 1),
-        number_of_landmarks("auto", 2**30, 1),
-    )
-    text = f"the square root of the number of rows, but {least:,} to {most:,}"
-    return m, f"{text}, and at least 4 per cluster"
+        m = resolve_n_landmarks(given, n, k if isinstance(k, int) else None)
+        reason = "a quarter of the rows, at most 1,000, and at least 8 per cluster"
+        if k == "auto":
+            reason = "a sixth of the rows, at most 1,000"
+    else:
+        m = number_of_landmarks(given, n, _min_clusters(method))
+        least, most = (number_of_landmarks("auto", 2**i, 1) for i in (10, 30))
+        reason = (
+            f"the square root of the number of rows, but {least:,} to {most:,}, and at "
+            "least 4 per cluster"
+        )
+        if m == n:
+            reason = "all rows, as they are few"
+    return m, reason if given == "auto" else "as given"
 
 
-def _theory(X: Any, method: Method, kernel: Any, m: int) -> str:
-    """What theory says about m landmarks, from a sample, and whether to act."""
+def _error_bound(X: Any, method: Method, kernel: Any, m: int) -> str:
+    """Compare m with the number of landmarks that theory asks for, on a sample."""
     from akkm.theory import suggest_n_landmarks
 
-    wanted = min(X.shape[0], max(_THEORY, _least(method)))
-    few = X[np.linspace(0, X.shape[0] - 1, wanted).astype(int)]  # a file may be sorted
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = suggest_n_landmarks(
-            few,
-            _least(method),
+    k = _min_clusters(method)
+    few = min(X.shape[0], max(_THEORY_ROWS, k))
+    rows = np.linspace(0, X.shape[0] - 1, few).astype(int)  # a file may be sorted
+    with ignore_warnings(Warning):
+        suggestion = suggest_n_landmarks(
+            X[rows],
+            k,
             kernel,
             tolerance=_TOLERANCE,
             random_state=method.seed,
             n_jobs=method.threads,
         )
-    promise = f"an error within {_TOLERANCE:.0%} of that of exact kernel k-means"
-    if found.bound <= _TOLERANCE and found.n_landmarks <= m:
-        return f"enough: theory promises {promise} from {found.n_landmarks:,} on"
+    needed = suggestion.n_landmarks
+    claim = f"an error within {_TOLERANCE:.0%} of that of exact kernel k-means"
+    if suggestion.bound <= _TOLERANCE and needed <= m:
+        return f"enough: theory guarantees {claim} from {needed:,} landmarks on"
     return (
-        f"theory promises {promise} only from {found.n_landmarks:,} on, which is "
-        "cautious; act (more --landmarks) only if results vary with --seed"
+        f"theory guarantees {claim} only from {needed:,} landmarks on, which is "
+        "cautious; give more --landmarks only if results vary with --seed"
     )

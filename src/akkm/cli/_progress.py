@@ -1,4 +1,4 @@
-"""Progress on standard error: rows read, iterations, rows written, time."""
+"""Progress bars on standard error: rows read, iterations, rows written, time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rich.progress import (
 
 
 class Phases:
-    """Shows one line per phase of the work, if somebody is looking."""
+    """Shows one line per phase of the work, if `shown`."""
 
     def __init__(self, shown: bool) -> None:
         self._progress = Progress(
@@ -43,7 +43,7 @@ class Phases:
 
     @contextmanager
     def phase(self, name: str, total: int | None = None) -> Iterator[Phase]:
-        """A part of the work; `total` rows, if that is known."""
+        """A part of the work; `total` is its number of rows, if that is known."""
         task = self._progress.add_task(name, total=total, detail="")
         yield Phase(self._progress, task)
         done = self._progress.tasks[task].completed or 1
@@ -51,7 +51,7 @@ class Phases:
 
 
 class Phase:
-    """One part of the work, and how far it is."""
+    """The progress of one part of the work."""
 
     def __init__(self, progress: Progress, task: Any) -> None:
         self._progress, self._task = progress, task
@@ -59,25 +59,24 @@ class Phase:
         self._rows = 0
 
     def advance(self, rows: int, share: float | None = None) -> None:
-        """So many more rows are done; of all of them that `share`, if it is known."""
+        """Count more rows; `share` of all rows is done now, if that is known."""
         self._rows += rows
         rate = self._rows / max(time.perf_counter() - self._started, 1e-9)
         detail = f"{self._rows:,} rows, {rate:,.0f} rows/s"
-        self._progress.update(self._task, advance=rows, detail=detail)
-        if share:
-            self._progress.update(self._task, total=self._rows / share)
+        total = self._rows / share if share else None  # None leaves it as it is
+        self._progress.update(self._task, advance=rows, detail=detail, total=total)
 
-    def tell(self, detail: str, *, done: int = 0, total: int | None = None) -> None:
-        """What is going on."""
+    def show(self, detail: str, *, done: int = 0, total: int | None = None) -> None:
+        """Show what is being done."""
         self._progress.update(self._task, detail=detail, completed=done, total=total)
 
     def watch(self, table: Any) -> Any:
-        """The same table, whose rows advance this as they are read."""
-        return _Watched(table, self)
+        """The same table; reading its rows advances this phase."""
+        return _WatchedTable(table, self)
 
 
-class _Watched:
-    """A table that tells how many of its rows were read."""
+class _WatchedTable:
+    """A table that reports to a phase how many of its rows were read."""
 
     def __init__(self, table: Any, phase: Phase) -> None:
         self._table, self._phase = table, phase
@@ -86,51 +85,52 @@ class _Watched:
         return getattr(self._table, name)
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """As the table's own."""
+        """The batches of the table."""
         for batch in self._table.batches(names):
             yield batch
             self._phase.advance(batch.num_rows, self._table.share)
 
 
 class Iterations:
-    """A callback for estimators that tells of their iterations, or their members."""
+    """A callback for estimators that shows their iterations, or an ensemble's members.
+
+    `members` is their number. The methods are those that scikit-learn calls.
+    """
 
     def __init__(self, phase: Phase, members: int | None = None) -> None:
         self._phase, self._members, self._done = phase, members, 0
-        self._steps: list[tuple[float, int]] = [(time.perf_counter(), 0)]
+        self._changed: list[int] = []
+        self._last = time.perf_counter()
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """The fit begins."""
+        """Do nothing when the fit begins."""
 
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """A part of it begins."""
+    on_fit_task_begin = teardown = setup
 
     def on_step(self, step: Any) -> None:
-        """An iteration is done."""
-        self._steps.append((time.perf_counter(), step.changed))
-        took = self._steps[-1][0] - self._steps[-2][0]
+        """Show an iteration and the time that is left."""
+        self._changed.append(step.changed)
+        took = max(time.perf_counter() - self._last, 1e-9)
+        self._last += took
         text = f"iteration {step.iteration}, {step.changed:,} labels changed, "
-        text += f"{step.evaluated:,} rows at {step.evaluated / max(took, 1e-9):,.0f}/s"
-        left = iterations_left([changed for _, changed in self._steps[1:]])
+        text += f"{step.evaluated:,} rows at {step.evaluated / took:,.0f}/s"
+        left = iterations_left(self._changed)
         if left is not None:
             text += f", about {max(1, round(left * took))} s left"
-        self._phase.tell(text)
+        self._phase.show(text)
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
-        """A part of it is done: an iteration, a member, or all."""
+        """Show how many members are done."""
         if self._members and context.parent is not None:
             self._done += 1
-            self._phase.tell(context.task_name, done=self._done, total=self._members)
+            self._phase.show(context.task_name, done=self._done, total=self._members)
         return False
-
-    def teardown(self, estimator: Any, context: Any) -> None:
-        """The fit is over."""
 
 
 def iterations_left(changed: Sequence[int]) -> float | None:
-    """How many more there will be, if labels go on to change by the same factor.
+    """Extrapolate when no label changes any more, from the number of changed labels.
 
-    None where that can't be told.
+    The number is assumed to shrink by a constant factor; None if it does not shrink.
     """
     if len(changed) < 3 or not 0 < changed[-1] < changed[-3]:
         return None
