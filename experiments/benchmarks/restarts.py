@@ -32,8 +32,8 @@ from sklearn.metrics import pairwise_distances
 from threadpoolctl import threadpool_limits
 
 from akkm import ApproxKernelKMeans, SparseKernelKMeans
-from akkm.demo import disc_in_ring
 from experiments.benchmarks import RESULTS, beyond
+from experiments.benchmarks.width import disc_in_ring
 from experiments.harness.pages import Paragraph, ResultTable, markdown, write_file
 from experiments.harness.runner import run_missing
 from experiments.harness.store import JsonLines, Record

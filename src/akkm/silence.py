@@ -25,7 +25,8 @@ def ignore_warnings(category: type[Warning]) -> Iterator[None]:
     Yields
     ------
     None
-        While the block runs, no other thread changes the filters through this function.
+        Other calls wait until the block ends, so the block must be short and must not
+        call this function again, directly or in another thread.
 
     Examples
     --------

@@ -7,14 +7,14 @@ import functools
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from akkm.kernels import KERNEL_NAMES
 from akkm.landmarks import STRATEGIES
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Command = Callable[..., Any]
 Option = Callable[[Command], Command]
 
 # "precomputed" needs a matrix, and "polynomial" is another name of "poly".
@@ -121,7 +121,7 @@ class Names(click.ParamType[list[str]]):
         return names
 
 
-def _names(name: str, help: str) -> Option[Command]:
+def _names(name: str, help: str) -> Option:
     """An option with column names that may be given several times."""
 
     def flatten(ctx: Any, param: Any, value: tuple[list[str], ...]) -> tuple[str, ...]:
@@ -130,23 +130,19 @@ def _names(name: str, help: str) -> Option[Command]:
     return click.option(name, type=Names(), multiple=True, callback=flatten, help=help)
 
 
-def choice(
-    name: str, values: tuple[str, ...], help: str | None = None
-) -> Option[Command]:
+def choice(name: str, values: tuple[str, ...], help: str | None = None) -> Option:
     """An option with one of several values; the first is the default."""
     kind, default = click.Choice(values), values[0]
     return click.option(name, type=kind, default=default, show_default=True, help=help)
 
 
-def count(
-    name: str, default: int | None, help: str, most: int | None = None
-) -> Option[Command]:
+def count(name: str, default: int | None, help: str, most: int | None = None) -> Option:
     """An option with a positive integer."""
     kind = click.IntRange(1, most)
     return click.option(name, type=kind, default=default, show_default=True, help=help)
 
 
-def _collected(record: Any, name: str, **fixed: Any) -> Option[Command]:
+def _collected(record: Any, name: str, **fixed: Any) -> Option:
     """Pass a command one record instead of an argument for each of its fields.
 
     `fixed` gives the values of fields that are not options.
@@ -159,15 +155,15 @@ def _collected(record: Any, name: str, **fixed: Any) -> Option[Command]:
             values = {name: given.pop(name) for name in names}
             return command(**given, **{name: record(**values, **fixed)})
 
-        return collecting  # type: ignore[return-value]
+        return collecting
 
     return decorate
 
 
-def _all(*options: Callable[[Any], Any]) -> Option[Command]:
+def _all(*options: Option) -> Option:
     """One decorator for several options, shown in the given order."""
 
-    def decorate(command: Any) -> Any:
+    def decorate(command: Command) -> Command:
         for option in reversed(options):
             command = option(command)
         return command

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import compress
@@ -28,7 +29,6 @@ from akkm.cli._progress import Phases
 from akkm.diffusion.graph_embedding import max_graph_rows
 from akkm.diffusion.landmark_positions import resolve_n_landmarks
 from akkm.landmarks import number_of_landmarks
-from akkm.silence import ignore_warnings
 
 # Rows of the sample: so many that approximate kernel k-means initialises on a part of
 # them, as it does on all rows; and at least so many per cluster.
@@ -216,7 +216,8 @@ def _error_bound(X: Any, method: Method, kernel: Any, m: int) -> str:
     k = _min_clusters(method)
     few = min(X.shape[0], max(_THEORY_ROWS, k))
     rows = np.linspace(0, X.shape[0] - 1, few).astype(int)  # a file may be sorted
-    with ignore_warnings(Warning):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         suggestion = suggest_n_landmarks(
             X[rows],
             k,

@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 import time
 import tracemalloc
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-
-from akkm.silence import ignore_warnings
 
 # An ensemble is tried with this many members: its time is proportional to their number,
 # and its memory hardly depends on it.
@@ -79,7 +78,8 @@ def probe(estimator: Any, X: Any, n_landmarks: int, n_clusters: int) -> Probe:
 def _timed(function: Callable[[Any], Any], X: Any) -> float:
     """Seconds that a call takes."""
     start = time.perf_counter()
-    with ignore_warnings(Warning):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         function(X)
     return time.perf_counter() - start
 

@@ -1,0 +1,26 @@
+"""Data for the tests of the command line."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv
+from sklearn.datasets import load_iris
+
+
+@pytest.fixture(scope="session")
+def iris():
+    """150 flowers: a name, four numbers, a colour and a species."""
+    data = load_iris()
+    table = {"name": [f"flower {i}" for i in range(150)]}
+    table |= {f"x{j}": data.data[:, j] for j in range(4)}
+    table["colour"] = np.array(["blue", "violet", "white"])[np.arange(150) % 3]
+    table["species"] = data.target_names[data.target]
+    return pa.table({name: pa.array(values) for name, values in table.items()})
+
+
+@pytest.fixture
+def here(iris, tmp_path, monkeypatch):
+    """The current folder, which contains iris.csv only."""
+    monkeypatch.chdir(tmp_path)
+    csv.write_csv(iris, "iris.csv")
+    return tmp_path
