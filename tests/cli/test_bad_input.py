@@ -312,14 +312,14 @@ def test_bad_input(name, tmp_path, monkeypatch):
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def refuse(*args, **kwargs):
-    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+def refuse(path, *args, **kwargs):
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        ("pathlib.Path.open", "d.csv: no permission to read it"),
+        ("pathlib.Path.open", "d.csv: Permission denied"),
         (
             "akkm.cli._outputs.AtomicFile",
             "--labels out.csv can't be written: Permission",

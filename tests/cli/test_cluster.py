@@ -119,7 +119,7 @@ def test_the_report_shows_values_as_in_the_file(here):
 
 def test_advice_if_nothing_was_written(here):
     out = output_of("cluster", "iris.csv", "-k", 2, "--drop", "name")
-    assert out.endswith("Nothing was written; --labels FILE keeps the clusters.\n")
+    assert out.endswith("Nothing was written; --labels FILE saves the clusters.\n")
 
 
 def test_decimal_commas_and_texts_for_missing_values(here):

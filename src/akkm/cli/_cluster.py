@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from akkm.cli import _work
-from akkm.cli._console import Voice, brief, seconds
+from akkm.cli._console import Printer, seconds, short_kernel
 from akkm.cli._labels import require_name
 from akkm.cli._method import build
 from akkm.cli._options import (
@@ -80,10 +80,10 @@ def cluster(
     estimator = build(method, encoding.scale)
     if labels is not None:
         require_name(encoding.id)
-    voice = Voice(quiet)
+    printer = Printer(quiet)
     wanted = {"--labels": labels, "--model": model, "--report": report}
     outputs = Outputs(wanted, {"DATA": source.data}, run.written)
-    with outputs, Phases(voice.shows_progress) as shown:
+    with outputs, Phases(printer.shows_progress) as shown:
         started = time.perf_counter()
         table = _work.open_source(source)
         encoder = _work.encoder_of(encoding)
@@ -147,7 +147,7 @@ def cluster(
                 assigned=None if rows is None else assigned,
             )
         outputs.publish()
-    summarise(voice, about, encoder.describe(), notes, warned, run)
+    summarise(printer, about, encoder.describe(), notes, warned, run)
 
 
 def fit(estimator: Any, X: Any, shown: Phases) -> list[str]:
@@ -157,7 +157,7 @@ def fit(estimator: Any, X: Any, shown: Phases) -> list[str]:
         warnings.simplefilter("always")
         with shown.phase("clustering") as phase:
             estimator.set_callbacks(Iterations(phase, members))
-            phase.tell("choosing landmarks and where to start")
+            phase.show("choosing landmarks and where to start")
             estimator.fit(X)
             estimator.set_callbacks()
     return list(dict.fromkeys(str(warning.message) for warning in caught))
@@ -197,7 +197,7 @@ def setting_facts(chosen: dict[str, Any]) -> list[tuple[str, str]]:
     facts = [("method", f"{chosen['method']}, seed {chosen['seed']}")]
     if "counted" in chosen:
         facts.append(("clusters", chosen["counted"]))
-    facts.append(("kernel", brief(chosen["kernel"])))
+    facts.append(("kernel", short_kernel(chosen["kernel"])))
     if "landmarks" in chosen:
         text = f"{chosen['landmarks']:,} ({chosen['sampling']})"
         text += f", rank {chosen['rank']:,}" if "rank" in chosen else ""
@@ -214,7 +214,7 @@ def setting_facts(chosen: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def summarise(
-    voice: Voice,
+    printer: Printer,
     about: dict[str, Any],
     columns: Sequence[str],
     notes: Sequence[str],
@@ -238,16 +238,16 @@ def summarise(
     ]
     if "scores" in about:
         facts.append(("scores", _work.score_text(about["scores"])))
-    voice.facts(facts)
-    voice.say()
-    _work.say_sizes(voice, about["sizes"])
+    printer.facts(facts)
+    printer.say()
+    _work.say_sizes(printer, about["sizes"])
     for text in warned:
-        voice.say(f"Warning: {text}", style="yellow")
-    voice.say()
+        printer.say(f"Warning: {text}", style="yellow")
+    printer.say()
     if run.written:
-        voice.facts(_work.listed("written", run.written))
+        printer.facts(_work.listed("written", run.written))
     else:
-        voice.say("Nothing was written; --labels FILE saves the clusters.")
+        printer.say("Nothing was written; --labels FILE saves the clusters.")
 
 
 def _sample_facts(about: dict[str, Any]) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from akkm.cli import _work
-from akkm.cli._console import Voice, seconds
+from akkm.cli._console import Printer, seconds
 from akkm.cli._folder import KEY, read_folder
 from akkm.cli._labels import require_name
 from akkm.cli._options import (
@@ -67,7 +67,7 @@ def predict(
     """
     from akkm.model_file import load_model
 
-    voice = Voice(quiet)
+    printer = Printer(quiet)
     wanted = {"--labels": labels, "--report": report}
     inputs = {"MODEL": model, "DATA": source.data}
     with Outputs(wanted, inputs, run.written) as outputs:
@@ -76,7 +76,7 @@ def predict(
         key = encoder.id if saved.of_table else KEY
         require_name(key)
         estimator = copy.copy(saved.estimator).set_params(n_jobs=threads)
-        with Phases(voice.shows_progress) as shown:
+        with Phases(printer.shows_progress) as shown:
             if saved.of_table:
                 table = _work.open_source(source, about)
                 _adapt(encoder, table, drop, missing)
@@ -120,12 +120,12 @@ def predict(
     if encoded.labels is not None:
         scores = _work.score(encoded.labels, clusters)
         facts.append(("scores", _work.score_text(scores)))
-    voice.facts(facts)
-    voice.say()
+    printer.facts(facts)
+    printer.say()
     sizes = np.bincount(clusters, minlength=estimator._wanted)
-    _work.say_sizes(voice, sizes.tolist())
-    voice.say()
-    voice.facts(_work.listed("written", run.written))
+    _work.say_sizes(printer, sizes.tolist())
+    printer.say()
+    printer.facts(_work.listed("written", run.written))
 
 
 def _adapt(

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
-from akkm.cli._console import Voice, megabytes
+from akkm.cli._console import Printer, megabytes
 from akkm.cli._labels import LabelWriter, assign, require_writable
 from akkm.cli._options import Encoding, Method, Source
 from akkm.cli._outputs import Outputs
@@ -258,17 +258,17 @@ def write_report(
         outputs["--report"].write(page.html.encode())
 
 
-def say_sizes(voice: Voice, sizes: Sequence[int]) -> None:
+def say_sizes(printer: Printer, sizes: Sequence[int]) -> None:
     """Show the sizes of the clusters."""
     counts = np.asarray(sizes)
     total = max(int(counts.sum()), 1)
     shown = np.sort(np.argsort(-counts, kind="stable")[:_SHOWN])
-    voice.table(
+    printer.table(
         ("cluster", "rows", "share"),
         [(str(i), f"{counts[i]:,}", f"{counts[i] / total:.1%}") for i in shown],
     )
     if len(counts) > _SHOWN:
-        voice.say(f"... and {len(counts) - _SHOWN} smaller clusters.")
+        printer.say(f"... and {len(counts) - _SHOWN} smaller clusters.")
 
 
 def listed(name: str, lines: Sequence[str]) -> list[tuple[str, str]]:
