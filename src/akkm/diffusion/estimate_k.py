@@ -43,7 +43,7 @@ _DOMINANT_SHARE, OUTLIER_SHARE = 0.8, 0.005
 class Evidence:
     """The evidence for each number of clusters; plot `gaps` against `numbers`.
 
-    Attributes
+    Parameters
     ----------
     numbers : int array of shape (q,)
         The numbers of clusters considered, from 2.

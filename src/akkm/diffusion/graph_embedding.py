@@ -11,11 +11,11 @@ from scipy import sparse
 
 from akkm.core.threads import Threads
 from akkm.diffusion import neighbour_graph as graph
-from akkm.diffusion.diffusion_kernel import DiffusionKernel, fit_diffusion_kernel
 from akkm.diffusion.diffusion_time import diffusion_map, unit_rows
 from akkm.diffusion.estimate_k import OUTLIER_SHARE
 from akkm.diffusion.landmark_ties import match_storage
 from akkm.diffusion.neighbour_graph import Neighbours
+from akkm.diffusion.spectrum import DiffusionKernel, fit_diffusion_kernel
 from akkm.typing import Array, Rows
 
 # Eigenpairs: at least this many, and this many per cluster.

@@ -17,9 +17,9 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from akkm.core.threads import Threads
-from akkm.diffusion.diffusion_kernel import DiffusionKernel, fit_diffusion_kernel
 from akkm.diffusion.diffusion_time import diffusion_weights, unit_rows
 from akkm.diffusion.landmark_ties import Ties, tie_rows
+from akkm.diffusion.spectrum import DiffusionKernel, fit_diffusion_kernel
 from akkm.rows import chunks
 from akkm.typing import Array, Rows
 

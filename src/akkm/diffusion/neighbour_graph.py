@@ -75,10 +75,8 @@ def nearest_points(
     distances, indices = search.fit(points).kneighbors(X, more)
     unit = max(float(distances.max(initial=0.0)), 1e-300)
     order = np.lexsort((indices, np.round(distances / unit, 9)))[:, :k]
-    return (
-        np.take_along_axis(indices, order, axis=1),
-        np.take_along_axis(distances, order, axis=1),
-    )
+    rows = np.arange(len(order))[:, None]
+    return indices[rows, order], distances[rows, order]
 
 
 def _search_by_descent(X: Rows, k: int, metric: str, engine: Threads, seed: int) -> Any:
@@ -145,10 +143,10 @@ def attach_small_components(
     outside, kept = np.flatnonzero(~inside), np.flatnonzero(inside)
     if len(outside):
         indices, distances = nearest_points(X[kept], X[outside], 1, metric, engine)
-        order = np.lexsort((distances[:, 0], label[outside]))
-        ordered, group = label[outside][order], label[outside]
-        _, first = np.unique(ordered, return_index=True)
-        group = np.unique(group, return_inverse=True)[1]
+        own = label[outside]
+        order = np.lexsort((distances[:, 0], own))
+        _, first = np.unique(own[order], return_index=True)
+        group = np.unique(own, return_inverse=True)[1]
         target[outside] = kept[indices[order[first], 0]][group]
     return target
 

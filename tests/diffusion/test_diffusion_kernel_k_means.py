@@ -1,0 +1,167 @@
+"""The estimator DiffusionKernelKMeans."""
+
+import pickle
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy import sparse
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_moons
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from akkm import DiffusionKernelKMeans
+from akkm.cli._app import app
+from akkm.diffusion.graph_embedding import GraphEmbedding
+from akkm.diffusion.landmark_embedding import LandmarkEmbedding
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks([DiffusionKernelKMeans(), DiffusionKernelKMeans(n_clusters=3)])
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def fitted(digits):
+    """A model of the digits, which tests must not change."""
+    return DiffusionKernelKMeans(10, random_state=0, n_jobs=1).fit(digits[0])
+
+
+class TestEstimator:
+    def test_better_than_k_means_on_digits(self, digits, fitted):
+        X, y = digits
+        other = DiffusionKernelKMeans(10, random_state=1).fit(X)
+        for model in (fitted, other):
+            assert normalized_mutual_info_score(y, model.labels_) > 0.85
+        k_means = KMeans(10, random_state=0).fit(X)
+        assert normalized_mutual_info_score(y, k_means.labels_) < 0.76
+
+    def test_predict_returns_the_training_labels(self, digits):
+        X = digits[0].astype(np.float32)
+        model = DiffusionKernelKMeans(10, random_state=0).fit(X)
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+        np.testing.assert_array_equal(model.predict(X[5:9]), model.labels_[5:9])
+        assert model.score(X) == pytest.approx(-model.inertia_, rel=1e-5)
+        sampled = DiffusionKernelKMeans(10, max_rows=900, random_state=0).fit(X)
+        np.testing.assert_array_equal(sampled.predict(X), sampled.labels_)
+        assert adjusted_rand_score(sampled.labels_, model.labels_) > 0.7
+
+    def test_many_rows_are_embedded_through_landmarks(self):
+        X, y = make_moons(21_000, noise=0.07, random_state=0)
+        X = X.astype(np.float32)
+        model = DiffusionKernelKMeans(2, random_state=0).fit(X)
+        assert isinstance(model._walks, LandmarkEmbedding)
+        assert adjusted_rand_score(y, model.labels_) > 0.99
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+        assert model.embedding_.shape[0] == 21_000
+        assert not model.outlying_.any()
+        again = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(again.predict(X[:50]), model.labels_[:50])
+        # Many rows that are few distinct ones have their graph.
+        few = DiffusionKernelKMeans(2, random_state=0).fit(X[:3000].repeat(8, axis=0))
+        assert isinstance(few._walks, GraphEmbedding)
+
+    @pytest.mark.parametrize(
+        "other", [{"metric": "manhattan"}, {"outliers": "mark"}, {"max_rows": 2000}]
+    )
+    def test_a_sample_makes_the_graph_where_landmarks_are_not_possible(self, other):
+        X, y = make_moons(21_000, noise=0.05, random_state=0)
+        model = DiffusionKernelKMeans(2, random_state=0, **other).fit(X)
+        assert isinstance(model._walks, GraphEmbedding)
+        assert len(model._walks.points) == other.get("max_rows", 20_000)
+        assert adjusted_rand_score(y, model.labels_) > 0.99
+
+    def test_rows_held_out_get_the_labels_of_their_class(self, digits):
+        X, y = digits
+        model = DiffusionKernelKMeans(10, random_state=0).fit(X[::2])
+        labels = model.predict(X[1::2])
+        assert normalized_mutual_info_score(y[1::2], labels) > 0.8
+
+    def test_a_weight_of_two_equals_a_repeated_row(self, digits, rng):
+        X = digits[0][:600]
+        w = rng.integers(0, 3, 600)
+        weighted = DiffusionKernelKMeans(6, random_state=0).fit(X, sample_weight=w)
+        twice = DiffusionKernelKMeans(6, random_state=0).fit(X.repeat(w, axis=0))
+        assert adjusted_rand_score(weighted.labels_.repeat(w), twice.labels_) == 1.0
+        assert weighted.inertia_ == pytest.approx(twice.inertia_)
+
+    def test_many_duplicates_do_not_change_the_graph(self):
+        X, y = make_moons(800, noise=0.05, random_state=0)
+        X, y = np.vstack([X, X[:1].repeat(3000, axis=0)]), np.r_[y, y[:1].repeat(3000)]
+        model = DiffusionKernelKMeans(2, random_state=0).fit(X)
+        assert adjusted_rand_score(y, model.labels_) == 1.0
+
+    def test_small_distant_groups_are_outliers(self, rng):
+        X, y = make_moons(1000, noise=0.05, random_state=0)
+        far = np.repeat(rng.normal(scale=100, size=(4, 2)), 20, axis=0)
+        far += rng.normal(scale=0.01, size=far.shape)
+        both = np.vstack([X, far])
+        model = DiffusionKernelKMeans(2, random_state=0).fit(both)
+        assert adjusted_rand_score(y, model.labels_[:1000]) > 0.99
+        assert model.outlying_[1000:].all()
+        assert set(model.labels_) == {0, 1}
+        marked = DiffusionKernelKMeans(2, outliers="mark", random_state=0).fit(both)
+        assert (marked.labels_[1000:] == -1).all()
+        np.testing.assert_array_equal(marked.predict(both), marked.labels_)
+
+    def test_near_components_share_a_cluster(self, rng):
+        """Pairs of blobs, the blobs of a pair near one another."""
+        places = np.repeat(1000.0 * np.arange(4), 2) + np.tile([0, 40], 4)
+        y = rng.integers(8, size=1200)
+        X = np.column_stack([places[y], np.zeros(1200)]) + rng.normal(size=(1200, 2))
+        model = DiffusionKernelKMeans(4, random_state=0).fit(X)
+        assert model.n_components_ == 8
+        assert adjusted_rand_score(y // 2, model.labels_) == 1.0
+
+    def test_labels_do_not_depend_on_the_number_of_threads(self, digits, fitted):
+        two = DiffusionKernelKMeans(10, random_state=0, n_jobs=2).fit(digits[0])
+        np.testing.assert_array_equal(fitted.labels_, two.labels_)
+        assert fitted.inertia_ == two.inertia_
+
+    def test_sparse_rows_give_the_labels_of_dense_ones_also_after_pickling(
+        self, digits, fitted
+    ):
+        X = sparse.csr_array(digits[0])
+        model = DiffusionKernelKMeans(10, random_state=0).fit(X)
+        np.testing.assert_array_equal(model.labels_, fitted.labels_)
+        np.testing.assert_array_equal(model.predict(digits[0]), fitted.labels_)
+        again = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(again.predict(X), fitted.labels_)
+
+    def test_cosine_metric(self, digits):
+        X, y = digits
+        model = DiffusionKernelKMeans(10, metric="cosine", random_state=0).fit(X)
+        assert normalized_mutual_info_score(y, model.labels_) > 0.8
+
+    @pytest.mark.parametrize(
+        ("params", "message"),
+        [
+            ({"n_clusters": "many"}, "n_clusters='many' is not valid"),
+            ({"n_neighbors": 0}, "n_neighbors=0 is not valid"),
+            ({"diffusion": -1}, "diffusion=-1 is not valid"),
+            ({"outliers": "drop"}, "outliers='drop' is not valid"),
+            ({"max_rows": 1}, "max_rows=1 is not valid"),
+        ],
+    )
+    def test_invalid_parameters_are_refused(self, params, message, digits):
+        with pytest.raises(ValueError, match=message):
+            DiffusionKernelKMeans(**params).fit(digits[0])
+
+    def test_command_line_model_file_and_report(self, digits, tmp_path):
+
+        data, model = tmp_path / "digits.npy", tmp_path / "m.skops"
+        first, again = tmp_path / "1.csv", tmp_path / "2.csv"
+        np.save(data, digits[0][:500])
+        run = ["cluster", data, "-k", "4", "--method", "diffusion", "--labels", first]
+        run += ["--model", model, "--report", tmp_path / "r.html"]
+        for command in (
+            run,
+            ["predict", model, data, "--labels", again],
+            ["plan", data, "-k", "4", "--method", "diffusion"],
+        ):
+            result = CliRunner().invoke(app, [str(word) for word in command])
+            assert result.exit_code == 0, result.output
+        assert first.read_text() == again.read_text()
+        assert "<html" in (tmp_path / "r.html").read_text()

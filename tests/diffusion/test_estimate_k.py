@@ -1,0 +1,168 @@
+"""The number of clusters from a spectrum: gaps, cuts and the evidence."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from akkm.diffusion.estimate_k import (
+    Cut,
+    check_balance,
+    cut_along_eigenvectors,
+    estimate_n_clusters,
+)
+
+
+def spectrum(*rates):
+    return np.exp(-np.array([0.0, *rates]))
+
+
+def gap(ratio):
+    """The widest gap of two rates, from its definition on a fine grid of times."""
+    t = np.exp(np.linspace(-12, 6, 200_001))
+    return (np.exp(-t) - np.exp(-ratio * t)).max()
+
+
+def chains(*lengths, link):
+    """Chains, each a cluster that walks take long to cross, and links between them."""
+    ends = np.cumsum(lengths)
+    beside = np.ones(ends[-1] - 1)
+    beside[ends[:-1] - 1] = link
+    return sparse.csr_array(sparse.diags_array([beside, beside], offsets=[-1, 1]))
+
+
+def leading(W):
+    scale = 1 / np.sqrt(W.sum(axis=1))
+    values, vectors = np.linalg.eigh(W.toarray() * scale[:, None] * scale)
+    return values[::-1], vectors[:, ::-1]
+
+
+def ones(W):
+    return np.ones(W.shape[0])
+
+
+class TestGaps:
+    def test_gaps_equal_their_definition(self):
+        found = estimate_n_clusters(spectrum(1.0, 3.0, 30.0))
+        np.testing.assert_array_equal(found.numbers, [2, 3])
+        np.testing.assert_allclose(found.gaps, [gap(3), gap(10)], atol=1e-8)
+
+    def test_the_finest_of_nested_clusters_are_counted(self):
+        # Two far groups of two each: 2 has a wider gap than 4, and 4 a wide one.
+        found = estimate_n_clusters(spectrum(0.0, 1.0, 1.1, 20.0, 25.0))
+        assert found.gaps[0] > found.gaps[2] > 0.55
+        assert (found.n_clusters, found.second, found.sure) == (4, 2, True)
+
+    @pytest.mark.parametrize(
+        ("ratio", "number", "sure"), [(4.2, 2, False), (4.9, 3, False), (6.0, 3, True)]
+    )
+    def test_wide_gaps_are_accepted_and_wider_ones_are_sure(self, ratio, number, sure):
+        found = estimate_n_clusters(spectrum(1.0, 100.0, 100.0 * ratio, 101.0 * ratio))
+        assert found.n_clusters == number
+        assert found.sure == (sure or number == 2)
+
+    def test_the_widest_gap_decides_if_none_is_wide(self):
+        found = estimate_n_clusters(spectrum(1.0, 2.0, 6.0, 7.0))
+        assert (found.n_clusters, found.sure) == (3, False)
+        assert "data without clusters" in found.why
+        assert str(found) == f"3, unsure: {found.why}; next best 2 (0.25)"
+
+    @pytest.mark.parametrize(
+        ("sizes", "why"),
+        [
+            ([70, 30], "the gap"),
+            ([85, 15], "one of them has 85 % of the rows"),
+            ([700, 297, 3], "one of them has less than 0.5 % of the rows"),
+        ],
+    )
+    def test_unbalanced_clusters_are_unsure(self, sizes, why):
+        found = estimate_n_clusters(spectrum(*np.zeros(len(sizes) - 1), 1.0, 1.1))
+        labels = np.repeat(np.arange(len(sizes)), sizes)
+        judged = check_balance(found, labels)
+        assert judged.why.startswith(why)
+        assert judged.sure == (why == "the gap")
+        assert (
+            check_balance(found, np.arange(len(sizes)), np.array(sizes)).why
+            == judged.why
+        )
+
+    def test_times_are_those_of_the_widest_gap(self):
+        values = np.array([1.0, 0.99, 0.9, 0.7, 0.4])
+        found = estimate_n_clusters(values)
+        times = np.exp(np.linspace(-5, 8, 20_001))
+        for number, gap, t in zip(found.numbers, found.gaps, found.times, strict=True):
+            along = values[number - 1] ** times - values[number] ** times
+            assert gap == pytest.approx(along.max(), abs=1e-6)
+            assert t == pytest.approx(times[along.argmax()], rel=1e-2)
+
+    def test_a_single_eigenvalue_is_unsure(self):
+        assert not estimate_n_clusters(np.array([1.0])).sure
+
+
+class TestCut:
+    @pytest.mark.parametrize(
+        ("lengths", "link", "number", "tight"),
+        [
+            ((60, 40, 50), 1e-4, 3, True),
+            ((60, 40, 50), 1e-4, 2, True),
+            ((60, 40, 50), 1e-4, 4, False),  # a chain would be cut
+            ((100, 50), 1, 2, False),  # a single chain
+            ((100, 50), 0, 2, True),
+        ],
+    )
+    def test_a_cut_between_chains_is_tight(self, lengths, link, number, tight):
+        W = chains(*lengths, link=link)
+        assert cut_along_eigenvectors(W, *leading(W), ones(W), number).tight == tight
+
+    def test_the_smallest_share_counts_weights(self):
+        W = chains(80, 20, link=0)
+        rows = np.repeat([1.0, 3.0], [80, 20])
+        assert cut_along_eigenvectors(
+            W, *leading(W), ones(W), 2
+        ).smallest == pytest.approx(0.2)
+        assert cut_along_eigenvectors(
+            W, *leading(W), rows, 2
+        ).smallest == pytest.approx(60 / 140)
+
+    def test_a_complete_graph_has_no_tight_cut(self):
+        # The bound says little where all is tied to all.
+        W = sparse.csr_array(np.ones((50, 50)))
+        assert not cut_along_eigenvectors(W, *leading(W), ones(W), 2).tight
+
+    def test_a_tight_cut_needs_no_wide_gap(self):
+        asked = []
+
+        def cut(number):
+            asked.append(number)
+            return Cut(0.1, number == 3)
+
+        values = spectrum(1.0, 100.0, 250.0, 600.0)
+        found = estimate_n_clusters(values, cut)
+        assert 0.2 < found.gaps[1] < 0.5
+        assert (found.n_clusters, found.sure) == (3, False)
+        assert "they share almost no similarity, but there may be" in found.why
+        assert asked == [4, 3]  # the largest number first
+        # Without it the wide gap counts; and a narrow one is asked about, no more.
+        assert estimate_n_clusters(values).n_clusters == 2
+        steps = spectrum(1.0, 1.2, 1.4, 1.6)
+        assert (
+            "without clusters" in estimate_n_clusters(steps, lambda _: Cut(1, True)).why
+        )
+
+    def test_groups_of_outliers_are_rejected(self):
+        values = spectrum(0.0, 0.0, 1.0, 20.0, 21.0)
+        assert estimate_n_clusters(values).n_clusters == 4
+        for least, number in ((0.05, 3), (0.01, 4)):
+            found = estimate_n_clusters(
+                values, lambda k: Cut(0.02 if k == 4 else 0.3, False), least
+            )
+            assert (found.n_clusters, found.sure) == (number, True)
+        # Without any other they do, unsurely.
+        found = estimate_n_clusters(values, lambda k: Cut(0.001, False))
+        assert (found.n_clusters, found.sure) == (4, False)
+        assert found.why.endswith("but one of them has only a few rows")
+        values = spectrum(1.0, 2.5, 50.0, 51.0)
+        found = estimate_n_clusters(
+            values, lambda k: Cut(0.3 if k == 2 else 0.01, False), 0.1
+        )
+        assert (found.n_clusters, found.sure) == (2, False)
+        assert "without clusters" in found.why

@@ -1,0 +1,137 @@
+"""The estimator SparseKernelKMeans."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy import sparse
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs, make_circles, make_moons
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from akkm import SparseKernelKMeans
+from akkm.cli._app import app
+
+CHECKED = [SparseKernelKMeans(**p) for p in ({}, {"n_clusters": 3})]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(CHECKED)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+def test_scikit_learn_checks_were_collected(request):
+    names = [item.name for item in request.session.items]
+    own = [name for name in names if "[SparseKernelKMeans(" in name]
+    if not own:
+        pytest.skip("other tests were asked for")
+    assert len(own) >= 2 * 50
+
+
+class TestEstimator:
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("make", [make_moons, make_circles])
+    def test_moons_and_circles(self, make, dtype):
+        more = {"factor": 0.5} if make is make_circles else {}
+        X, y = make(5000, noise=0.06, random_state=0, **more)
+        model = SparseKernelKMeans(2, random_state=0).fit(X.astype(dtype))
+        assert adjusted_rand_score(y, model.labels_) > 0.99
+        assert model.embedding_.dtype == dtype
+        np.testing.assert_array_equal(model.predict(X.astype(dtype)), model.labels_)
+
+    def test_is_better_than_k_means_on_digits(self, digits):
+        X, y = digits
+        nmi = normalized_mutual_info_score
+        theirs = nmi(y, KMeans(10, n_init=3, random_state=0).fit_predict(X))
+        for seed in range(2):
+            ours = SparseKernelKMeans(10, random_state=seed).fit(X)
+            assert nmi(y, ours.labels_) > theirs + 0.08
+
+    def test_labels_do_not_depend_on_threads_or_other_rows(self, digits):
+        X = digits[0]
+        one = SparseKernelKMeans(10, random_state=0, n_jobs=1).fit(X)
+        two = SparseKernelKMeans(10, random_state=0, n_jobs=2).fit(X)
+        np.testing.assert_array_equal(one.labels_, two.labels_)
+        np.testing.assert_array_equal(one.predict(X), one.labels_)
+        np.testing.assert_array_equal(one.predict(X[100:101]), one.labels_[100:101])
+        distances = one.transform(X)
+        np.testing.assert_array_equal(distances.argmin(axis=1), one.labels_)
+        assert one.score(X) == pytest.approx(-one.inertia_, rel=1e-6)
+
+    def test_sparse_rows_give_the_labels_of_dense_ones(self, digits):
+        X = digits[0]
+        params = {"n_landmarks": 300, "random_state": 0}
+        dense = SparseKernelKMeans(10, **params).fit(X)
+        model = SparseKernelKMeans(10, **params).fit(sparse.csr_array(X))
+        np.testing.assert_array_equal(model.labels_, dense.labels_)
+        np.testing.assert_array_equal(model.predict(sparse.csr_array(X)), dense.labels_)
+
+    def test_a_weight_of_two_equals_a_repeated_row(self, rng):
+        X, _ = make_blobs(400, centers=5, cluster_std=0.5, random_state=1)
+        w = rng.integers(0, 3, size=400)
+        params = {"n_landmarks": 50, "random_state": 0}
+        weighted = SparseKernelKMeans(5, **params).fit(X, sample_weight=w)
+        repeated = SparseKernelKMeans(5, **params).fit(X.repeat(w, axis=0))
+        assert adjusted_rand_score(weighted.labels_.repeat(w), repeated.labels_) == 1.0
+        assert weighted.inertia_ == pytest.approx(repeated.inertia_)
+
+    def test_given_landmarks(self, rng):
+        X, y = make_moons(1000, noise=0.05, random_state=0)
+        rows = rng.choice(1000, 100, replace=False)
+        by_index = SparseKernelKMeans(2, landmarks=rows, random_state=0).fit(X)
+        by_point = SparseKernelKMeans(2, landmarks=X[rows], random_state=0).fit(X)
+        np.testing.assert_array_equal(by_index.labels_, by_point.labels_)
+        np.testing.assert_array_equal(by_index.landmarks_, X[rows])
+        drawn = SparseKernelKMeans(2, landmarks="uniform", random_state=0).fit(X)
+        assert adjusted_rand_score(y, drawn.labels_) > 0.95
+
+    def test_invalid_parameters_are_refused(self, digits):
+        X = digits[0]
+        for params, message in [
+            ({"n_neighbors": 0}, "n_neighbors=0 is not valid"),
+            ({"diffusion": -1.0}, "expected a number of steps > 0 or 'auto'"),
+            ({"landmarks": "best"}, "expected one of k-means, uniform"),
+            ({"n_landmarks": 5000}, "n_landmarks=5000 is more than"),
+            ({"n_landmarks": 3}, "expected an integer ≥ 8"),
+        ]:
+            with pytest.raises(ValueError, match=message):
+                SparseKernelKMeans(8, **params).fit(X)
+
+
+@pytest.mark.parametrize("more", [["--landmarks", "100"], ["--ensemble", "3"]])
+def test_command_line_model_file_and_report(more, digits, tmp_path):
+
+    data, model = tmp_path / "digits.npy", tmp_path / "m.skops"
+    first, again = tmp_path / "1.csv", tmp_path / "2.csv"
+    np.save(data, digits[0][:500])
+    method = [data, "-k", "4", "--method", "sparse", *more]
+    files = ["--labels", first, "--model", model, "--report", tmp_path / "r.html"]
+    for command in (
+        ["cluster", *method, *files],
+        ["predict", model, data, "--labels", again],
+        ["info", model],
+        ["plan", *method],
+    ):
+        result = CliRunner().invoke(app, [str(word) for word in command])
+        assert result.exit_code == 0, result.output
+    assert first.read_text() == again.read_text()
+    assert "<html" in (tmp_path / "r.html").read_text()
+
+
+def test_command_line_options_without_meaning_are_refused():
+    from akkm.cli._method import build
+    from akkm.cli._options import Encoding, Method
+
+    encoding = Encoding((), (), None, None, (), "standard", "error")
+    fine = Method(3, "sparse", "rbf", "scale", None, None, 50, None, 4, 0, None)
+    model = build(fine, encoding)
+    assert (model.n_members, model.estimator.n_landmarks) == (4, 50)
+    for change, message in (
+        ({"kernel": "linear"}, "--method sparse has a kernel of its own"),
+        ({"sampling": "rpcholesky"}, "choose k-means or uniform"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            build(replace(fine, **change), encoding)
