@@ -486,7 +486,7 @@ def test_any_labelings(labelings, n_clusters, seed):
     ("labelings", "options", "message"),
     [
         ([], {}, "labelings is empty; expected at least one"),
-        ([[0, 1], [0, 1, 1]], {}, r"have \[2, 3\] labels; expected as many in each"),
+        ([[0, 1], [0, 1, 1]], {}, r"labelings\[1\] has shape \(3,\); .* shape \(2,\)"),
         ([0, 1], {}, r"labelings\[0\] has shape \(\); expected one label per row"),
         ([[]], {}, r"labelings\[0\] has shape \(0,\)"),
         ([[0, 1], [0.0, np.nan]], {}, r"labelings\[1\] has missing labels"),

@@ -27,44 +27,38 @@ def check_labelings(labelings: Any) -> list[Array]:
     """The members as a list of arrays (n,) without missing labels."""
     if getattr(labelings, "ndim", 1) == 2:
         labelings = np.asarray(labelings)
-    members = [_check_member(q, member) for q, member in enumerate(labelings)]
+    members = [np.asarray(member) for member in labelings]
     if not members:
         raise ValueError(
             "labelings is empty; expected at least one array of labels. Give one array "
             "of shape (n,) per partition."
         )
-    lengths = [len(member) for member in members]
-    if len(set(lengths)) > 1:
+    n = members[0].shape[0] if members[0].ndim else 0
+    for q, labels in enumerate(members):
+        if labels.shape != (n,) or n == 0:
+            raise ValueError(
+                f"labelings[{q}] has shape {labels.shape}; expected one label per row, "
+                f"shape {(n,) if n else '(n,)'}. Give every member's labels of the "
+                "same rows, as a list of 1-D arrays or one array of shape (r, n)."
+            )
+        if _any_missing(labels):
+            raise ValueError(
+                f"labelings[{q}] has missing labels (NaN or None); expected a label "
+                "for every row. Remove these rows, or give them a label of their own."
+            )
+    if len(members) > max(n, _MANY_MEMBERS):
         raise ValueError(
-            f"labelings have {lengths} labels; expected as many in each. Give every "
-            "member's labels of the same rows, in the same order."
-        )
-    if len(members) > max(lengths[0], _MANY_MEMBERS):
-        raise ValueError(
-            f"labelings has {len(members):,} members of {lengths[0]:,} rows; expected "
-            "few members of many rows. Give an array of shape (r, n): labelings.T?"
+            f"labelings has {len(members):,} members of {n:,} rows; expected few "
+            "members of many rows. Give an array of shape (r, n): labelings.T?"
         )
     return members
 
 
-def _check_member(q: int, member: Any) -> Array:
-    """The labels of member q as an array (n,)."""
-    labels = np.asarray(member)
-    if labels.ndim != 1 or not len(labels):
-        raise ValueError(
-            f"labelings[{q}] has shape {labels.shape}; expected one label per row, "
-            "shape (n,). Give a list of 1-D arrays, or one array of shape (r, n)."
-        )
+def _any_missing(labels: Array) -> bool:
+    """Whether any label is NaN, NaT or None."""
     if labels.dtype.kind == "O":
-        missing = any(label is None or label != label for label in labels)
-    else:
-        missing = labels.dtype.kind in "fcmM" and bool((labels != labels).any())
-    if missing:
-        raise ValueError(
-            f"labelings[{q}] has missing labels (NaN or None); expected a label for "
-            "every row. Remove these rows, or give them a label of their own."
-        )
-    return labels
+        return any(label is None or label != label for label in labels)
+    return bool((labels != labels).any())
 
 
 def encode(labels: Array) -> Labeling:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,7 +143,10 @@ def suggest_n_landmarks(
 def _choose(found: Spectrum, C: int, tolerance: float) -> tuple[int, list[str]]:
     """The number of landmarks m, and what decided it."""
     n, least = found.n, min(found.n, _PER_CLUSTER * C)
-    m = _smallest_within(found, C, tolerance, least)
+    # The smallest m within the tolerance, by bisection; n if there is none.
+    m = least + bisect_left(
+        range(least, n), True, key=lambda m: relative_excess(found, C, m) <= tolerance
+    )
     excess = float(relative_excess(found, C, m))
     if excess <= tolerance:
         reason = (
@@ -176,18 +180,6 @@ def _choose(found: Spectrum, C: int, tolerance: float) -> tuple[int, list[str]]:
     if m == least < n:
         reasons.append(f"This is the minimum of {_PER_CLUSTER} per cluster.")
     return m, reasons
-
-
-def _smallest_within(found: Spectrum, C: int, tolerance: float, least: int) -> int:
-    """The smallest m from `least` to n within the tolerance, by bisection; else n."""
-    low, high = least, found.n
-    while low < high:
-        middle = (low + high) // 2
-        if relative_excess(found, C, middle) <= tolerance:
-            high = middle
-        else:
-            low = middle + 1
-    return high
 
 
 def _source(found: Spectrum) -> str:
