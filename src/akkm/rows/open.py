@@ -5,25 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from akkm.rows.batches import Batches, DiskRows
-from akkm.rows.formats import (
-    ArrowFiles,
-    ColumnFiles,
-    NpyBatches,
-    NumberBatches,
-    ParquetFiles,
-    TableError,
-)
+from akkm.rows.formats import NpyBatches, TableError
 
-_FORMATS: dict[str, type[ParquetFiles | ArrowFiles]] = {
-    ".parquet": ParquetFiles,
-    ".pq": ParquetFiles,
-    ".arrow": ArrowFiles,
-    ".feather": ArrowFiles,
-    ".ipc": ArrowFiles,
-}
+if TYPE_CHECKING:
+    from akkm.rows.column_files import ColumnFiles
+
+_PARQUET, _ARROW = (".parquet", ".pq"), (".arrow", ".feather", ".ipc")
 
 
 def open_rows(
@@ -79,7 +69,10 @@ def open_rows(
             raise ValueError(f"{path}: the columns of a .npy file have no names.")
         batches = NpyBatches(path, dtype)
     else:
-        batches = NumberBatches(open_column_files(path, columns), columns, dtype)
+        files = open_column_files(path, columns)
+        from akkm.rows.column_files import NumberBatches
+
+        batches = NumberBatches(files, columns, dtype)
     return DiskRows(batches)
 
 
@@ -88,18 +81,25 @@ def open_column_files(path: Path, columns: Sequence[str] | None = None) -> Colum
 
     All files need the same columns, or those of `columns`.
     """
-    paths = [path]
-    if path.is_dir():
-        paths = sorted(p for p in path.iterdir() if p.suffix.lower() in _FORMATS)
-    formats = {_FORMATS.get(p.suffix.lower()) for p in paths}
-    if len(formats) > 1:
+    try:
+        from akkm.rows.column_files import ArrowFiles, ParquetFiles
+    except ImportError as error:
+        raise ImportError(
+            "Parquet and Arrow files need pyarrow, which is not installed. Install it "
+            "with: pip install 'akkm[files]'"
+        ) from error
+    paths = sorted(path.iterdir()) if path.is_dir() else [path]
+    parquet, arrow = (
+        [p for p in paths if p.suffix.lower() in known] for known in (_PARQUET, _ARROW)
+    )
+    if parquet and arrow:
         raise TableError(
-            f"{path}: holds files of several formats "
-            f"({', '.join(sorted({p.suffix for p in paths}))}); expected one"
+            f"{path}: holds files of several formats ({parquet[0].name}, "
+            f"{arrow[0].name}, ...); expected one"
         )
-    if formats in (set(), {None}):
+    if not parquet and not arrow:
         raise TableError(
             f"{path}: expected a .parquet, .arrow, .feather or .npy file, or a folder "
             "of Parquet or Arrow files"
         )
-    return _FORMATS[paths[0].suffix.lower()](paths, columns)
+    return ParquetFiles(parquet, columns) if parquet else ArrowFiles(arrow, columns)

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from akkm.rows.formats import TableError, require_distinct
+from akkm.rows.column_files import require_distinct
+from akkm.rows.formats import TableError
 from akkm.tables._csv_errors import (
     csv_error,
     is_number,

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from akkm.rows.batches import Batches, DiskRows
-from akkm.rows.formats import Pieces, TableError
+from akkm.rows.column_files import Pieces
+from akkm.rows.formats import TableError
 from akkm.tables._blocks import Blocks, Selection
 from akkm.tables._columns import LARGEST, Encoding, feature_names
 from akkm.tables._files import Spool

@@ -17,14 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 
-from akkm.rows.formats import (
-    ArrowFiles,
-    Pieces,
-    TableError,
-    map_npy,
-    npy_starts,
-    unreadable,
-)
+from akkm.rows.column_files import ArrowFiles, Pieces
+from akkm.rows.formats import TableError, map_npy, npy_starts, unreadable
 from akkm.rows.open import open_column_files
 from akkm.tables._sparse import open_sparse
 from akkm.tables._table import Column, Table, kind_of

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from akkm.rows.formats import Pieces
+from akkm.rows.column_files import Pieces
 from akkm.typing import Array
 
 _BYTES = ("binary", "large_binary", "fixed_size_binary")

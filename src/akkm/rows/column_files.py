@@ -1,0 +1,219 @@
+"""Parquet and Arrow files, read piece by piece in any order; needs pyarrow."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow.parquet import ParquetFile
+
+from akkm.rows.batches import Batches
+from akkm.rows.formats import TableError, float_type, unreadable
+from akkm.typing import Array
+
+# Cells transposed from columns to rows at a time; they fit the processor's cache.
+_TRANSPOSED = 2**19
+
+
+class Pieces(ABC):
+    """One or more files with the same columns, cut into pieces of rows.
+
+    A piece can be read on its own, by any thread, in any order.
+    """
+
+    schema: pa.Schema
+    starts: Array  # (P + 1,) first row of each piece, and the number of rows
+
+    @abstractmethod
+    def read(self, piece: int, names: Sequence[str]) -> pa.RecordBatch:
+        """Columns of one piece."""
+
+    @abstractmethod
+    def where(self, piece: int) -> str:
+        """Name of the file that holds a piece, for messages."""
+
+    def stream(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """All rows in order, at most `rows` at a time; no batch crosses a piece."""
+        for piece, (first, last) in enumerate(pairwise(self.starts.tolist())):
+            batch = self.read(piece, names)
+            for start in range(0, last - first, rows):
+                yield batch.slice(start, rows)
+
+
+class ColumnFiles(Pieces):
+    """Parquet or Arrow files; a piece is a row group or a record batch.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        The files.
+    columns : sequence of str, optional
+        The columns that all files need, with the same types; by default all.
+    owner : object, optional
+        Kept alive with these files: that of a temporary file.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        columns: Sequence[str] | None = None,
+        owner: Any = None,
+    ) -> None:
+        self._owner = owner
+        self._pieces: list[tuple[Path, int]] = []
+        counts = [0]
+        for path in paths:
+            with _reading(path):
+                schema, rows = self._open(path)
+            if path == paths[0]:
+                self.schema = schema
+                require_distinct(schema.names, str(path))
+            types = dict(zip(schema.names, schema.types, strict=True))
+            for field in self.schema:
+                here = types.get(field.name, "missing")
+                if here != field.type and (columns is None or field.name in columns):
+                    raise TableError(
+                        f"{path}: column {field.name!r} is {here}, but {field.type} in "
+                        f"{paths[0]}; all files of a folder need the same columns"
+                    )
+            self._pieces += [(path, i) for i, count in enumerate(rows) if count]
+            counts += [count for count in rows if count]
+        if not self.schema.names or not self._pieces:
+            missing = "rows" if self.schema.names else "columns"
+            raise TableError(f"{paths[0]}: there are no {missing}")
+        self.starts = np.cumsum(counts, dtype=np.int64)
+
+    @abstractmethod
+    def _open(self, path: Path) -> tuple[pa.Schema, list[int]]:
+        """The schema of a file, and the number of rows of each piece."""
+
+    @abstractmethod
+    def _read(self, path: Path, number: int, names: list[str]) -> pa.RecordBatch:
+        """Columns of one piece, in any order."""
+
+    def read(self, piece: int, names: Sequence[str]) -> pa.RecordBatch:
+        """Columns of one row group or record batch."""
+        path, number = self._pieces[piece]
+        with _reading(path):
+            return self._read(path, number, list(names)).select(list(names))
+
+    def where(self, piece: int) -> str:
+        """Name of the file that holds a piece."""
+        return str(self._pieces[piece][0])
+
+
+class ParquetFiles(ColumnFiles):
+    """Parquet files; a piece is a row group."""
+
+    def _open(self, path: Path) -> tuple[pa.Schema, list[int]]:
+        with ParquetFile(path) as file:
+            groups = range(file.metadata.num_row_groups)
+            rows = [file.metadata.row_group(i).num_rows for i in groups]
+            return file.schema_arrow, rows
+
+    def _read(self, path: Path, number: int, names: list[str]) -> pa.RecordBatch:
+        with ParquetFile(path) as file:
+            table = file.read_row_group(number, columns=names, use_threads=False)
+            (batch,) = table.combine_chunks().to_batches()
+            return batch
+
+    def stream(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """As for all pieces, but a large row group is not read as a whole."""
+        for path, number in self._pieces:
+            with _reading(path), ParquetFile(path) as file:
+                for batch in file.iter_batches(rows, [number], list(names)):
+                    yield batch.select(list(names))
+
+
+class ArrowFiles(ColumnFiles):
+    """Arrow (Feather) files; a piece is a record batch."""
+
+    def _open(self, path: Path) -> tuple[pa.Schema, list[int]]:
+        with pa.memory_map(str(path)) as source:
+            file = pa.ipc.open_file(source)
+            numbers = range(file.num_record_batches)
+            return file.schema, [file.get_batch(i).num_rows for i in numbers]
+
+    def _read(self, path: Path, number: int, names: list[str]) -> pa.RecordBatch:
+        fields = sorted(self.schema.get_field_index(name) for name in names)
+        options = pa.ipc.IpcReadOptions(included_fields=fields)
+        with pa.OSFile(str(path)) as source:
+            return pa.ipc.open_file(source, options=options).get_batch(number)
+
+
+class NumberBatches(Batches):
+    """Numeric columns of Parquet or Arrow files as rows of floats."""
+
+    names: tuple[str, ...]
+
+    def __init__(self, files: Pieces, columns: Sequence[str] | None, dtype: Any):
+        self._files, schema = files, files.schema
+        self.names = tuple(schema.names if columns is None else map(str, columns))
+        if unknown := [name for name in self.names if name not in schema.names]:
+            raise ValueError(
+                f"{self.where(0)}: there are no columns {unknown}; expected some of "
+                f"{schema.names}."
+            )
+        types = [_number_type(self.where(0), schema.field(name)) for name in self.names]
+        self.width, self.dtype = len(self.names), float_type(dtype, types)
+        self.starts = files.starts
+
+    def read(self, batch: int) -> Array:
+        """Rows of a piece (b, d); missing values become NaN."""
+        return self._rows(self._files.read(batch, self.names))
+
+    def some(self, batch: int, rows: Array) -> Array:
+        """A few rows of a piece, without transposing the others."""
+        return self._rows(self._files.read(batch, self.names).take(rows))
+
+    def where(self, batch: int) -> str:
+        """Name of the file."""
+        return self._files.where(batch)
+
+    def _rows(self, batch: pa.RecordBatch) -> Array:
+        columns = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+        out = np.empty((batch.num_rows, self.width), dtype=self.dtype)
+        step = max(1, _TRANSPOSED // self.width)
+        for start in range(0, len(out), step):
+            for j, column in enumerate(columns):
+                out[start : start + step, j] = column[start : start + step]
+        return out
+
+
+def require_distinct(names: Sequence[str], path: str, hint: str = "") -> None:
+    """Raise TableError if two columns have the same name."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        shown = ", ".join(map(repr, twice[:5]))
+        raise TableError(f"{path}: duplicate column names: {shown}; rename them{hint}")
+
+
+def _number_type(path: str, field: pa.Field) -> np.dtype[Any]:
+    """The NumPy dtype of a numeric column."""
+    try:
+        dtype = np.dtype(field.type.to_pandas_dtype())
+    except (NotImplementedError, TypeError):
+        dtype = np.dtype(object)
+    if dtype.kind not in "fiub":
+        raise TableError(
+            f"{path}: column {field.name!r} is of type {field.type}, expected numbers; "
+            "name the columns to use (columns=...), or encode it first"
+        )
+    return dtype
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Name the file in pyarrow's errors."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, EOFError) as error:
+        kind = "Parquet" if path.suffix.lower() in (".parquet", ".pq") else "Arrow"
+        raise unreadable(path, kind, error) from None
