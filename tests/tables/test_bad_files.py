@@ -62,8 +62,8 @@ BAD = [
     ("x.tsv", "a,b\n1,2\n", {}, "separated by ','"),
     ("x.csv", "a,b,a\n1,2,3\n", {}, "duplicate column names: 'a'; .*--no-header"),
     ("x.csv", bytes(range(256)), {}, "not text"),
-    ("x.csv", parquet(a=[1]), {}, "this is a Parquet file; expected CSV"),
-    ("x.csv", "a\n1\n".encode("utf-16"), {}, "this is UTF-16 text"),
+    ("x.csv", parquet(a=[1]), {}, r"not text \(it has NUL bytes\)"),
+    ("x.csv", "a\n1\n".encode("utf-16"), {}, "it has NUL bytes.*UTF-16"),
     ("x.csv", b"a\xe4,b\n1,2\n", {}, "not UTF-8 text; convert it"),
     (
         "x.csv",
@@ -283,7 +283,7 @@ class TestBadInput:
         "params", [{"scale": "log"}, {"missing": "skip"}, {"most_values": 1}]
     )
     def test_settings(self, params, write):
-        with pytest.raises(ValueError, match="is not valid; expected"):
+        with pytest.raises(ValueError, match="parameter of TableEncoder must be"):
             TableEncoder(**params).fit(open_table(write("x.csv", RAMP)))
 
     def test_a_first_line_of_numbers_is_pointed_out(self, encode):

@@ -10,7 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from akkm.rows.formats import TableError
-from akkm.tables._table import Table, as_number, as_text, quoted_names, row_text
+from akkm.tables._table import (
+    Table,
+    as_number,
+    as_text,
+    first_few,
+    quoted_names,
+    row_text,
+)
 from akkm.typing import Array
 
 
@@ -134,7 +141,7 @@ class Blocks:
                 for name, count in self._infinite.items()
             ]
             raise TableError(
-                f"{self._table.name}: infinite values: {_first_few(counts)}; replace "
+                f"{self._table.name}: infinite values: {first_few(counts)}; replace "
                 "them, or leave the cells empty and add --missing drop or --missing "
                 "mean"
             )
@@ -173,11 +180,6 @@ def no_rows_error(table: Table, missing: Counter[str], n_rows: int) -> TableErro
 
 def counts_by_column(counts: Counter[str]) -> str:
     """Counts with the names of their columns, the largest first."""
-    return _first_few(
+    return first_few(
         [f"{n:,} in {quoted_names([name])}" for name, n in counts.most_common() if n]
     )
-
-
-def _first_few(items: list[str], most: int = 5) -> str:
-    more = f" and {len(items) - most:,} more columns" if len(items) > most else ""
-    return ", ".join(items[:most]) + more

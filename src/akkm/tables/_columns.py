@@ -17,7 +17,14 @@ from akkm.tables._csv_errors import (
     unusual_numbers,
 )
 from akkm.tables._summary import Counts, Moments
-from akkm.tables._table import Column, Table, as_option, quoted_names, row_text
+from akkm.tables._table import (
+    Column,
+    Table,
+    as_option,
+    first_few,
+    quoted_names,
+    row_text,
+)
 from akkm.typing import Array
 
 Encoding = dict[str, Any]
@@ -146,30 +153,26 @@ def describe_columns(
     numbers = [e for e in used if e["kind"] == "number"]
     texts = [e for e in used if e["kind"] == "text" and not is_boolean(e)]
     how = _SCALES[numbers[0]["how"]] if numbers else ""
-    shown = texts if len(texts) <= _LINES + 1 else texts[:_LINES]
-    rest = texts[len(shown) :]
-    values = sum(len(e["values"]) for e in rest)
-    groups = [
+    flags = "true or false, encoded as text: one 0/1 column each"
+    lines = [
         (_names(e for e in numbers if not e["time"]), f"numbers, {how}"),
         (_names(e for e in numbers if e["time"]), f"times in seconds, {how}"),
-        (
-            _names(e for e in used if is_boolean(e)),
-            "true or false, encoded as text: one 0/1 column each",
-        ),
-        *(([e["name"]], _describe_text(e)) for e in shown),
+        (_names(e for e in used if is_boolean(e)), flags),
+        *(([e["name"]], _describe_text(e)) for e in texts[:_LINES]),
     ]
-    lines = [f"{_listed(names)}: {text}" for names, text in groups if names]
-    if rest:
-        text = f"text, {values:,} values one-hot encoded"
-        lines.append(f"and {len(rest):,} more columns: {text}")
-    for text, names in (
-        ("held out", held_out),
-        ("left out, as all values are equal", constant),
-        ("left out, as requested", dropped),
-    ):
-        if names:
-            lines.append(f"{text}: {_listed(names)}")
-    return lines
+    if len(texts) > _LINES:
+        rest = texts[_LINES:]
+        total = sum(len(e["values"]) for e in rest)
+        lines.append((_names(rest), f"text, {total:,} values one-hot encoded"))
+    return [f"{_listed(names)}: {text}" for names, text in lines if names] + [
+        f"{text}: {_listed(names)}"
+        for text, names in (
+            ("held out", held_out),
+            ("left out, as all values are equal", constant),
+            ("left out, as requested", dropped),
+        )
+        if names
+    ]
 
 
 def _describe_text(encoding: Encoding) -> str:
@@ -187,13 +190,9 @@ def _names(encodings: Iterable[Encoding]) -> list[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """The first few names, in quotes if they need them, and the number of others."""
-    most = len(names) if len(names) <= _NAMES + 1 else _NAMES
-    shown = ", ".join(
-        quoted_names([name]) if "," in name or not name.isprintable() else name
-        for name in names[:most]
-    )
-    return shown if most == len(names) else f"{shown} and {len(names) - most:,} more"
+    """The first few names, in quotes if they need them."""
+    odd = (quoted_names([n]) if "," in n or not n.isprintable() else n for n in names)
+    return first_few(list(odd), _NAMES)
 
 
 def original_rows(X: Array, encodings: Iterable[Encoding]) -> list[dict[str, Any]]:

@@ -17,7 +17,6 @@ from akkm.tables._csv_errors import (
     csv_error,
     is_number,
     require_delimiter,
-    require_text_file,
 )
 from akkm.tables._table import Column, Table, kind_of
 
@@ -121,7 +120,11 @@ class CsvTable(Table):
     def _column_names(self) -> list[str]:
         with self._open() as file:
             start = file.read(self._block)
-        require_text_file(start, self.name)
+        if b"\0" in start:
+            raise TableError(
+                f"{self.name}: not text (it has NUL bytes), or UTF-16; expected CSV in "
+                "UTF-8"
+            )
         text = start.decode("utf-8-sig", errors="replace")
         self._blank_lines = len(text[: -len(text.lstrip("\r\n"))].splitlines())
         found = self._parse(None).schema.names

@@ -17,18 +17,6 @@ _VALUE = re.compile(
 )
 _FIELDS = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 _ENCODING = re.compile(r"In CSV column #(\d+): Row #(\d+):.*invalid UTF8")
-# First bytes of other formats.
-_FOREIGN = {
-    b"PK\x03\x04": "a zip archive or a spreadsheet",
-    b"PAR1": "a Parquet file",
-    b"ARROW1": "an Arrow file",
-    b"\x93NUMPY": "a NumPy array",
-    b"%PDF": "a PDF",
-    b"\xd0\xcf\x11\xe0": "an Excel file",
-    b"\xff\xfe": "UTF-16 text",
-    b"\xfe\xff": "UTF-16 text",
-}
-
 # Distinct values that are examined.
 _EXAMINED = 2_000
 # A CSV column with at least this share of numbers should be one of numbers.
@@ -96,15 +84,6 @@ def not_a_number(
         f"{place}; {cure}, or read the column as text ({as_option('--text', column)}) "
         f"or leave it out ({as_option('--drop', column)})"
     )
-
-
-def require_text_file(start: bytes, file: str) -> None:
-    """Raise TableError if the first bytes of a file are not text."""
-    for magic, what in _FOREIGN.items():
-        if start.startswith(magic):
-            raise TableError(f"{file}: this is {what}; expected CSV in UTF-8")
-    if b"\0" in start:
-        raise TableError(f"{file}: not text (it has NUL bytes); expected CSV in UTF-8")
 
 
 def require_delimiter(lines: list[str], file: str, used: str, n_columns: int) -> None:

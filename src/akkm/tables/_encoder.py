@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from numbers import Integral
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from akkm.rows.formats import TableError
@@ -39,7 +41,6 @@ from akkm.tables._select import (
 from akkm.tables._sparse import as_integers, encode_sparse, learn_sparse
 from akkm.tables._summary import Counts, Moments
 from akkm.tables._table import Column, Table
-from akkm.validation import require_count
 
 __all__ = ["TableEncoder"]
 
@@ -121,6 +122,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     held out: name
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "scale": [StrOptions({"standard", "minmax", "none"})],
+        "missing": [StrOptions({"error", "drop", "mean"})],
+        "most_values": [Interval(Integral, 2, None, closed="left")],
+    }
+
     def __init__(
         self,
         *,
@@ -157,7 +164,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         TableEncoder
             The encoder itself.
         """
-        self._require_settings()
+        self._validate_params()
         for option, names in (
             ("--columns", self.columns or ()),
             ("--drop", self.drop),
@@ -245,18 +252,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if self.matrix_ is not None:
             return original_entries(X, self.feature_names_, self.matrix_["scale"])
         return original_rows(np.asarray(X), self.columns_)
-
-    def _require_settings(self) -> None:
-        for name, known in (
-            ("scale", ("standard", "minmax", "none")),
-            ("missing", ("error", "drop", "mean")),
-        ):
-            if getattr(self, name) not in known:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} is not valid; expected one of "
-                    f"{', '.join(map(repr, known))}."
-                )
-        require_count("most_values", self.most_values, 2)
 
     def _held_out(self) -> list[str]:
         names = (self.id, self.label)
@@ -350,9 +345,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.notes_ += notes
 
     def _transform_sparse(self, table: Table) -> Encoded:
-        X, matrix, rows, notes = encode_sparse(
-            table, self.matrix_ or {}, self.feature_names_, self.missing
-        )
+        X, matrix, rows, notes = encode_sparse(table, self.matrix_ or {}, self.missing)
         held: dict[str | None, pa.Array] = {
             name: as_integers(matrix[:, [int(name)]].toarray().ravel()[rows])
             for name in self._held_out()

@@ -26,22 +26,6 @@ _LIBSVM = (".svm", ".libsvm", ".svmlight")
 _COMPRESSED = (".gz", ".bz2", ".zst")
 
 
-def _open_columns(path: str) -> Table:
-    return FileTable(path, open_column_files(Path(path)))
-
-
-def _open_npy(path: str) -> Table:
-    return FileTable(path, NpyPieces(path, path))
-
-
-_OPENERS: dict[str, Callable[[str], Table]] = {
-    **dict.fromkeys((".parquet", ".pq"), _open_columns),
-    **dict.fromkeys((".arrow", ".feather", ".ipc"), open_arrow),
-    ".npy": _open_npy,
-    ".npz": open_npz,
-}
-
-
 def open_table(
     path: str,
     *,
@@ -137,6 +121,21 @@ def open_table(
             ".npz, .svm or .libsvm"
         )
     return _OPENERS[extension](path)
+
+
+def _open_columns(path: str) -> Table:
+    return FileTable(path, open_column_files(Path(path)))
+
+
+_OPENERS: dict[str, Callable[[str], Table]] = {
+    ".parquet": _open_columns,
+    ".pq": _open_columns,
+    ".arrow": open_arrow,
+    ".feather": open_arrow,
+    ".ipc": open_arrow,
+    ".npy": lambda path: FileTable(path, NpyPieces(path, path)),
+    ".npz": open_npz,
+}
 
 
 def _require_readable(path: str) -> None:

@@ -82,35 +82,31 @@ def learn_sparse(
     table: Table, names: list[str], scale: str, missing: str
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """How these columns are encoded, and notes on missing values."""
-    X = _columns(table.matrix, [int(name) for name in names])
-    X, rows, counts = _complete_rows(X, names, table, missing)
-    means = _column_means(X)
-    _fill(X, means)
+    columns = np.array([int(name) for name in names], dtype=np.int64)
+    X, _, means, notes = _complete(table.matrix, columns, table, missing)
     low, high = (m.toarray().ravel() for m in (X.min(axis=0), X.max(axis=0)))
-    largest = np.maximum(abs(low), abs(high))
-    used = np.flatnonzero(low < high)
+    largest, used = np.maximum(abs(low), abs(high)), low < high
     fitted = {
         "width": table.matrix.shape[1],
-        "columns": np.array([int(names[i]) for i in used], dtype=np.int64),
-        "scale": np.ones(len(used)) if scale == "none" else largest[used],
+        "columns": columns[used],
+        "scale": np.ones(used.sum()) if scale == "none" else largest[used],
         "mean": means[used],
-        "constant": [names[i] for i in np.flatnonzero(~(low < high))],
+        "constant": [names[i] for i in np.flatnonzero(~used)],
     }
-    return fitted, missing_notes(missing, counts, table.matrix.shape[0], len(rows))
+    return fitted, notes
 
 
 def encode_sparse(
-    table: Table, fitted: dict[str, Any], names: list[str], missing: str
+    table: Table, fitted: dict[str, Any], missing: str
 ) -> tuple[Any, Any, Array, tuple[str, ...]]:
     """X (n, d), the matrix with the model's width, the rows used (n,), and notes."""
     matrix, width_notes = _with_width(table, fitted["width"])
-    X = _columns(matrix, fitted["columns"].tolist())
-    X, rows, counts = _complete_rows(X, names, table, missing)
-    _fill(X, fitted["mean"])
+    X, rows, _, notes = _complete(
+        matrix, fitted["columns"], table, missing, fitted["mean"]
+    )
     X.data /= fitted["scale"][X.indices]
     if X.nnz and abs(X.data).max() > LARGEST:
         raise TableError(f"{table.name}: numbers too large for single precision")
-    notes = missing_notes(missing, counts, matrix.shape[0], len(rows))
     return X.astype(np.float32), matrix, rows, (*notes, *width_notes)
 
 
@@ -119,13 +115,6 @@ def as_integers(values: Array) -> pa.Array:
     if np.isfinite(values).all() and (values == np.floor(values)).all():
         return pa.array(values.astype(np.int64))
     return pa.array(values)
-
-
-def _columns(X: Any, columns: list[int]) -> Any:
-    """Columns of a CSR matrix, in float64."""
-    if columns != list(range(X.shape[1])):
-        X = X[:, columns]
-    return X.astype(np.float64)
 
 
 def _with_width(table: Table, width: int) -> tuple[Any, tuple[str, ...]]:
@@ -148,43 +137,39 @@ def _with_width(table: Table, width: int) -> tuple[Any, tuple[str, ...]]:
     return X[:, :width], (note,)
 
 
-def _complete_rows(
-    X: Any, names: list[str], table: Table, missing: str
-) -> tuple[Any, Array, Counter[str]]:
-    """The rows of X that are used, their numbers (n,), and counts of missing values.
+def _complete(
+    matrix: Any, columns: Array, table: Table, missing: str, means: Array | None = None
+) -> tuple[Any, Array, Array, tuple[str, ...]]:
+    """Columns of a matrix without missing values, in float64: (n, d).
 
-    As in `Blocks`, `missing` is "error", "drop" or "mean".
+    Also the numbers of the rows (n,), the means (d,) that missing values are filled
+    with, and notes. As in `Blocks`, `missing` is "error", "drop" or "mean".
     """
+    n, width = matrix.shape
+    X = (matrix if len(columns) == width else matrix[:, columns]).astype(np.float64)
     infinite, absent = np.isinf(X.data), np.isnan(X.data)
     if infinite.any():
-        counts = counts_by_column(_count(X, infinite, names))
+        counts = counts_by_column(_count(X, infinite, columns))
         first = row_text(int(_rows_of(X, infinite)[0]))
         raise TableError(
             f"{table.name}: infinite values: {counts} (first in {first}); replace them"
         )
-    missing_counts, rows = _count(X, absent, names), np.arange(X.shape[0])
+    missing_counts, rows = _count(X, absent, columns), np.arange(n)
     if missing_counts and missing == "error":
-        raise missing_error(table, missing_counts, X.shape[0])
+        raise missing_error(table, missing_counts, n)
     if missing_counts and missing == "drop":
         rows = np.setdiff1d(rows, _rows_of(X, absent))
         if not len(rows):
-            raise no_rows_error(table, missing_counts, X.shape[0])
+            raise no_rows_error(table, missing_counts, n)
         X = X[rows]
-    return X, rows, missing_counts
-
-
-def _column_means(X: Any) -> Array:
-    """Means of the values that are not missing, zeros included: (d,)."""
-    missing, d = np.isnan(X.data), X.shape[1]
-    sums = np.bincount(X.indices[~missing], X.data[~missing], minlength=d)
-    absent = np.bincount(X.indices[missing], minlength=d)
-    return sums / np.maximum(X.shape[0] - absent, 1)
-
-
-def _fill(X: Any, means: Array) -> None:
-    """Replace missing values by means (d,)."""
-    missing = np.isnan(X.data)
-    X.data[missing] = means[X.indices[missing]]
+        absent = np.isnan(X.data)
+    if means is None:  # of the values that are not missing, zeros included
+        d = len(columns)
+        sums = np.bincount(X.indices[~absent], X.data[~absent], minlength=d)
+        there = X.shape[0] - np.bincount(X.indices[absent], minlength=d)
+        means = sums / np.maximum(there, 1)
+    X.data[absent] = means[X.indices[absent]]
+    return X, rows, means, missing_notes(missing, missing_counts, n, len(rows))
 
 
 def _rows_of(X: Any, stored: Array) -> Array:
@@ -192,6 +177,6 @@ def _rows_of(X: Any, stored: Array) -> Array:
     return np.searchsorted(X.indptr, np.flatnonzero(stored), side="right") - 1
 
 
-def _count(X: Any, stored: Array, names: list[str]) -> Counter[str]:
-    counts = np.bincount(X.indices[stored], minlength=len(names))
-    return Counter({names[i]: int(counts[i]) for i in np.flatnonzero(counts)})
+def _count(X: Any, stored: Array, columns: Array) -> Counter[str]:
+    counts = np.bincount(X.indices[stored], minlength=len(columns))
+    return Counter({str(columns[i]): int(counts[i]) for i in np.flatnonzero(counts)})

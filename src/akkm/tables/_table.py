@@ -202,9 +202,13 @@ def quoted_names(names: Iterable[Any], most: int = 5) -> str:
     "'a', 'b' and 1 more"
     """
     names = [str(name) for name in names]
-    shown = [repr(n if len(n) <= 60 else f"{n[:57]}...") for n in names[:most]]
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(shown) + more
+    return first_few([repr(n if len(n) <= 60 else f"{n[:57]}...") for n in names], most)
+
+
+def first_few(items: Sequence[str], most: int = 5) -> str:
+    """List the first few items, and the number of others."""
+    more = f" and {len(items) - most:,} more" if len(items) > most else ""
+    return ", ".join(items[:most]) + more
 
 
 def row_text(row: int) -> str:
