@@ -104,6 +104,12 @@ class TestDistances:
         found = Inspection(fitted, X).distances
         assert found.typical(0, 3).tolist() == [0, 2]
 
+    def test_an_empty_cluster_is_never_the_next(self, linear):
+        X, fitted, _ = linear
+        nearest = np.bincount(Inspection(fitted, X).distances.next_cluster).argmax()
+        facts = Inspection(fitted, X[fitted.labels_ != nearest], new_rows=True)
+        assert nearest not in facts.distances.next_cluster
+
     def test_one_cluster_has_no_distances(self, blobs):
         facts = Inspection(ApproxKernelKMeans(1).fit(blobs[0]), blobs[0])
         assert facts.distances is None

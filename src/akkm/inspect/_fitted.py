@@ -10,10 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from akkm.estimators import (
     DiffusionKernelKMeans,
+    KernelClusterer,
     NystroemSpectralClustering,
     SparseKernelKMeans,
 )
-from akkm.estimators._base import KernelClusterer
 from akkm.kernels import Precomputed
 from akkm.typing import Rows
 
