@@ -90,6 +90,17 @@ class TestValues:
         assert facts.columns.names[0].startswith("town=")
         assert "column 4" in facts.row_values().names
 
+    def test_an_encoded_name_belongs_to_the_longest_original_name_in_it(self, blobs):
+        X = blobs[0][:, :1]
+        fitted = ApproxKernelKMeans(3, random_state=0).fit(X)
+        facts = Inspection(
+            fitted,
+            X,
+            feature_names=["num__age group"],
+            original=lambda rows: [{"age": 1, "age group": 2} for _ in rows],
+        )
+        assert facts.row_values(n_columns=1).names == ("age group",)
+
     def test_a_pipeline_shows_values_before_its_steps(self, blobs):
         X = blobs[0] * [1, 1, 1, 1000]
         pipe = make_pipeline(StandardScaler(), ApproxKernelKMeans(3, random_state=0))
