@@ -1,6 +1,7 @@
 """Facts about a fitted model, against their definitions."""
 
 import copy
+import dataclasses
 
 import numpy as np
 import pytest
@@ -161,6 +162,21 @@ class TestSample:
         facts = Inspection(ApproxKernelKMeans(3, random_state=0).fit(X), X)
         assert len(facts.map.sample.rows) == 2000
         assert facts.map.sample.weights.sum() == pytest.approx(3000)
+
+    def test_the_map_is_sampled_from_rows_with_known_distances(self, rng):
+        X = rng.normal(size=(9000, 3)).astype(np.float32)
+        facts = Inspection(ApproxKernelKMeans(3, random_state=0).fit(X), X)
+        every = facts.distances
+        third = np.arange(0, 9000, 3)
+        facts.distances = dataclasses.replace(
+            every,
+            sample=RowSample(third, np.full(3000, 3.0)),
+            labels=every.labels[third],
+        )
+        sample = facts.map.sample
+        assert len(sample.rows) == 2000
+        assert np.isin(sample.rows, third).all()
+        assert sample.weights.sum() == pytest.approx(9000)
 
 
 class TestQuality:
