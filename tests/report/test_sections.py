@@ -160,4 +160,6 @@ def test_pages_of_many_rows_and_clusters_stay_small(rng):
     assert len(page.html) < 700_000
     assert len(picture_data(page)["map"]["x"]) == 2000
     assert "The 60 largest of 100 clusters" in page.html
+    largest = np.sort(np.bincount(fitted.labels_))[-60:]
+    assert sorted(picture_data(page)["sizes"]["counts"]) == largest.tolist()
     assert "The 10 smallest classes are not shown" in page.html
