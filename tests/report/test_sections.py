@@ -153,6 +153,18 @@ class TestEvidence:
         assert "Estimated number of clusters" not in text  # no check of it
 
 
+def test_a_sampled_map_has_the_distances_of_its_rows(rng):
+    X = rng.normal(size=(3000, 3))
+    fitted = ApproxKernelKMeans(3, random_state=0).fit(X)
+    points = picture_data(report(fitted, X))["map"]
+    rows = [int(name[4:].replace(",", "")) for name in points["name"]]
+    assert len(rows) == 2000
+    d = fitted.transform(X[rows])
+    at = np.arange(2000)
+    np.testing.assert_allclose(points["distance"], d[at, points["cluster"]], rtol=1e-3)
+    np.testing.assert_allclose(points["other"], d[at, points["next"]], rtol=1e-3)
+
+
 def test_pages_of_many_rows_and_clusters_stay_small(rng):
     X = rng.normal(size=(3000, 3)).astype(np.float32)
     fitted = ApproxKernelKMeans(100, n_landmarks=100, random_state=0).fit(X)
