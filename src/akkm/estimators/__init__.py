@@ -1,4 +1,8 @@
-"""The scikit-learn face: estimators validate, call, and set attributes."""
+"""The scikit-learn interface: parameters, validation, attributes and warnings.
+
+Estimators translate between users and the packages below, with one line per step of
+their algorithm. Formulas and loops over rows do not belong here.
+"""
 
 from akkm.estimators._approx import ApproxKernelKMeans
 from akkm.estimators._base import KernelClusterer

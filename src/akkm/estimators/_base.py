@@ -1,8 +1,11 @@
-"""The face that all kernel k-means estimators share: validate, call, set attributes."""
+"""What all estimators share: validation, kernels, landmarks, warnings, centers."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -28,44 +31,71 @@ from akkm.core.strip import Rows
 from akkm.core.threads import Threads
 from akkm.diffusion.estimate_k import Evidence
 from akkm.estimators import _checks
+from akkm.estimators._parameters import CommonParameters, estimator
+from akkm.estimators._progress import Progress
 from akkm.kernels import Kernel, Precomputed, resolve
 from akkm.landmarks import Landmarks, select_landmarks
-from akkm.rows import Rows as StoredRows
-from akkm.rows import apply_lazily, is_dask, rows_of_dask
-from akkm.validation import require_count
+from akkm.rows import apply_lazily, is_dask, is_rows, rows_of_dask
 
 Array = NDArray[Any]
 
-# A larger negative share of the eigenvalues is worth a warning.
+# A larger negative share of the eigenvalues leads to a warning.
 _NEGATIVE = 0.1
-# Restarts of k-means++ are cheap: they run on a sample.
-_RESTARTS = 4
+# Runs of k-means++ for n_init="auto": they are cheap, as they run on a sample.
+_RUNS = 4
 
 
-class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
-    """What every estimator does before it clusters, and what it warns of after."""
+class _Attributes:
+    """Parameters of some estimators, and attributes that `fit` sets."""
 
-    # Set by each estimator's __init__.
-    n_clusters: Any
-    kernel: Any
+    kernel: Any = None
     gamma: Any
     degree: float
     coef0: float
-    kernel_params: dict[str, Any] | None
-    n_landmarks: Any  # of those that have some
+    kernel_params: Any
+    n_landmarks: Any
     landmarks: Any
     init: Any
     n_init: Any
     max_iter: int
-    random_state: Any
-    n_jobs: int | None
     kernel_: Kernel
-    # Whether rows may stay where they are: in files, or on other machines.
+    labels_: Any
+    inertia_: float
+    n_iter_: int
+    history_: Array
+    landmarks_: Any
+    landmark_indices_: Array | None
+    dual_coef_: Array
+    members_: list[Any]
+    _model: Model
+
+
+@estimator
+class KernelClusterer(
+    CommonParameters, _Attributes, CallbackSupportMixin, ClusterMixin, BaseEstimator
+):
+    """Base class of all estimators: validates input and emits warnings.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all random choices.
+    n_jobs : int or None, default=None
+        Number of threads.
+    verbose : int, default=0
+        Verbosity.
+    """
+
+    # Whether rows may stay in files or on the workers of a cluster.
     _takes_stored = False
-    # Whether n_clusters="auto" has a meaning; n_clusters_ is then what was found.
-    _counts = False
-    # What a member of an ensemble would have warned of.
-    _heard: list[tuple[str, type[Warning]]] | None = None
+    # Warnings of a member of an ensemble are queued here instead of being emitted.
+    _queued_warnings = None
+
+    @property
+    def _parameter_constraints(self) -> dict[str, list[Any]]:
+        return {each.name: each.metadata["allowed"] for each in fields(self)}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -78,41 +108,33 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         )
         return tags
 
-    def _new_rows(self, X: Any) -> Rows:
-        check_is_fitted(self)
-        X = self._checked_rows(X, reset=False)
-        return _checks.allowed_by(self.kernel_, X)
-
-    def _checked_rows(self, X: Any, reset: bool = True) -> Rows:
-        """Rows as an array, or as they are stored."""
-        if is_dask(X) and self._takes_stored:
-            X = rows_of_dask(X)
-        if not isinstance(X, StoredRows):
-            return validate_data(self, X, reset=reset, **self._accepted())
-        _checks.require_stored_rows_fit(self, X, reset)
-        return X
-
     def _is_precomputed(self) -> bool:
         if isinstance(self.kernel, str):
             return self.kernel == "precomputed"
         return isinstance(self.kernel, Precomputed)
 
-    def _accepted(self) -> dict[str, Any]:
-        return {
-            "accept_sparse": False if self._is_precomputed() else "csr",
-            "dtype": [np.float64, np.float32],
-        }
+    def _validated(self, X: Any, reset: bool = True) -> Rows:
+        """Return valid rows: an array, a CSR matrix, or stored rows as they are."""
+        if is_dask(X) and self._takes_stored:
+            X = rows_of_dask(X)
+        if is_rows(X):
+            _checks.require_stored_rows_fit(self, X, reset)
+            return X
+        accepted: Any = False if self._is_precomputed() else "csr"
+        dtypes = [np.float64, np.float32]
+        return validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=dtypes)
 
-    def _start_rows(
+    def _new_rows(self, X: Any) -> Rows:
+        """Return valid rows for predict, transform and score."""
+        check_is_fitted(self)
+        return _checks.allowed_by(self.kernel_, self._validated(X, reset=False))
+
+    def _begin(
         self, X: Any, sample_weight: ArrayLike | None
     ) -> tuple[Rows, Array | None, np.random.Generator]:
-        """Checked rows, weights and randomness of a fit."""
-        if not (self._counts and self.n_clusters == "auto"):
-            require_count("n_clusters", self.n_clusters)
-        require_count("max_iter", self.max_iter)
-        if self.n_init != "auto":
-            require_count("n_init", self.n_init)
-        X = self._checked_rows(X)
+        """Validate parameters, rows and weights of a fit; seed the random numbers."""
+        self._validate_params()
+        X = self._validated(X)
         weights = None
         if sample_weight is not None:
             if is_dask(sample_weight):  # landmarks and a sample are drawn by weight
@@ -120,17 +142,17 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             weights = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
-        least = 1 if self.n_clusters == "auto" else self.n_clusters
-        _checks.require_enough_rows(X.shape[0], least, weights)
+        n_clusters = 1 if self.n_clusters == "auto" else self.n_clusters
+        _checks.require_enough_rows(X.shape[0], n_clusters, weights)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         return X, weights, np.random.default_rng(seed)
 
-    def _start(
+    def _begin_with_kernel(
         self, X: Any, sample_weight: ArrayLike | None, landmarks: Any = "uniform"
     ) -> tuple[Rows, Array | None, Kernel, np.random.Generator]:
-        """The same, and the kernel."""
-        X, weights, rng = self._start_rows(X, sample_weight)
-        for_width = rng.spawn(1)[0]  # whether it is used or not
+        """Do the same, and choose the kernel with its width."""
+        X, weights, rng = self._begin(X, sample_weight)
+        width_rng = rng.spawn(1)[0]  # spawned even if the width is given
         if self._is_precomputed():
             kernel = _checks.precomputed(X, landmarks)
         else:
@@ -142,25 +164,33 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
                 coef0=self.coef0,
                 params=self.kernel_params,
                 sample_weight=weights,
-                rng=for_width,
+                rng=width_rng,
             )
         return _checks.allowed_by(kernel, X), weights, kernel, rng
 
-    def _checked_init(self, n: int) -> str | Array:
+    @contextmanager
+    def _running(self, X: Rows, y: Any) -> Iterator[tuple[Threads, Progress]]:
+        """Open the threads and the progress output of a fit."""
+        progress = Progress(self, X, y, self.verbose)
+        with Threads(self.n_jobs) as engine:
+            yield engine, progress
+        progress.end()
+
+    def _initialisation(self, n: int) -> str | Array:
+        """Return the name of the initialisation, or valid initial labels (n,)."""
         if isinstance(self.init, str):
-            _checks.require_one_of("init", self.init, ("k-means++", "random"))
             return self.init
         return _checks.initial_labels(self.init, n, self.n_clusters)
 
-    def _restarts(self, init: str | Array) -> int:
-        """The number of runs of which the best is kept."""
+    def _n_runs(self, init: str | Array) -> int:
+        """Return the number of runs of which the best is kept."""
         if not isinstance(init, str):
             return 1
         if self.n_init == "auto":
-            return _RESTARTS if init == "k-means++" else 1
+            return _RUNS if init == "k-means++" else 1
         return int(self.n_init)
 
-    def _landmarks(
+    def _select_landmarks(
         self,
         X: Rows,
         kernel: Kernel,
@@ -168,9 +198,6 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         weights: Array | None,
         rng: np.random.Generator,
     ) -> Landmarks:
-        """The landmarks that were asked for."""
-        if self.n_landmarks != "auto":
-            require_count("n_landmarks", self.n_landmarks)
         landmarks = self.landmarks
         if not isinstance(landmarks, str):
             landmarks = _checks.landmark_array(landmarks, X, kernel, self.n_clusters)
@@ -186,61 +213,64 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         )
 
     @property
-    def _wanted(self) -> int:
-        """The number of clusters, as given or, once it is fitted, counted."""
+    def _n_clusters(self) -> int:
+        """The number of clusters: the parameter or, once fitted, the estimate."""
         return int(getattr(self, "n_clusters_", self.n_clusters))
 
-    def _warn(self, labels: Array, settled: bool) -> None:
+    def _warn_unless_converged(self, labels: Array, converged: bool) -> None:
         found = len(np.unique(labels))
-        if found < self._wanted:
-            self._tell(
+        if found < self._n_clusters:
+            self._warn(
                 f"Number of distinct clusters ({found}) found smaller than "
-                f"n_clusters ({self._wanted}). Possibly due to duplicate points "
+                f"n_clusters ({self._n_clusters}). Possibly due to duplicate points "
                 "in X.",
                 ConvergenceWarning,
             )
-        elif not settled:
-            self._tell(
+        elif not converged:
+            self._warn(
                 f"Stopped at max_iter={self.max_iter} before labels stopped changing; "
                 "raise max_iter for a converged result.",
                 ConvergenceWarning,
             )
 
-    def _warn_of_negative(self, span: Gram, what: str) -> None:
+    def _warn_if_negative(self, span: Gram, treatment: str) -> None:
         if span.negative_mass > _NEGATIVE:
-            self._tell(
+            self._warn(
                 "The kernel is far from positive definite: more than "
                 f"{_NEGATIVE:.0%} of the eigenvalues' absolute sum on the landmarks is "
-                f"negative. Distances to centers then mean little ({what}); choose "
-                "other kernel parameters or another kernel.",
+                f"negative. Distances to centers then mean little ({treatment}); "
+                "choose other kernel parameters or another kernel.",
                 UserWarning,
             )
 
-    def _tell_of_doubt(self, evidence: Evidence) -> None:
-        self._tell(
-            f"Unsure of the number of clusters, {evidence.n_clusters}: {evidence.why}; "
-            "look at evidence_, or give n_clusters.",
-            UserWarning,
-        )
+    def _warn_if_unsure(self, evidence: Evidence) -> None:
+        if not evidence.sure:
+            self._warn(
+                f"Unsure of the number of clusters, {evidence.n_clusters}: "
+                f"{evidence.why}; look at evidence_, or give n_clusters.",
+                UserWarning,
+            )
 
-    def _tell(self, text: str, category: type[Warning]) -> None:
-        """Warn the user; or, as a member of an ensemble, that."""
-        if self._heard is None:
-            # Past _warn, fit and what scikit-learn wraps around it.
+    def _warn(self, text: str, category: type[Warning]) -> None:
+        """Warn, or queue the warning for the ensemble."""
+        if self._queued_warnings is None:
+            # Past _warn_..., fit and scikit-learn's wrapper of fit.
             warnings.warn(text, category, stacklevel=5)
         else:
-            self._heard.append((text, category))
+            self._queued_warnings.append((text, category))
 
 
 class CenterClusterer(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelClusterer
 ):
-    """An estimator whose clusters have centers: predict, transform and score."""
+    """Base class of estimators whose clusters have centers."""
 
-    _model: Model
+    def _embed(self, X: Rows, engine: Threads) -> Rows:
+        """Map valid rows (n, d) to the space in which the model has its centers."""
+        return X
 
     def predict(self, X: Any) -> Array:
-        """The nearest center of each row.
+        """Assign each row to the nearest center.
 
         Parameters
         ----------
@@ -250,73 +280,82 @@ class CenterClusterer(
         Returns
         -------
         labels : int32 array of shape (n,)
-            A Dask array, not computed yet, if X is one or a Dask data frame.
+            Cluster of each row. A Dask array, not computed yet, if X is a Dask array or
+            data frame.
         """
         if is_dask(X):
             return apply_lazily(self.predict, X, width=None, dtype=np.int32)
         X = self._new_rows(X)
         with Threads(self.n_jobs) as engine:
-            parts = [part.labels for part in self._model.compare(X, engine)]
-        return np.concatenate(parts)
+            blocks = self._model.compare(self._embed(X, engine), engine)
+            return np.concatenate([block.labels for block in blocks])
 
     def transform(self, X: Any) -> Array:
-        """Distances to the centers, in the space in which they were found.
+        """Compute the distances to the centers, in the space that was clustered.
 
         Parameters
         ----------
         X : array, data frame or CSR matrix of shape (n, d)
+            New rows; k(rows, training rows) for a precomputed kernel.
 
         Returns
         -------
         distances : array of shape (n, n_clusters)
-            In the precision of X. That space is the kernel's RKHS (without its
-            negative part, if the kernel is not positive definite and that was left
-            out), or that of the eigenvectors in spectral clustering.
+            Distances in the precision of X. The space is the kernel's RKHS (without its
+            negative part, if the kernel is indefinite and that part was dropped), or
+            the embedding of spectral and diffusion methods.
         """
         if is_dask(X):
-            return apply_lazily(
-                self.transform, X, width=self._n_features_out, dtype=None
-            )
+            width = self._n_features_out
+            return apply_lazily(self.transform, X, width=width, dtype=None)
         return self._nearest(X)[1]
 
     def score(
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Minus the clustering error of the rows under the fitted centers.
+        """Return minus the clustering error of the rows under the fitted centers.
 
         Parameters
         ----------
         X : array, data frame or CSR matrix of shape (n, d)
-        y : ignored
+            Rows; k(rows, training rows) for a precomputed kernel.
+        y : None
+            Ignored.
         sample_weight : array of shape (n,), optional
+            Weights of the rows.
 
         Returns
         -------
         score : float
-            On the training rows, `-inertia_`. Comparable between fits with the same
-            kernel and width only: a search for gamma by it ends at the widest kernel.
+            On the training rows, `-inertia_`. Only scores of the same kernel and width
+            are comparable: a search for gamma by score ends at the widest kernel.
         """
         X = self._new_rows(X)
         with Threads(self.n_jobs) as engine:
-            errors = [part.squared_own for part in self._model.compare(X, engine)]
-        w = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        total = w @ np.concatenate(errors)
-        require_lengths(total)
+            blocks = self._model.compare(self._embed(X, engine), engine)
+            errors = np.concatenate([block.squared_own for block in blocks])
+        return self._score(errors, X, sample_weight)
+
+    def _score(self, errors: Array, X: Rows, sample_weight: ArrayLike | None) -> float:
+        """Return minus the weighted sum of the errors (n,) of rows."""
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        total = weights @ errors
+        _require_lengths(total)
         return float(-total)
 
     def _nearest(self, X: Any) -> tuple[Array, Array]:
-        """The nearest centers (n,) and all distances (n, n_clusters), in one pass."""
+        """Return nearest centers (n,) and all distances (n, n_clusters), in one pass."""
         X = self._new_rows(X)
         labels = np.empty(X.shape[0], dtype=np.int32)
         distances = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
         start = 0
         with Threads(self.n_jobs) as engine:
-            for part in self._model.compare(X, engine):
-                stop = start + len(part.labels)
-                labels[start:stop] = part.labels
-                distances[start:stop] = np.sqrt(part.squared.clip(0))
+            for block in self._model.compare(self._embed(X, engine), engine):
+                stop = start + len(block.labels)
+                labels[start:stop] = block.labels
+                distances[start:stop] = np.sqrt(block.squared.clip(0))
                 start = stop
-        require_lengths(distances)
+        _require_lengths(distances)
         return labels, distances
 
     @property
@@ -332,10 +371,10 @@ class CenterClusterer(
         return tags
 
 
-def require_lengths(values: Any) -> None:
+def _require_lengths(values: Any) -> None:
     if np.isnan(values).any():
         raise ValueError(
             "Distances need k(x, x) of the new rows, which a precomputed kernel matrix "
-            "does not hold unless its diagonal is constant. Use predict, normalise the "
-            "kernel, or give the rows and a kernel function."
+            "does not contain unless its diagonal is constant. Use predict, normalise "
+            "the kernel, or pass rows and a kernel function."
         )

@@ -1,8 +1,7 @@
-"""Validation at the door: what came, what was expected, what to do."""
+"""Checks of rows, landmarks and initial labels that scikit-learn does not have."""
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,66 +17,36 @@ from akkm.rows import as_rows
 Array = NDArray[Any]
 
 
-def require_one_of(name: str, value: Any, options: tuple[str, ...]) -> None:
-    """One of a few words."""
-    if value not in options:
-        raise ValueError(
-            f"{name}={value!r} is not valid; expected one of {', '.join(options)}."
-        )
-
-
-def require_megabytes(cache_size: Any) -> None:
-    """A number of megabytes, none allowed."""
-    number = isinstance(cache_size, Real) and not isinstance(cache_size, bool)
-    if not number or not cache_size >= 0:
-        raise ValueError(
-            f"cache_size={cache_size!r} is not valid; expected megabytes, a number ≥ 0."
-        )
-
-
-def steps(diffusion: Any) -> float | None:
-    """The length of walks t > 0; None for "auto"."""
-    if isinstance(diffusion, str) and diffusion == "auto":
-        return None
-    number = isinstance(diffusion, Real) and not isinstance(diffusion, bool)
-    if not (number and 0 < diffusion < np.inf):
-        raise ValueError(
-            f"diffusion={diffusion!r} is not valid; expected a number of steps > 0 or "
-            "'auto'."
-        )
-    return float(diffusion)
-
-
 def require_enough_rows(n: int, n_clusters: int, weights: Array | None) -> None:
-    """At least as many rows (of positive weight) as clusters."""
+    """Raise ValueError if there are fewer rows of positive weight than clusters."""
     if n < n_clusters:
         raise ValueError(
             f"n_samples={n} should be >= n_clusters={n_clusters}; lower n_clusters."
         )
-    if weights is not None and (able := int((weights > 0).sum())) < n_clusters:
+    if weights is not None and (count := int((weights > 0).sum())) < n_clusters:
         raise ValueError(
-            f"Only {able} of n_samples={n} rows have a positive sample_weight, fewer "
+            f"Only {count} of n_samples={n} rows have a positive sample_weight, fewer "
             f"than n_clusters={n_clusters}; lower n_clusters."
         )
 
 
 def allowed_by(kernel: Kernel, X: Rows) -> Rows:
-    """Rows that the kernel takes; stored ones are looked at when they are read."""
+    """Check that the kernel accepts the rows; stored rows are checked when read."""
     checked = as_rows(X).checked_by(kernel.check)
     return X if checked.in_memory else checked
 
 
 def require_stored_rows_fit(estimator: Any, X: StoredRows, reset: bool) -> None:
-    """What scikit-learn checks of arrays, of stored rows."""
+    """Check stored rows as scikit-learn checks arrays."""
     name = type(estimator).__name__
     if not estimator._takes_stored:
         raise TypeError(
-            f"{name} needs its rows in memory, and got {X}; use ApproxKernelKMeans, or "
-            "rows[:] to read them all."
+            f"{name} got {X}, but needs its rows in memory; use ApproxKernelKMeans, or "
+            "pass rows[:] to read them all."
         )
     if estimator._is_precomputed():
         raise ValueError(
-            f"kernel='precomputed' needs the kernel matrix in memory; got {X}."
+            f"Got {X}; kernel='precomputed' needs the kernel matrix in memory."
         )
     if reset:
         estimator.n_features_in_ = X.shape[1]
@@ -95,12 +64,12 @@ def require_stored_rows_fit(estimator: Any, X: StoredRows, reset: bool) -> None:
     if known is not None and X.names is not None and list(known) != list(X.names):
         raise ValueError(
             f"{X} has the columns {', '.join(X.names)}; {name} was fitted to "
-            f"{', '.join(known)}, in this order: name them by open_rows(columns=...)."
+            f"{', '.join(known)}, in this order; select them with open_rows(columns=...)."
         )
 
 
 def precomputed(X: Rows, landmarks: Any) -> Kernel:
-    """The kernel for precomputed numbers: a square matrix or a strip."""
+    """Return the kernel of precomputed values: a square matrix or a strip."""
     n, columns = X.shape
     if not isinstance(landmarks, str) and n != columns:
         given = np.asarray(landmarks)
@@ -110,8 +79,8 @@ def precomputed(X: Rows, landmarks: Any) -> Kernel:
             return strip
         raise ValueError(
             f"The precomputed kernel has shape {X.shape} and landmarks has shape "
-            f"{given.shape}; for an n x m strip give the m row indices that its "
-            "columns stand for, in order."
+            f"{given.shape}; for an n x m strip give the m row indices of its columns, "
+            "in order."
         )
     kernel = Precomputed()
     kernel.check_matrix(X)
@@ -119,7 +88,7 @@ def precomputed(X: Rows, landmarks: Any) -> Kernel:
 
 
 def landmark_array(landmarks: Any, X: Rows, kernel: Kernel, n_clusters: int) -> Rows:
-    """Row indices (m,) or points (m, d), checked."""
+    """Return valid landmarks: row indices (m,) or points (m, d)."""
     if not sparse.issparse(landmarks):
         landmarks = np.asarray(landmarks)
     m = landmarks.shape[0] if landmarks.ndim else 0
@@ -141,12 +110,12 @@ def landmark_array(landmarks: Any, X: Rows, kernel: Kernel, n_clusters: int) -> 
                 f"{landmarks.max()}; X has rows 0 to {n - 1}."
             )
         if len(np.unique(landmarks)) < m:
-            raise ValueError("landmarks names some rows twice; give distinct indices.")
+            raise ValueError("landmarks has repeated row indices; give distinct ones.")
         return landmarks.astype(np.intp)
     if isinstance(kernel, Precomputed):
         raise ValueError(
-            "With a precomputed kernel landmarks are named by row index, not given as "
-            f"points; got an array of shape {landmarks.shape}."
+            f"landmarks has shape {landmarks.shape}; with a precomputed kernel give row "
+            "indices instead of points."
         )
     points = check_array(
         landmarks, accept_sparse="csr", dtype=X.dtype, input_name="landmarks"
@@ -163,7 +132,7 @@ def landmark_array(landmarks: Any, X: Rows, kernel: Kernel, n_clusters: int) -> 
 
 
 def initial_labels(init: Any, n: int, n_clusters: int) -> Array:
-    """Labels (n,) in 0 .. C-1, checked."""
+    """Return valid initial labels (n,) from 0 to C - 1."""
     labels = np.asarray(init)
     if labels.shape != (n,):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Estimators that run k-means in a space of their own."""
+"""Base class of estimators that run k-means in an embedding of the rows."""
 
 from __future__ import annotations
 
@@ -7,17 +7,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from akkm.approx import algorithm2 as approximate
+from akkm.approx import kmeans_problem, solve
 from akkm.core.lloyd import Solution, Step
+from akkm.core.strip import Rows
 from akkm.core.threads import Threads
 from akkm.estimators._base import CenterClusterer
+from akkm.estimators._parameters import IterationParameters, estimator
 from akkm.estimators._progress import Progress
 
 Array = NDArray[Any]
 
 
-class EmbeddingClusterer(CenterClusterer):
-    """Rows become points, and points are clustered."""
+@estimator
+class EmbeddingClusterer(IterationParameters, CenterClusterer):
+    """Base class of estimators that embed rows as points and cluster the points."""
+
+    _embedding = None  # set by fit: embedding(X, engine) maps rows to points
+
+    def _embed(self, X: Rows, engine: Threads) -> Array:
+        """Map valid rows (n, d) to points of the embedding (n, q)."""
+        points: Array = self._embedding(X, engine)
+        return points
 
     def _cluster(
         self,
@@ -29,31 +39,32 @@ class EmbeddingClusterer(CenterClusterer):
         progress: Progress,
         fitted: dict[str, Any],
     ) -> Solution:
-        """k-means of points (n, q), and the attributes that follow from it.
+        """Run k-means on points (n, q) and set the attributes that follow from it.
 
-        `fitted` is what besides the centers makes the estimator predict, for whoever
-        watches.
+        `fitted` are extra fitted attributes that callbacks need to predict.
         """
-        init = self._checked_init(points.shape[0])
-        flat = approximate.kmeans_problem(points)
+        init = self._initialisation(points.shape[0])
+        problem = kmeans_problem(points)
 
         def watch(step: Step) -> bool:
-            at = step.centers
-            return progress.step(step, lambda: {"_model": flat.model(at), **fitted})
+            centers = step.centers
+            return progress.step(
+                step, lambda: {"_model": problem.model(centers), **fitted}
+            )
 
-        solution = approximate.solve(
-            flat,
+        solution = solve(
+            problem,
             engine,
             n_clusters=n_clusters,
             init=init,
-            n_init=self._restarts(init),
+            n_init=self._n_runs(init),
             max_iter=self.max_iter,
             weights=weights,
             cache_bytes=0,
             rng=rng,
             watch=watch,
         )
-        self._model = flat.model(solution.centers)
+        self._model = problem.model(solution.centers)
         self.labels_ = solution.labels
         self.inertia_ = solution.error(solution.parts.trace())
         self.n_iter_ = solution.n_iter

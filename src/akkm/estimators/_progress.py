@@ -1,4 +1,4 @@
-"""Progress for people (`verbose`) and for programs (scikit-learn's callbacks)."""
+"""Progress output for people (`verbose`) and events for scikit-learn's callbacks."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 
 class AnyStep(Protocol):
-    """What every solver tells about an iteration."""
+    """What every solver reports about an iteration."""
 
     @property
     def iteration(self) -> int:
-        """Counted from 1."""
+        """Number of the iteration, from 1."""
 
     @property
     def changed(self) -> int:
@@ -24,58 +24,53 @@ class AnyStep(Protocol):
 
 
 class Progress:
-    """Passes on what happens during one fit."""
+    """Reports the events of one fit."""
 
     def __init__(self, estimator: Any, X: Any, y: Any, verbose: int) -> None:
-        self._estimator, self._X, self._y = estimator, X, y
-        self._verbose = verbose
+        self._estimator, self._verbose = estimator, verbose
+        self._event = {"estimator": estimator, "X": X, "y": y}
         self._started = time.perf_counter()
         self._n = X.shape[0]
         self._context = estimator._init_callback_context(max_subtasks=None)
-        self._context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+        self._context.call_on_fit_task_begin(**self._event)
 
-    def say(self, text: str) -> None:
-        """A line for people."""
+    def log(self, text: str) -> None:
+        """Print a line if `verbose` is set."""
         if self._verbose:
             seconds = time.perf_counter() - self._started
             name = type(self._estimator).__name__
             print(f"[{name}] {seconds:7.2f} s  {text}", flush=True)
 
     def step(self, step: AnyStep, fitted: Callable[[], dict[str, Any]]) -> bool:
-        """An iteration ended; true if a callback wants the fit to stop."""
+        """Report an iteration; return true if a callback asks the fit to stop.
+
+        `fitted` gives the attributes with which callbacks can predict.
+        """
         share = 100 * step.evaluated / self._n
-        self.say(
+        self.log(
             f"iteration {step.iteration:3d}: {step.changed:,} labels changed, "
-            f"{step.evaluated:,} rows looked at ({share:.3g} %)"
+            f"{step.evaluated:,} rows evaluated ({share:.3g} %)"
         )
-        # More than scikit-learn's interface carries, for callbacks that ask for it.
+        # More than scikit-learn's interface passes on, for callbacks that ask for it.
         for callback in getattr(self._estimator, "_skl_callbacks", []):
             if hasattr(callback, "on_step"):
                 callback.on_step(step)
-        task = self._context.subcontext(task_name=f"iteration {step.iteration}")
-        task.call_on_fit_task_begin(estimator=self._estimator, X=self._X, y=self._y)
-        return bool(
-            task.call_on_fit_task_end(
-                estimator=self._estimator,
-                X=self._X,
-                y=self._y,
-                reconstruction_attributes=fitted,
-            )
+        return self._task(
+            f"iteration {step.iteration}", reconstruction_attributes=fitted
         )
 
-    def part(self, name: str, text: str) -> bool:
-        """A part of the fit is done; true if a callback wants it to stop there."""
-        self.say(f"{name}: {text}")
+    def member(self, name: str, text: str) -> bool:
+        """Report a fitted member; return true if a callback asks the fit to stop."""
+        self.log(f"{name}: {text}")
+        return self._task(name)
+
+    def _task(self, name: str, **extra: Any) -> bool:
         task = self._context.subcontext(task_name=name)
-        about = {"estimator": self._estimator, "X": self._X, "y": self._y}
-        task.call_on_fit_task_begin(**about)
-        return bool(task.call_on_fit_task_end(**about))
+        task.call_on_fit_task_begin(**self._event)
+        return bool(task.call_on_fit_task_end(**self._event, **extra))
 
     def end(self) -> None:
-        """The fit is done."""
+        """Report the end of the fit."""
         self._context.call_on_fit_task_end(
-            estimator=self._estimator,
-            X=self._X,
-            y=self._y,
-            reconstruction_attributes=dict,
+            **self._event, reconstruction_attributes=dict
         )

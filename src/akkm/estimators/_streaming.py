@@ -1,4 +1,4 @@
-"""partial_fit, for an estimator whose fit is that of approximate kernel k-means."""
+"""partial_fit for approximate kernel k-means."""
 
 from __future__ import annotations
 
@@ -9,56 +9,51 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
-from akkm.approx import algorithm2 as approximate
-from akkm.approx.stream import Reservoir, Stream, match_labels
+from akkm.approx import Reservoir, Stream, factor, match_labels
 from akkm.core.threads import Threads
 from akkm.estimators._base import CenterClusterer
 from akkm.landmarks import Landmarks
-from akkm.rows import Rows as StoredRows
-from akkm.rows import is_dask
+from akkm.rows import is_dask, is_rows
 
 Array = NDArray[Any]
 
-# Rows of the sample that is kept: so many, and per landmark, and per cluster.
+# Size of the sample that is kept: at least this many rows, per landmark, per cluster.
 _RESERVOIR, _PER_LANDMARK, _PER_CLUSTER = 20_000, 10, 20
-# It is clustered anew when so many times as many rows have come as the last time.
+# The sample is clustered again when the number of rows has grown by this factor.
 _GROWTH = 1.25
 
 
 class Streaming(CenterClusterer):
-    """An estimator that also takes its rows in batches."""
+    """Adds `partial_fit` to an estimator."""
 
     indefinite: str
     checkpoint: Any
     labels_file: Any
     solver: str
-    labels_: Any
-    landmarks_: Any
-    dual_coef_: Array
-    _reservoir: Reservoir
-    _stream: Stream
-    _due: float
 
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Cluster rows that come in batches, of which this is the next.
+        """Cluster rows that arrive in batches; X is the next batch.
 
-        A sample of all rows so far is kept, and clustered by `fit` at the first batch
-        and whenever a quarter as many again have come; clusters keep their numbers. In
-        between centers move towards each batch, and what was before fades. Attributes
-        are as after `fit`, `labels_` being those of this batch.
+        A sample of all rows so far is kept. `fit` clusters it at the first batch, and
+        whenever the number of rows has grown by a quarter; clusters keep their numbers.
+        In between, centers move towards each batch and older rows fade. Attributes are
+        as after `fit`, with `labels_` those of this batch.
 
         Parameters
         ----------
         X : array, data frame or CSR matrix of shape (b, d)
-            At least `n_clusters` rows, the first time.
-        y : ignored
+            The batch; the first one needs at least `n_clusters` rows.
+        y : None
+            Ignored.
         sample_weight : array of shape (b,), optional
+            Weights of the rows.
 
         Returns
         -------
-        self
+        self : object
+            The fitted estimator.
 
         Examples
         --------
@@ -72,61 +67,63 @@ class Streaming(CenterClusterer):
         >>> sorted(model.predict([[0.0, 0.0], [3.0, 3.0]]).tolist())
         [0, 1]
         """
-        if is_dask(X) or isinstance(X, StoredRows):
-            raise TypeError("partial_fit takes batches that are arrays; use fit.")
+        if is_dask(X) or is_rows(X):
+            raise TypeError(
+                f"partial_fit got a {type(X).__name__}; expected a batch as an array. "
+                "Use fit."
+            )
         if self.checkpoint is not None or self.labels_file is not None:
             raise ValueError(
-                "checkpoint= and labels_file= are about all rows of one fit; leave "
-                "them out for partial_fit."
+                "partial_fit does not support checkpoint= and labels_file=, which "
+                "refer to all rows of one fit; leave them out."
             )
-        X = self._checked_rows(X, reset=not hasattr(self, "_reservoir"))
+        first = not hasattr(self, "_reservoir")
+        X = self._validated(X, reset=first)
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
-        if not hasattr(self, "_reservoir"):
+        if first:
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             m = 0 if self.n_landmarks == "auto" else self.n_landmarks
             size = max(_RESERVOIR, _PER_LANDMARK * m, _PER_CLUSTER * self.n_clusters)
-            self._reservoir = Reservoir(size, np.random.default_rng(seed))
-            self._due = 0.0
-        elif self._due:
+            self._reservoir: Reservoir = Reservoir(size, np.random.default_rng(seed))
+            self._refit_at: float = 0.0
+        elif self._refit_at:
             self.kernel_.check(X)
         self._reservoir.add(X, weights)
-        if self._reservoir.seen >= self._due:
-            self._start_stream()
+        if self._reservoir.seen >= self._refit_at:
+            self._cluster_sample()
             self.labels_ = self.predict(X)
         else:
             with Threads(self.n_jobs) as engine:
                 self.labels_ = self._stream.follow(
                     X, weights, self._reservoir.seen, engine
                 )
-            self._model = self._stream.model()
-            self.dual_coef_ = self._stream.centers.alpha
+            self._follow_stream()
         return self
 
-    def _start_stream(self) -> None:
-        """Cluster the sample of all rows so far."""
+    def _cluster_sample(self) -> None:
+        """Cluster the sample of all rows so far, and restart the stream from it."""
         sample = self._reservoir
-        before = self.predict(sample.rows) if self._due else None
+        before = self.predict(sample.rows) if self._refit_at else None
         weights = None if (sample.weights == 1).all() else sample.weights
         self.fit(sample.rows, sample_weight=weights)
         self._reservoir = sample
         labels = self.labels_
         if before is not None:
             labels = match_labels(labels, before, self.n_clusters)
-        chosen = Landmarks(self.landmarks_, self.landmarks_, None)
         with Threads(self.n_jobs) as engine:
-            factored = approximate.factor(
+            factored = factor(
                 sample.rows,
                 self.kernel_,
-                chosen,
+                Landmarks(self.landmarks_, self.landmarks_, None),
                 dtype=sample.rows.dtype,
                 indefinite=self.indefinite,
                 solver=self.solver,
             )
-            self._stream = Stream.of(
+            self._stream: Stream = Stream.of(
                 factored,
                 labels,
                 weights,
@@ -134,6 +131,13 @@ class Streaming(CenterClusterer):
                 n_clusters=self.n_clusters,
                 times=sample.seen / sample.rows.shape[0],
             )
+        self._follow_stream()
+        self._refit_at = _GROWTH * sample.seen
+
+    def _follow_stream(self) -> None:
         self._model = self._stream.model()
         self.dual_coef_ = self._stream.centers.alpha
-        self._due = _GROWTH * sample.seen
+
+    def _end_stream(self) -> None:
+        """Forget the stream, if there is one: `fit` starts afresh."""
+        self.__dict__.pop("_reservoir", None)

@@ -1,9 +1,10 @@
 """Exact kernel k-means (the paper's section 2.3) in O(n C) memory.
 
-What Lloyd needs of the n x n kernel matrix K is F = K Uᵀ (n, C): each row's similarity
-to each cluster. When rows change cluster, their columns of K are computed and added to
-one column of F and taken from another. From a good start few rows change, so that all
-of it costs little more than one pass over K, and as K is symmetric, over half of it.
+Of the n x n kernel matrix K, Lloyd needs only F = K Uᵀ (n, C): each row's similarity to
+each cluster. When rows change cluster, their columns of K are computed, added to one
+column of F and subtracted from another. From a good initialisation few rows change, so
+that a fit costs little more than one pass over K. As K is symmetric, half of K is
+enough.
 """
 
 from __future__ import annotations
@@ -25,37 +26,37 @@ Array = NDArray[Any]
 
 # Rows on which float32 kernel values are compared with float64 ones.
 _PROBES = 256
-# Columns of K whose points are bound at a time.
+# Columns of K that are computed at a time.
 _COLUMNS = 4096
 
 
 @dataclass(frozen=True)
 class ExactStep:
-    """One iteration, for whoever watches."""
+    """One iteration, as callbacks see it."""
 
     iteration: int
     changed: int  # rows whose label changed
     evaluated: int  # columns of K that were computed for this iteration
     alpha: Array  # (C, n) coefficients of the centers
-    norms: Array  # (C,) their squared lengths
+    norms: Array  # (C,) squared lengths of the centers
     labels: Array  # (n,) int32, the nearest of these centers
 
 
 @dataclass(frozen=True)
 class ExactSolution:
-    """The end of a run."""
+    """The result of a run."""
 
     labels: Array  # (n,) int32
-    alpha: Array  # (C, n) the centers' coefficients: Û
-    norms: Array  # (C,) the centers' squared lengths
+    alpha: Array  # (C, n) coefficients of the centers: Û
+    norms: Array  # (C,) squared lengths of the centers
     error: float  # sum of squared distances to the centers
-    history: Array  # (t, 2) of each iteration: labels changed, columns computed
+    history: Array  # (t, 2) labels changed and columns computed in each iteration
     converged: bool
-    stopped: bool  # by whoever watched
+    stopped: bool  # by a callback
 
     @property
     def n_iter(self) -> int:
-        """Iterations."""
+        """Number of iterations."""
         return len(self.history)
 
 
@@ -71,7 +72,7 @@ def kernel_k_means(
     max_iter: int = 300,
     watch: Callable[[ExactStep], bool] | None = None,
 ) -> ExactSolution:
-    """Iterate from labels (n,) until none changes. Assumes clean arrays."""
+    """Iterate from labels (n,) until none changes. Assumes valid arrays."""
     n = X.shape[0]
     w = np.ones(n) if weights is None else weights
     diag = kernel.diag(X)
@@ -90,7 +91,7 @@ def kernel_k_means(
         inside = np.bincount(labels, w * G[np.arange(n), labels], n_clusters)
         norms = inside / np.where(filled, counts, 1)
         U = _members(labels, w, n_clusters) / np.where(filled, counts, 1)
-        # An empty cluster shares the first center there is; the lower number wins ties.
+        # An empty cluster shares the first center; in ties the lower number wins.
         first = filled.argmax()
         for array in (G, U, norms[None]):
             array[:, ~filled] = array[:, [first]]
@@ -98,10 +99,12 @@ def kernel_k_means(
         require_finite(scores, dtype)
         alpha = np.ascontiguousarray(U.T)
 
-        view = Scorer.of(alpha, norms, dtype)
-        reach = np.sqrt(np.maximum(np.abs(diag), np.abs(norms).max()))
-        again = None if dtype == np.float64 else _Again(X, kernel, U, norms)
-        found = nearest_by_score(scores, view.slack * reach, view.tie * reach, again)
+        scorer = Scorer.of(alpha, norms, dtype)
+        length = np.sqrt(np.maximum(np.abs(diag), np.abs(norms).max()))
+        rescore = None if dtype == np.float64 else _Rescore(X, kernel, U, norms)
+        found = nearest_by_score(
+            scores, scorer.slack * length, scorer.tie * length, rescore
+        )
         new = found.labels
         changed = int((new != labels).sum())
         history.append((changed, len(columns)))
@@ -113,8 +116,8 @@ def kernel_k_means(
             labels = new
             break
         squared = diag + found.score
-        seeded = _reseed(new, w, squared, n_clusters, view.noise(reach))
-        if changed == 0 and not seeded:
+        reseeded = _reseed(new, w, squared, n_clusters, scorer.noise(length))
+        if changed == 0 and not reseeded:
             break
         columns = np.flatnonzero(new != labels)
         moved = _members(new[columns], w[columns], n_clusters)
@@ -141,7 +144,7 @@ def _add_columns(
     moved: Array,
     dtype: Any,
 ) -> None:
-    """F += K[:, columns] @ moved. Of K[columns, columns], half is computed."""
+    """Add K[:, columns] @ moved to F, with half of K[columns, columns] computed."""
     others = np.delete(np.arange(X.shape[0]), columns)
     products = _products(X, kernel, columns, moved, dtype)
     for start, product in zip(range(0, len(columns), _COLUMNS), products, strict=True):
@@ -154,15 +157,15 @@ def _add_columns(
 def _products(
     X: Rows, kernel: Kernel, columns: Array, S: Array, dtype: Any
 ) -> Iterator[KernelProduct]:
-    """The parts of K[:, columns] @ S, one at a time, as they bind copies of rows."""
+    """Yield the parts of K[:, columns] @ S one at a time, as each copies its rows."""
     for start in range(0, len(columns), _COLUMNS):
         part = slice(start, start + _COLUMNS)
         yield KernelProduct(kernel, kernel.select(X, columns[part]), S[part], dtype)
 
 
 @dataclass(frozen=True)
-class _Again:
-    """Scores of a few rows in float64."""
+class _Rescore:
+    """Scores a few rows in float64."""
 
     X: Rows
     kernel: Kernel
@@ -179,7 +182,7 @@ class _Again:
 def _reseed(
     labels: Array, weights: Array, squared: Array, n_clusters: int, noise: Array
 ) -> bool:
-    """Give an empty cluster, if there is one, the row that fits its own worst."""
+    """Give an empty cluster, if there is one, the row farthest from its center."""
     counts = np.bincount(labels, weights, n_clusters)
     empty = np.flatnonzero(counts <= 0)
     if not empty.size:
@@ -194,7 +197,7 @@ def _reseed(
 
 
 def working_dtype(X: Rows, kernel: Kernel, dtype: Any) -> np.dtype[Any]:
-    """float64 if float32 kernel values would lose too many digits, else `dtype`."""
+    """Return float64 if float32 kernel values lose too many digits, else `dtype`."""
     if np.dtype(dtype) != np.float32:
         return np.dtype(dtype)
     some = np.unique(np.linspace(0, X.shape[0] - 1, _PROBES).astype(int))

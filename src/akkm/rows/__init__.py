@@ -5,7 +5,15 @@ Kernels, clusters and anything computed from the values of rows do not.
 """
 
 from akkm.rows.batches import Batches, DiskRows
-from akkm.rows.contract import ArrayRows, Partitions, Rows, as_rows, chunks, pieces
+from akkm.rows.contract import (
+    ArrayRows,
+    Partitions,
+    Rows,
+    as_rows,
+    chunks,
+    is_rows,
+    pieces,
+)
 from akkm.rows.dask_rows import apply_lazily, is_dask, rows_of_dask
 from akkm.rows.open import open_rows
 
@@ -19,6 +27,7 @@ __all__ = [
     "as_rows",
     "chunks",
     "is_dask",
+    "is_rows",
     "open_rows",
     "pieces",
     "rows_of_dask",

@@ -187,6 +187,11 @@ def as_rows(X: Any) -> Rows:
     return X if isinstance(X, Rows) else ArrayRows(X)
 
 
+def is_rows(X: Any) -> bool:
+    """Tell whether X is stored behind the contract, rather than an array."""
+    return isinstance(X, Rows)
+
+
 def chunks(n: int) -> list[slice]:
     """Cut n rows into chunks, in a way that depends on n alone.
 
