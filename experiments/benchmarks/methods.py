@@ -131,8 +131,8 @@ def _noisy_copies(n: int, n_clusters: int, members: int) -> tuple[Array, list[Ar
     return planted, copies
 
 
-_MNIST = {"kernel": "sigmoid", "gamma": 0.0045, "coef0": 0.11}
-_MEMBERS = {
+_MNIST: dict[str, Any] = {"kernel": "sigmoid", "gamma": 0.0045, "coef0": 0.11}
+_MEMBERS: dict[str, tuple[Any, int]] = {
     "single, m = 100": (ApproxKernelKMeans, 100),
     "single, m = 1,000": (ApproxKernelKMeans, 1000),
     "ensemble of 10, m = 100": (EnsembleKernelKMeans, 100),

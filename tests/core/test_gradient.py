@@ -82,7 +82,7 @@ def test_needs_a_positive_definite_kernel(digits):
     for kernel in ("sigmoid", lambda A, B: A @ B.T):
         with pytest.raises(ValueError, match="known to be positive definite"):
             ApproxKernelKMeans(3, kernel=kernel, solver="gradient").fit(digits[0])
-    with pytest.raises(ValueError, match="solver='newton' is not valid"):
+    with pytest.raises(ValueError, match="The 'solver' parameter of"):
         ApproxKernelKMeans(3, solver="newton").fit(digits[0])
 
 

@@ -52,7 +52,7 @@ class TestEstimator:
         X, y = make_moons(21_000, noise=0.07, random_state=0)
         X = X.astype(np.float32)
         model = DiffusionKernelKMeans(2, random_state=0).fit(X)
-        assert isinstance(model._walks, LandmarkEmbedding)
+        assert isinstance(model._embedding, LandmarkEmbedding)
         assert adjusted_rand_score(y, model.labels_) > 0.99
         np.testing.assert_array_equal(model.predict(X), model.labels_)
         assert model.embedding_.shape[0] == 21_000
@@ -61,7 +61,7 @@ class TestEstimator:
         np.testing.assert_array_equal(again.predict(X[:50]), model.labels_[:50])
         # Many rows that are few distinct ones have their graph.
         few = DiffusionKernelKMeans(2, random_state=0).fit(X[:3000].repeat(8, axis=0))
-        assert isinstance(few._walks, GraphEmbedding)
+        assert isinstance(few._embedding, GraphEmbedding)
 
     @pytest.mark.parametrize(
         "other", [{"metric": "manhattan"}, {"outliers": "mark"}, {"max_rows": 2000}]
@@ -69,8 +69,8 @@ class TestEstimator:
     def test_a_sample_makes_the_graph_where_landmarks_are_not_possible(self, other):
         X, y = make_moons(21_000, noise=0.05, random_state=0)
         model = DiffusionKernelKMeans(2, random_state=0, **other).fit(X)
-        assert isinstance(model._walks, GraphEmbedding)
-        assert len(model._walks.points) == other.get("max_rows", 20_000)
+        assert isinstance(model._embedding, GraphEmbedding)
+        assert len(model._embedding.points) == other.get("max_rows", 20_000)
         assert adjusted_rand_score(y, model.labels_) > 0.99
 
     def test_rows_held_out_get_the_labels_of_their_class(self, digits):

@@ -144,13 +144,9 @@ def test_a_callback_can_stop_it_between_members(digits):
 def test_bad_parameters(digits):
     X = digits[0]
     for params, message in (
-        ({"n_members": 0}, "n_members=0 is not valid"),
-        (
-            {"consensus": "vote"},
-            "consensus='vote' is not valid; expected one of mc",
-        ),
-        ({"partitioner": "x"}, "Unknown partitioner 'x'; expected one of matching"),
-        ({"landmarks": np.arange(9)}, "landmarks is a ndarray; expected the name"),
+        ({"n_members": 0}, "The 'n_members' parameter of"),
+        ({"partitioner": "x"}, "The 'partitioner' parameter of"),
+        ({"landmarks": np.arange(9)}, "The 'landmarks' parameter of"),
         ({"landmarks": "x"}, "Unknown landmark strategy 'x'"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -127,7 +127,7 @@ def test_new_rows_get_the_same_labels_as_training_rows(Estimator, digits):
 def test_same_seed_same_everything_whatever_the_threads(
     Estimator, dtype, digits, monkeypatch
 ):
-    monkeypatch.setattr("akkm.core.strip._CHUNK_ROWS", 200)  # nine chunks to share
+    monkeypatch.setattr("akkm.rows.contract._CHUNK_ROWS", 200)  # nine chunks to share
     monkeypatch.setattr("akkm.core.model._ROWS", 200)
     X = digits[0].astype(dtype)
     one, two, again = (

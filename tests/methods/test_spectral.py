@@ -79,7 +79,7 @@ def test_rows_without_any_similarity_are_embedded_at_zero(dtype, rng):
 
 def test_warns_of_negative_degrees(rng):
     X = rng.normal(size=(300, 2))
-    with pytest.warns(UserWarning, match="rows have no similarity to the rest"):
+    with pytest.warns(UserWarning, match="rows have no similarity to the others"):
         model = NystroemSpectralClustering(
             2, kernel="linear", n_landmarks=50, random_state=0
         ).fit(X)

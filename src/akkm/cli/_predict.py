@@ -122,7 +122,7 @@ def predict(
         facts.append(("scores", _work.score_text(scores)))
     printer.facts(facts)
     printer.say()
-    sizes = np.bincount(clusters, minlength=estimator._wanted)
+    sizes = np.bincount(clusters, minlength=estimator._n_clusters)
     _work.say_sizes(printer, sizes.tolist())
     printer.say()
     printer.facts(_work.listed("written", run.written))

@@ -12,7 +12,14 @@ from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 
-from akkm.approx import Checkpoint, Factored, factor, fingerprint, prefetch_sample, solve
+from akkm.approx import (
+    Checkpoint,
+    Factored,
+    factor,
+    fingerprint,
+    prefetch_sample,
+    solve,
+)
 from akkm.core.gradient import Unfactored
 from akkm.core.gram import INDEFINITE
 from akkm.core.lloyd import Solution, Step
@@ -66,7 +73,7 @@ class ApproxKernelKMeans(
     coef0 : float, default=1
         Constant term of the polynomial and sigmoid kernels.
     kernel_params : dict, optional
-        Further parameters: `{"sigma": 0.35}` for "rbf", keyword arguments of a function.
+        Further parameters: `{"sigma": 0.35}` for "rbf", keywords of a function.
     n_landmarks : int or "auto", default="auto"
         Number of landmarks m. "auto" is the square root of n, at least 256 and 4 C, at
         most 2,048 and n.
@@ -154,11 +161,11 @@ class ApproxKernelKMeans(
     True
     """
 
-    indefinite: str = parameter("clip", StrOptions(set(INDEFINITE)))
-    solver: str = parameter("eigh", StrOptions({"eigh", "gradient"}))
-    cache_size: float = parameter(1024, NOT_NEGATIVE)
-    checkpoint: Any = parameter(None, str, PathLike, None)
-    labels_file: Any = parameter(None, str, PathLike, None)
+    indefinite: str = parameter(StrOptions(set(INDEFINITE)), default="clip")
+    solver: str = parameter(StrOptions({"eigh", "gradient"}), default="eigh")
+    cache_size: float = parameter(NOT_NEGATIVE, default=1024)
+    checkpoint: Any = parameter(str, PathLike, None, default=None)
+    labels_file: Any = parameter(str, PathLike, None, default=None)
 
     _takes_stored = True
 

@@ -68,6 +68,10 @@ class _Attributes:
     dual_coef_: Array
     members_: list[Any]
     _model: Model
+    # embedding(X, engine) maps rows to points, in estimators that embed rows.
+    _embedding: Any
+    # Warnings of a member of an ensemble are queued here instead of being emitted.
+    _queued_warnings: list[tuple[str, type[Warning]]] | None = None
 
 
 @estimator
@@ -90,8 +94,6 @@ class KernelClusterer(
 
     # Whether rows may stay in files or on the workers of a cluster.
     _takes_stored = False
-    # Warnings of a member of an ensemble are queued here instead of being emitted.
-    _queued_warnings = None
 
     @property
     def _parameter_constraints(self) -> dict[str, list[Any]]:
@@ -344,7 +346,7 @@ class CenterClusterer(
         return float(-total)
 
     def _nearest(self, X: Any) -> tuple[Array, Array]:
-        """Return nearest centers (n,) and all distances (n, n_clusters), in one pass."""
+        """Return nearest centers (n,) and all distances (n, C), in one pass."""
         X = self._new_rows(X)
         labels = np.empty(X.shape[0], dtype=np.int32)
         distances = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)

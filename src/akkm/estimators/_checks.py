@@ -64,7 +64,7 @@ def require_stored_rows_fit(estimator: Any, X: StoredRows, reset: bool) -> None:
     if known is not None and X.names is not None and list(known) != list(X.names):
         raise ValueError(
             f"{X} has the columns {', '.join(X.names)}; {name} was fitted to "
-            f"{', '.join(known)}, in this order; select them with open_rows(columns=...)."
+            f"{', '.join(known)}, in this order; use open_rows(columns=...)."
         )
 
 
@@ -114,8 +114,8 @@ def landmark_array(landmarks: Any, X: Rows, kernel: Kernel, n_clusters: int) -> 
         return landmarks.astype(np.intp)
     if isinstance(kernel, Precomputed):
         raise ValueError(
-            f"landmarks has shape {landmarks.shape}; with a precomputed kernel give row "
-            "indices instead of points."
+            f"landmarks has shape {landmarks.shape}; with a precomputed kernel, give "
+            "row indices instead of points."
         )
     points = check_array(
         landmarks, accept_sparse="csr", dtype=X.dtype, input_name="landmarks"

@@ -86,8 +86,8 @@ class ConsensusKernelKMeans(VotingClusterer):
     True
     """
 
-    estimator: Any = parameter(None, CenterClusterer, None)
-    n_members: int = parameter(20, COUNT)
+    estimator: Any = parameter(CenterClusterer, None, default=None)
+    n_members: int = parameter(COUNT, default=20)
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(

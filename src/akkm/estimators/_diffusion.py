@@ -123,12 +123,14 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
     2
     """
 
-    n_clusters: Any = parameter(8, COUNT, AUTO, positional=True)
-    n_neighbors: int = parameter(15, COUNT)
-    metric: str = parameter("euclidean", str)
-    diffusion: Any = parameter("auto", POSITIVE, AUTO)
-    outliers: str = parameter("attach", StrOptions({"attach", "mark"}))
-    max_rows: Any = parameter("auto", Interval(Integral, 2, None, closed="left"), AUTO)
+    n_clusters: Any = parameter(COUNT, AUTO, default=8, kw_only=False)
+    n_neighbors: int = parameter(COUNT, default=15)
+    metric: str = parameter(str, default="euclidean")
+    diffusion: Any = parameter(POSITIVE, AUTO, default="auto")
+    outliers: str = parameter(StrOptions({"attach", "mark"}), default="attach")
+    max_rows: Any = parameter(
+        Interval(Integral, 2, None, closed="left"), AUTO, default="auto"
+    )
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
@@ -193,7 +195,7 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
         rng: np.random.Generator,
         log: Callable[[str], None],
     ) -> tuple[GraphEmbedding | LandmarkEmbedding, Array, Array]:
-        """Embed rows by the graph or by landmarks: points (n, q), outlying rows (n,)."""
+        """Embed rows by graph or landmarks: points (n, q) and outlying rows (n,)."""
         n_clusters = None if self.n_clusters == "auto" else int(self.n_clusters)
         t = None if self.diffusion == "auto" else float(self.diffusion)
         max_rows = None if self.max_rows == "auto" else self.max_rows

@@ -22,8 +22,6 @@ Array = NDArray[Any]
 class EmbeddingClusterer(IterationParameters, CenterClusterer):
     """Base class of estimators that embed rows as points and cluster the points."""
 
-    _embedding = None  # set by fit: embedding(X, engine) maps rows to points
-
     def _embed(self, X: Rows, engine: Threads) -> Array:
         """Map valid rows (n, d) to points of the embedding (n, q)."""
         points: Array = self._embedding(X, engine)

@@ -30,7 +30,6 @@ from akkm.estimators._parameters import (
 from akkm.estimators._progress import Progress
 from akkm.estimators._voting import VotingClusterer
 from akkm.kernels import Kernel
-from akkm.landmarks import STRATEGIES
 from akkm.rows import as_rows
 
 # Maximal number of members that are fitted at the same time, each with its own state.
@@ -118,11 +117,11 @@ class EnsembleKernelKMeans(
     (10, True)
     """
 
-    landmarks: str = parameter("uniform", StrOptions(set(STRATEGIES)))
-    partitioner: str = parameter("matching", StrOptions({"matching", "metis"}))
-    indefinite: str = parameter("clip", StrOptions(set(INDEFINITE)))
-    solver: str = parameter("eigh", StrOptions({"eigh", "gradient"}))
-    cache_size: float = parameter(1024, NOT_NEGATIVE)
+    landmarks: str = parameter(str, default="uniform")
+    partitioner: str = parameter(StrOptions({"matching", "metis"}), default="matching")
+    indefinite: str = parameter(StrOptions(set(INDEFINITE)), default="clip")
+    solver: str = parameter(StrOptions({"eigh", "gradient"}), default="eigh")
+    cache_size: float = parameter(NOT_NEGATIVE, default=1024)
 
     _takes_stored = True
 

@@ -23,7 +23,7 @@ Array = NDArray[Any]
 
 @estimator
 class LeadersKernelKMeans(ExactClusterer):
-    """Leaders and kernel k-means (lKKm): cluster rows that represent the rows near them.
+    """Leaders and kernel k-means (lKKm): cluster rows that represent their neighbours.
 
     One pass over the rows chooses leaders: a row follows the first leader within
     `threshold` in the kernel's space, and leads if there is none. Kernel k-means
@@ -90,8 +90,8 @@ class LeadersKernelKMeans(ExactClusterer):
     array([2., 1., 2.])
     """
 
-    threshold: Any = parameter("auto", NOT_NEGATIVE, AUTO)
-    n_leaders: Any = parameter("auto", COUNT, AUTO)
+    threshold: Any = parameter(NOT_NEGATIVE, AUTO, default="auto")
+    n_leaders: Any = parameter(COUNT, AUTO, default="auto")
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(

@@ -13,8 +13,7 @@ from typing import Any, dataclass_transform
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from akkm.kernels import KERNEL_NAMES, Kernel
-from akkm.landmarks import STRATEGIES
+from akkm.kernels import Kernel
 
 AUTO = StrOptions({"auto"})
 COUNT = Interval(Integral, 1, None, closed="left")
@@ -22,10 +21,10 @@ NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
-def parameter(default: Any, *allowed: Any, positional: bool = False) -> Any:
-    """Declare a constructor parameter with its default and its allowed values."""
+def parameter(*allowed: Any, default: Any, kw_only: bool = True) -> Any:
+    """Declare a constructor parameter: its allowed values and its default."""
     metadata = {"allowed": list(allowed)}
-    return field(default=default, kw_only=not positional, metadata=metadata)
+    return field(default=default, kw_only=kw_only, metadata=metadata)
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(parameter,))
@@ -38,33 +37,30 @@ def estimator(cls: Any) -> Any:
 class CommonParameters:
     """Parameters of every estimator."""
 
-    n_clusters: Any = parameter(8, COUNT, positional=True)
-    random_state: Any = parameter(None, "random_state")
-    n_jobs: int | None = parameter(None, Integral, None)
-    verbose: int = parameter(0, "verbose")
+    n_clusters: Any = parameter(COUNT, default=8, kw_only=False)
+    random_state: Any = parameter("random_state", default=None)
+    n_jobs: int | None = parameter(Integral, None, default=None)
+    verbose: int = parameter("verbose", default=0)
 
 
 @estimator
 class KernelParameters:
     """The kernel."""
 
-    kernel: Any = parameter("rbf", StrOptions(set(KERNEL_NAMES)), Kernel, callable)
-    gamma: Any = parameter(
-        "scale", POSITIVE, StrOptions({"scale", "median", "neighbors"}), None
-    )
-    degree: float = parameter(3, Real)
-    coef0: float = parameter(1, Real)
-    kernel_params: Mapping[str, Any] | None = parameter(None, Mapping, None)
+    # The kernels check names and widths themselves.
+    kernel: Any = parameter(str, Kernel, callable, default="rbf")
+    gamma: Any = parameter(Real, str, None, default="scale")
+    degree: float = parameter(Real, default=3)
+    coef0: float = parameter(Real, default=1)
+    kernel_params: Mapping[str, Any] | None = parameter(Mapping, None, default=None)
 
 
 @estimator
 class LandmarkParameters:
     """The landmarks."""
 
-    n_landmarks: Any = parameter("auto", COUNT, AUTO)
-    landmarks: Any = parameter(
-        "uniform", StrOptions(set(STRATEGIES)), "array-like", "sparse matrix"
-    )
+    n_landmarks: Any = parameter(COUNT, AUTO, default="auto")
+    landmarks: Any = parameter(str, "array-like", "sparse matrix", default="uniform")
 
 
 @estimator
@@ -72,7 +68,7 @@ class IterationParameters:
     """Initialisation and iterations."""
 
     init: Any = parameter(
-        "k-means++", StrOptions({"k-means++", "random"}), "array-like"
+        StrOptions({"k-means++", "random"}), "array-like", default="k-means++"
     )
-    n_init: Any = parameter("auto", COUNT, AUTO)
-    max_iter: int = parameter(300, COUNT)
+    n_init: Any = parameter(COUNT, AUTO, default="auto")
+    max_iter: int = parameter(COUNT, default=300)

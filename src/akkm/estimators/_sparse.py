@@ -27,8 +27,8 @@ class SparseKernelKMeans(EmbeddingClusterer):
 
     Each row is tied to its p nearest landmarks only. The kernel compares the ends of
     walks of t steps from row to landmark to row; t follows from the number of clusters.
-    Clusters may have any shape, as in `DiffusionKernelKMeans`, of which this is the form
-    for many rows: time is linear in n, and memory O(n p) besides the data and the
+    Clusters may have any shape, as in `DiffusionKernelKMeans`. This is the form for
+    many rows: time is linear in n, and memory is O(n p) besides the data and the
     embedding. There is no width to choose. Distances are Euclidean.
 
     Parameters
@@ -100,13 +100,16 @@ class SparseKernelKMeans(EmbeddingClusterer):
     True
     """
 
-    n_clusters: Any = parameter(8, COUNT, AUTO, positional=True)
-    n_landmarks: Any = parameter("auto", COUNT, AUTO)
+    n_clusters: Any = parameter(COUNT, AUTO, default=8, kw_only=False)
+    n_landmarks: Any = parameter(COUNT, AUTO, default="auto")
     landmarks: Any = parameter(
-        "k-means", StrOptions({"k-means", "uniform"}), "array-like", "sparse matrix"
+        StrOptions({"k-means", "uniform"}),
+        "array-like",
+        "sparse matrix",
+        default="k-means",
     )
-    n_neighbors: int = parameter(N_NEIGHBORS, COUNT)
-    diffusion: Any = parameter("auto", POSITIVE, AUTO)
+    n_neighbors: int = parameter(COUNT, default=N_NEIGHBORS)
+    diffusion: Any = parameter(POSITIVE, AUTO, default="auto")
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(

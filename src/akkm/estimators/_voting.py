@@ -20,7 +20,7 @@ Array = NDArray[Any]
 class VotingClusterer(KernelClusterer):
     """Base class of ensembles: each member has a vote, and the majority decides."""
 
-    n_members: int = parameter(10, COUNT)
+    n_members: int = parameter(COUNT, default=10)
 
     def predict(self, X: Any) -> Array:
         """Assign each row to the cluster that most members vote for.

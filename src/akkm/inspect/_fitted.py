@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from akkm.core.threads import Threads
 from akkm.estimators import (
     DiffusionKernelKMeans,
     KernelClusterer,
@@ -38,8 +39,7 @@ def fitted_to(model: Any, X: Any, *, new_rows: bool) -> tuple[Any, Rows]:
 
     New rows get a copy of the model, with labels predicted unless it has them already.
     """
-    # Spectral clustering's own method would embed the rows.
-    X = KernelClusterer._new_rows(model, X)
+    X = model._new_rows(X)
     n = X.shape[0]
     if new_rows:
         if isinstance(model.kernel_, Precomputed):
@@ -65,7 +65,8 @@ def fitted_to(model: Any, X: Any, *, new_rows: bool) -> tuple[Any, Rows]:
     # A model file has no embedding, even if labels were assigned after reading it.
     stale = new_rows or len(getattr(model, "embedding_", ())) != n
     if isinstance(model, _EMBEDDING) and stale:
-        seen.embedding_ = nameless._new_rows(X)
+        with Threads(model.n_jobs) as engine:
+            seen.embedding_ = nameless._embed(X, engine)
     return seen, X
 
 

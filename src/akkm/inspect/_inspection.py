@@ -140,7 +140,7 @@ class Inspection:
     @property
     def n_clusters(self) -> int:
         """Number of clusters that was requested, or that the model estimated."""
-        return int(self.model._wanted)
+        return int(self.model._n_clusters)
 
     @cached_property
     def sizes(self) -> Array:

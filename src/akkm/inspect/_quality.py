@@ -137,7 +137,7 @@ def convergence(model: Any) -> Convergence | None:
         return None
     init = getattr(model, "init", None)
     sampled = isinstance(init, str) and init == "k-means++"
-    n_restarts = model._restarts(init) if sampled else 0
+    n_restarts = model._n_runs(init) if sampled else 0
     return Convergence(tuple(histories), model.max_iter, n_restarts)
 
 
