@@ -66,7 +66,7 @@ def types_inside(path):
 
 
 @pytest.mark.filterwarnings("ignore:.*kernel is far from positive definite")
-@pytest.mark.filterwarnings("ignore:.*rows have no similarity to the rest")
+@pytest.mark.filterwarnings("ignore:.*rows have no similarity to the others")
 @pytest.mark.filterwarnings("ignore:Stopped at max_iter")  # sigmoid: in circles
 @pytest.mark.parametrize(("Estimator", "params"), MODELS, ids=str)
 def test_a_loaded_model_predicts_the_same_bits(Estimator, params, points, tmp_path):

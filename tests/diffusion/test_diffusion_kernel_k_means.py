@@ -138,11 +138,11 @@ class TestEstimator:
     @pytest.mark.parametrize(
         ("params", "message"),
         [
-            ({"n_clusters": "many"}, "n_clusters='many' is not valid"),
-            ({"n_neighbors": 0}, "n_neighbors=0 is not valid"),
-            ({"diffusion": -1}, "diffusion=-1 is not valid"),
-            ({"outliers": "drop"}, "outliers='drop' is not valid"),
-            ({"max_rows": 1}, "max_rows=1 is not valid"),
+            ({"n_clusters": "many"}, "The 'n_clusters' parameter of"),
+            ({"n_neighbors": 0}, "The 'n_neighbors' parameter of"),
+            ({"diffusion": -1}, "The 'diffusion' parameter of"),
+            ({"outliers": "drop"}, "The 'outliers' parameter of"),
+            ({"max_rows": 1}, "The 'max_rows' parameter of"),
         ],
     )
     def test_invalid_parameters_are_refused(self, params, message, digits):

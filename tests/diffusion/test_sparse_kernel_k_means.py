@@ -91,7 +91,7 @@ class TestEstimator:
     def test_invalid_parameters_are_refused(self, digits):
         X = digits[0]
         for params, message in [
-            ({"n_neighbors": 0}, "n_neighbors=0 is not valid"),
+            ({"n_neighbors": 0}, "The 'n_neighbors' parameter of"),
             ({"diffusion": -1.0}, "expected a number of steps > 0 or 'auto'"),
             ({"landmarks": "best"}, "expected one of k-means, uniform"),
             ({"n_landmarks": 5000}, "n_landmarks=5000 is more than"),
