@@ -73,7 +73,7 @@ def make_features() -> Record:
     paths = image_files()
     with costs() as spent:
         start = perf_counter()
-        steps = SpatialPyramid(random_state=0, verbose=0).fit(paths)
+        steps = SpatialPyramid(random_state=0).fit(paths)
         learning = perf_counter() - start
         X = steps.transform(paths)
     with AtomicFile(cache_folder() / "pyramids.npz") as file:

@@ -19,8 +19,8 @@ from akkm.images import (
     thumbnail,
 )
 from akkm.images._descriptors import dense_sift
-from akkm.images._pyramid import level_weights, pyramid
-from akkm.images._vocabulary import words_of
+from akkm.images._pyramid import level_weights, pyramid_histogram
+from akkm.images._vocabulary import nearest_words
 from akkm.kernels import Intersection
 from akkm.metrics import adjusted_rand_index
 from akkm.model_file import load_model
@@ -115,8 +115,12 @@ def test_level_weights_are_those_of_the_2006_paper():
 def test_pyramid_match_by_hand():
     # Two images of two patches and two words. Word 0 is in the upper left quarter of
     # both, but in different sixteenths; word 1 in different quarters.
-    first = pyramid(np.array([[0.1, 0.1], [0.9, 0.9]]), np.array([0, 1]), 2, 3)
-    second = pyramid(np.array([[0.4, 0.1], [0.9, 0.1]]), np.array([0, 1]), 2, 3)
+    first = pyramid_histogram(
+        np.array([[0.1, 0.1], [0.9, 0.9]]), np.array([0, 1]), 2, 3
+    )
+    second = pyramid_histogram(
+        np.array([[0.4, 0.1], [0.9, 0.1]]), np.array([0, 1]), 2, 3
+    )
     assert first.shape == (21 * 2,)
     assert np.flatnonzero(first).tolist() == [0, 1, 2, 9, 10, 41]
     assert first[[0, 2, 10]].tolist() == [1 / 8, 1 / 8, 1 / 4]
@@ -130,7 +134,9 @@ def test_pyramid_match_by_hand():
 def test_words_are_the_nearest(rng):
     values, vocabulary = rng.random((5000, 128)), rng.random((7, 128))
     distances = ((values[:, None] - vocabulary) ** 2).sum(axis=2)
-    np.testing.assert_array_equal(words_of(values, vocabulary), distances.argmin(1))
+    np.testing.assert_array_equal(
+        nearest_words(values, vocabulary), distances.argmin(1)
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -251,8 +257,8 @@ def test_depth_and_colour_do_not_matter(tmp_path):
     [
         ([np.zeros((20, 20)), np.zeros((1, 1))], {}, "is 1 x 1 pixels; expected at"),
         ([np.zeros((20, 90))], {"patch_size": 32}, "expected at least patch_size=32"),
-        ([np.zeros((20, 20, 2))], {}, "is no image; expected numbers of shape"),
-        ([np.full((20, 20), np.nan)], {}, "NaN or infinite"),
+        ([np.zeros((20, 20, 2))], {}, "is not an image; expected numbers of shape"),
+        ([np.full((20, 20), np.nan)], {}, "contains NaN or infinity"),
         ([np.zeros((20, 20))], {}, "n_words=200 visual words of 0 descriptors"),
         (["nowhere.png"], {}, "nowhere.png can't be read: No such file"),
         ([], {}, "X has no images"),
@@ -311,9 +317,9 @@ def folder(tmp_path, monkeypatch):
 
 
 BAD = {
-    "cut.png": "is damaged, or no image",
+    "cut.png": "is damaged, or not an image",
     "empty.jpg": "is an empty file",
-    "notes.txt": "is damaged, or no image",
+    "notes.txt": "is damaged, or not an image",
     "one.png": "is 1 x 1 pixels; expected at least 16 x 16",
 }
 
@@ -321,7 +327,7 @@ BAD = {
 def test_unreadable_files_are_refused_or_skipped_by_name(folder):
     files = find_files(folder)
     assert len(files) == 18 + len(BAD)
-    with pytest.raises(ImageError, match=r"cut\.png is damaged, or no image"):
+    with pytest.raises(ImageError, match=r"cut\.png is damaged, or not an image"):
         SpatialPyramid(20).fit(files)
     steps = SpatialPyramid(20, 2, unreadable="skip", random_state=0)
     with pytest.warns(UserWarning, match="4 of 22 images were left out.*cut.png"):
@@ -374,7 +380,7 @@ def test_a_folder_from_the_command_line(folder):
 
 def test_command_line_says_what_is_wrong(folder):
     for args, message in (
-        (["pictures", "--unreadable", "error"], "cut.png is damaged, or no image"),
+        (["pictures", "--unreadable", "error"], "cut.png is damaged, or not an image"),
         (["nowhere"], "nowhere does not exist; expected a folder with images"),
         (["pictures/notes.txt"], "is a file; expected a folder with images"),
         (["pictures", "--words", 10, "-k", 99], "99 clusters of 18 rows"),

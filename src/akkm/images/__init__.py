@@ -1,14 +1,15 @@
-"""Images as rows: dense SIFT, a vocabulary of visual words, spatial pyramids.
+"""Images as rows of numbers: reading, SIFT descriptors, visual words, spatial pyramids.
 
-The pyramid match kernel of two images (Lazebnik, Schmid, Ponce 2006) is the histogram
-intersection of these rows: `kernel="intersection"` of every estimator.
+Clustering does not belong here: estimators compare the rows with
+`kernel="intersection"`, which is the pyramid match kernel (Lazebnik, Schmid, Ponce
+2006).
 """
 
 from akkm.images._files import ImageError, find_files, read_image, thumbnail
-from akkm.images._transformer import Described, SpatialPyramid
+from akkm.images._transformer import DescribedImages, SpatialPyramid
 
 __all__ = [
-    "Described",
+    "DescribedImages",
     "ImageError",
     "SpatialPyramid",
     "find_files",

@@ -1,4 +1,4 @@
-"""Images from files or arrays, in gray, and small pictures of them."""
+"""Read images from files or arrays, in gray; make thumbnails of them."""
 
 from __future__ import annotations
 
@@ -9,22 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from akkm.typing import Array
 
-# Pixels along the shorter side, below which nothing is to be seen.
-_SMALLEST = 16
-# The larger a JPEG's quality, the larger the file.
-_QUALITY = 75
+# Fewer pixels along the shorter side show nothing.
+_MIN_SIDE = 16
+_JPEG_QUALITY = 75
 
 
 class ImageError(ValueError):
-    """An image that can't be read; the message is one line and names it."""
+    """An image that can't be read; the message is one line and names the image."""
 
 
 def opencv() -> Any:
-    """The module cv2; ImportError with the cure, if it is not there."""
+    """The module cv2; ImportError with advice if it is not installed."""
     try:
         import cv2
     except ImportError as error:
@@ -36,10 +34,23 @@ def opencv() -> Any:
 
 
 def find_files(folder: str | os.PathLike[str]) -> list[str]:
-    """Paths of all files in a folder and the folders in it, in order.
+    """List the files in a folder and its subfolders.
 
-    Hidden ones, whose names begin with a dot, are left out. Whether a file is an image
-    is found out by reading it.
+    Parameters
+    ----------
+    folder : str or path-like
+        Name of the folder.
+
+    Returns
+    -------
+    list of str
+        Sorted paths, without files and folders whose names begin with a dot. Files that
+        are not images are included.
+
+    Raises
+    ------
+    ImageError
+        If the folder does not exist or contains no file.
 
     Examples
     --------
@@ -56,28 +67,38 @@ def find_files(folder: str | os.PathLike[str]) -> list[str]:
     if not os.path.isdir(folder):
         what = "is a file" if os.path.exists(folder) else "does not exist"
         raise ImageError(f"{folder} {what}; expected a folder with images.")
-    found = [
+    files = [
         str(path)
         for path in sorted(Path(folder).rglob("*"))
         if path.is_file()
         and not any(part.startswith(".") for part in path.relative_to(folder).parts)
     ]
-    if not found:
-        raise ImageError(f"{folder} has no files; expected a folder with images.")
-    return found
+    if not files:
+        raise ImageError(f"{folder} contains no files; expected a folder with images.")
+    return files
 
 
 def read_image(source: Any, max_size: int | None = None) -> Array:
-    """An image in gray, from 0 (black) to 1: float32 array of shape (height, width).
+    """Read an image in gray.
 
     Parameters
     ----------
-    source : str, path or array of shape (height, width) or (height, width, channels)
-        A file of any kind that OpenCV reads, or pixels: integers from 0 to the largest
-        of their type, or floating-point numbers from 0 to 1; three channels are red,
-        green and blue, a fourth one is ignored.
+    source : str, path-like or array of shape (height, width[, channels])
+        A file in any format that OpenCV reads, or pixels: integers from 0 to the
+        largest value of their type, or floating-point numbers from 0 to 1. Three
+        channels are red, green and blue; a fourth channel is ignored.
     max_size : int, optional
-        Scale down to so many pixels along the longer side, if there are more.
+        Larger images are scaled down to this many pixels along the longer side.
+
+    Returns
+    -------
+    float32 array of shape (height, width)
+        Values from 0 (black) to 1 (white).
+
+    Raises
+    ------
+    ImageError
+        If the file can't be read, or the array is not an image.
 
     Examples
     --------
@@ -89,34 +110,44 @@ def read_image(source: Any, max_size: int | None = None) -> Array:
     ((30, 60), 1.0)
     """
     cv2 = opencv()
-    name = called(source)
+    name = image_name(source)
     if isinstance(source, str | os.PathLike):
-        pixels = _decoded(source, cv2.IMREAD_GRAYSCALE | cv2.IMREAD_ANYDEPTH)
+        pixels = _decode(source, cv2.IMREAD_GRAYSCALE | cv2.IMREAD_ANYDEPTH)
     else:
-        pixels = _checked(np.asarray(source), name)
+        pixels = _require_image(np.asarray(source), name)
     height, width = pixels.shape[:2]
-    if min(height, width) < _SMALLEST:
+    if min(height, width) < _MIN_SIDE:
         raise ImageError(
-            f"{name} is {width} x {height} pixels; expected at least {_SMALLEST} x "
-            f"{_SMALLEST}."
+            f"{name} is {width} x {height} pixels; expected at least {_MIN_SIDE} x "
+            f"{_MIN_SIDE}."
         )
     gray = pixels.astype(np.float32)
     if pixels.dtype.kind in "iu":
         gray *= np.float32(1 / np.iinfo(pixels.dtype).max)
     if gray.ndim == 3:
         gray = cv2.cvtColor(np.ascontiguousarray(gray[..., :3]), cv2.COLOR_RGB2GRAY)
-    return gray if max_size is None else _smaller(gray, max_size)
+    return gray if max_size is None else _scale_down(gray, max_size)
 
 
 def thumbnail(source: Any, size: int = 128) -> bytes:
-    r"""A small picture in colour, as a JPEG file's bytes.
+    r"""Make a small JPEG image.
 
     Parameters
     ----------
-    source : str, path or array
-        As in `read_image`.
+    source : str, path-like or array
+        As in `read_image`. Files keep their colours, arrays become gray.
     size : int, default=128
-        Pixels along the longer side, at most.
+        Largest number of pixels along the longer side.
+
+    Returns
+    -------
+    bytes
+        The content of a JPEG file.
+
+    Raises
+    ------
+    ImageError
+        If the file can't be read, or the array is not an image.
 
     Examples
     --------
@@ -127,24 +158,24 @@ def thumbnail(source: Any, size: int = 128) -> bytes:
     """
     cv2 = opencv()
     if isinstance(source, str | os.PathLike):
-        pixels = _decoded(source, cv2.IMREAD_COLOR)
+        pixels = _decode(source, cv2.IMREAD_COLOR)
     else:
         pixels = read_image(source) * 255
-    small = _smaller(np.asarray(pixels), size).clip(0, 255).astype(np.uint8)
-    _, data = cv2.imencode(".jpg", small, [cv2.IMWRITE_JPEG_QUALITY, _QUALITY])
+    small = _scale_down(pixels, size).clip(0, 255).astype(np.uint8)
+    _, data = cv2.imencode(".jpg", small, [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY])
     return bytes(data)
 
 
-def called(source: Any) -> str:
-    """What an image is called in messages."""
+def image_name(source: Any) -> str:
+    """The name of an image in messages."""
     if isinstance(source, str | os.PathLike):
         return os.fspath(source)
     return f"an array of shape {np.shape(source)}"
 
 
 @contextmanager
-def silence() -> Iterator[None]:
-    """Keep OpenCV from writing to standard error about files that it can't read."""
+def silenced_opencv() -> Iterator[None]:
+    """Keep OpenCV from printing about files that it can't read."""
     logging = opencv().utils.logging
     level = logging.getLogLevel()
     logging.setLogLevel(logging.LOG_LEVEL_SILENT)
@@ -154,7 +185,8 @@ def silence() -> Iterator[None]:
         logging.setLogLevel(level)
 
 
-def _decoded(path: str | os.PathLike[str], flags: int) -> Array:
+def _decode(path: str | os.PathLike[str], flags: int) -> Array:
+    """Pixels of a file; np.fromfile reads names that OpenCV can't."""
     cv2 = opencv()
     name = os.fspath(path)
     try:
@@ -168,23 +200,27 @@ def _decoded(path: str | os.PathLike[str], flags: int) -> Array:
     except cv2.error:  # too many pixels, for instance
         pixels = None
     if pixels is None:
-        raise ImageError(f"{name} is damaged, or no image of a kind that OpenCV reads.")
+        raise ImageError(f"{name} is damaged, or not an image that OpenCV reads.")
     return np.asarray(pixels)
 
 
-def _checked(pixels: Array, name: str) -> Array:
-    sound = pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] in (3, 4))
-    if not sound or pixels.dtype.kind not in "iuf":
+def _require_image(pixels: Array, name: str) -> Array:
+    """The array itself; ImageError if it is not an image."""
+    gray_or_colour = pixels.ndim == 2 or (
+        pixels.ndim == 3 and pixels.shape[2] in (3, 4)
+    )
+    if not gray_or_colour or pixels.dtype.kind not in "iuf":
         raise ImageError(
-            f"{name} and type {pixels.dtype} is no image; expected numbers of shape "
+            f"{name} and type {pixels.dtype} is not an image; expected numbers of shape "
             "(height, width) or (height, width, 3)."
         )
     if not np.isfinite(pixels).all():
-        raise ImageError(f"{name} has pixels that are NaN or infinite.")
+        raise ImageError(f"{name} contains NaN or infinity; expected finite pixels.")
     return pixels
 
 
-def _smaller(pixels: Array, size: int) -> Array:
+def _scale_down(pixels: Array, size: int) -> Array:
+    """Scale an image so that its longer side has at most `size` pixels."""
     cv2 = opencv()
     height, width = pixels.shape[:2]
     scale = size / max(height, width)

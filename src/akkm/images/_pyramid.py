@@ -1,20 +1,17 @@
-"""Count: words per cell of a spatial pyramid, weighted by level."""
+"""Spatial pyramids: histograms of words in cells, weighted by level."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from akkm.typing import Array
 
 
 def level_weights(levels: int) -> Array:
-    """What a match counts at each level (Lazebnik, Schmid, Ponce 2006): (levels,).
+    """The weight of a match at each level (Lazebnik, Schmid, Ponce 2006): (levels,).
 
-    With L = levels - 1: 1 / 2^L at level 0 and 1 / 2^(L - l + 1) at level l ≥ 1. They
-    add up to one.
+    With L = levels - 1, it is 1 / 2^L at level 0 and 1 / 2^(L - l + 1) at level l ≥ 1.
+    The weights add up to one.
 
     Examples
     --------
@@ -22,33 +19,34 @@ def level_weights(levels: int) -> Array:
     >>> level_weights(4).tolist()
     [0.125, 0.125, 0.25, 0.5]
     """
-    last = levels - 1
-    return np.array(
-        [0.5**last, *(0.5 ** (last - level + 1) for level in range(1, levels))]
-    )
+    return 0.5 ** np.minimum(levels - np.arange(levels), levels - 1)
 
 
-def cells(levels: int) -> int:
-    """Cells of all levels: 1 + 4 + 16 + ..."""
-    return int(sum(4**level for level in range(levels)))
+def n_cells(levels: int) -> int:
+    """The number of cells of all levels, 1 + 4 + 16 + ..."""
+    return (4**levels - 1) // 3
 
 
-def pyramid(places: Array, words: Array, n_words: int, levels: int) -> Array:
-    """Shares of an image's words in each cell, times the level's weight.
+def pyramid_histogram(places: Array, words: Array, n_words: int, levels: int) -> Array:
+    """The share of an image's words in each cell, times the weight of the level.
 
     Parameters
     ----------
     places : array of shape (p, 2)
         x and y of each descriptor, from 0 to 1.
     words : int array of shape (p,)
-    n_words, levels : int
+        The visual word of each descriptor.
+    n_words : int
+        Size of the vocabulary.
+    levels : int
+        Levels of the pyramid.
 
     Returns
     -------
-    histogram : array of shape (cells * n_words,)
-        Level by level, cell by cell (rows from the top), word by word. The counts are
-        divided by p, so that images of different size compare: the sum is one, and so
-        is the kernel of an image with itself.
+    array of shape (n_cells * n_words,)
+        Level by level, cell by cell (rows from the top), word by word. Counts are
+        divided by p, so that images of different sizes are comparable: the entries add
+        up to one, and the kernel of an image with itself is one.
     """
     side = 2 ** (levels - 1)
     column, row = (places.T * side).astype(np.int64).clip(0, side - 1)
@@ -58,7 +56,7 @@ def pyramid(places: Array, words: Array, n_words: int, levels: int) -> Array:
     parts = []
     for weight in level_weights(levels)[::-1]:
         parts.append(level.ravel() * (weight / max(len(words), 1)))
-        if len(parts) < levels:  # four cells make one of the level above
+        if len(parts) < levels:  # four cells make one cell of the coarser level
             half = level.shape[0] // 2
             level = level.reshape(half, 2, half, 2, n_words).sum(axis=(1, 3))
     return np.concatenate(parts[::-1])

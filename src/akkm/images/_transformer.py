@@ -1,46 +1,44 @@
-"""SpatialPyramid: from images to sparse rows."""
+"""SpatialPyramid: turn images into sparse rows."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from akkm.core.threads import Threads
 from akkm.images._descriptors import Descriptors, dense_sift, detected_sift
-from akkm.images._files import ImageError, called, read_image, silence
-from akkm.images._pyramid import cells, pyramid
-from akkm.images._vocabulary import learn_words, words_of
+from akkm.images._files import ImageError, image_name, read_image, silenced_opencv
+from akkm.images._pyramid import n_cells, pyramid_histogram
+from akkm.images._vocabulary import learn_words, nearest_words
+from akkm.typing import Array
 from akkm.validation import generator, require_count
 
-Array = NDArray[Any]
-
-# Images whose descriptors the vocabulary is made of, at most.
-_SAMPLED = 2_000
-# Names of unreadable files in a warning.
-_NAMED = 5
-KEYPOINTS = ("grid", "detected")
-UNREADABLE = ("error", "skip")
+# The vocabulary is learned from at most this many images.
+_MAX_IMAGES = 2_000
+# Unreadable files that a warning names.
+_MAX_NAMED = 5
+_CHOICES = {"keypoints": ("grid", "detected"), "unreadable": ("error", "skip")}
 
 
 @dataclass(frozen=True, eq=False)
-class Described:
-    """Images as rows, and what became of those that could not be read.
+class DescribedImages:
+    """Images as rows, and the images that could not be read.
 
     Attributes
     ----------
-    X : CSR array of shape (n, cells * n_words), float32
+    X : CSR array of shape (n, n_cells * n_words)
+        The histograms, float32.
     rows : int array of shape (n,)
-        Which of the given images they are.
+        The positions of these images among the given ones.
     unreadable : tuple of str
-        A message for each of the others.
+        A message for each of the other images.
     """
 
     X: Any
@@ -49,44 +47,46 @@ class Described:
 
 
 class SpatialPyramid(TransformerMixin, BaseEstimator):
-    """Images as level-weighted histograms of visual words in a spatial pyramid.
+    """Histograms of visual words in the cells of a spatial pyramid.
 
-    SIFT descriptors of patches on a grid, each replaced by the nearest of `n_words`
-    visual words, are counted per cell of 1 + 4 + 16 + ... cells (Lazebnik, Schmid,
-    Ponce 2006). The histogram intersection of two such rows is the pyramid match
-    kernel, 1 for an image with itself: use `kernel="intersection"`.
+    Each patch of an image is described by SIFT and replaced by the nearest of `n_words`
+    visual words. Words are counted in each of 1 + 4 + 16 + ... cells, and counts are
+    weighted by the level of the cell (Lazebnik, Schmid, Ponce 2006). The histogram
+    intersection of two rows is the pyramid match kernel, which is 1 for an image with
+    itself: use `kernel="intersection"`.
 
     Parameters
     ----------
     n_words : int, default=200
-        Visual words.
+        Number of visual words.
     levels : int, default=4
         Levels of the pyramid; level l has 4^l cells.
     step : int, default=4
-        Pixels from one patch of the grid to the next.
+        Distance of neighbouring patches on the grid, in pixels.
     patch_size : int, default=16
-        Pixels along the side of a patch.
+        Side of a patch in pixels.
     keypoints : {"grid", "detected"}, default="grid"
-        Patches on a grid, upright; or where OpenCV's SIFT detects keypoints, at their
-        scale and rotation.
+        Upright patches on a grid, or the keypoints that OpenCV's SIFT detects, with
+        their scale and rotation.
     max_size : int, default=300
-        Larger images are scaled down to so many pixels along the longer side.
+        Larger images are scaled down to this many pixels along the longer side.
     n_samples : int, default=200_000
-        Descriptors of which the vocabulary is made, from at most 2,000 images.
+        Number of descriptors from which the vocabulary is learned. They come from at
+        most 2,000 images.
     unreadable : {"error", "skip"}, default="error"
-        Files that are no images, or images smaller than a patch: refused, or left out
-        with a warning that names them.
+        Files that are not images, and images smaller than a patch: raise an error, or
+        skip them with a warning that names them.
     random_state : int, RandomState or None, default=None
-        Which descriptors, and where k-means starts.
+        Determines the sampled descriptors and the initialisation of k-means.
     n_jobs : int, optional
-        Threads, one image each; all by default. Results do not depend on it.
-    verbose : int, default=0
-        1 tells how many images are done.
+        Number of threads, all by default. The results do not depend on it.
 
     Attributes
     ----------
     vocabulary_ : float32 array of shape (n_words, 128)
+        The descriptors of the visual words.
     n_features_out_ : int
+        Number of columns of the histograms.
 
     Examples
     --------
@@ -119,7 +119,6 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
         unreadable: str = "error",
         random_state: Any = None,
         n_jobs: int | None = None,
-        verbose: int = 0,
     ) -> None:
         self.n_words = n_words
         self.levels = levels
@@ -131,7 +130,6 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
         self.unreadable = unreadable
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(self, X: Sequence[Any], y: Any = None) -> SpatialPyramid:
         """Learn the visual words.
@@ -139,152 +137,139 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : sequence of n images
-            File names, or arrays as in `read_image`. At most 2,000 of them are read.
-        y : ignored
+            File names, or arrays as in `read_image`.
+        y : None
+            Ignored.
 
         Returns
         -------
-        self
+        SpatialPyramid
+            The fitted transformer.
         """
-        _warn(self.learn(X), len(X))
+        _warn_of_skipped(self.learn(X), len(X))
         return self
 
     def transform(self, X: Sequence[Any]) -> Any:
-        """Describe images by the words learned.
+        """Describe images by the learned words.
 
         Parameters
         ----------
         X : sequence of n images
+            File names, or arrays as in `read_image`.
 
         Returns
         -------
-        histograms : CSR array of shape (n, cells * n_words), float32
-            Each row adds up to one. Without the images that could not be read, if those
-            are skipped; `describe` says which.
+        CSR array of shape (n, n_cells * n_words)
+            The histograms, float32; each row adds up to one. Skipped images have no
+            row; `describe` tells which they are.
         """
-        found = self.describe(X)
-        _warn(found.unreadable, len(X))
-        return found.X
+        described = self.describe(X)
+        _warn_of_skipped(described.unreadable, len(X))
+        return described.X
+
+    def learn(
+        self, X: Sequence[Any], progress: Callable[[int], None] | None = None
+    ) -> tuple[str, ...]:
+        """Learn the visual words as `fit` does, but without warnings.
+
+        Parameters
+        ----------
+        X : sequence of n images
+            File names, or arrays as in `read_image`.
+        progress : callable, optional
+            Called with the number of images that were read since the last call.
+
+        Returns
+        -------
+        tuple of str
+            A message for each image that could not be read.
+        """
+        self._check_params()
+        images = _require_sequence(X)
+        rng = generator(self.random_state)
+        if len(images) > _MAX_IMAGES:
+            chosen = rng.choice(len(images), _MAX_IMAGES, replace=False)
+            images = [images[i] for i in np.sort(chosen)]
+        per_image = -(-self.n_samples // len(images))  # rounded up
+        seeds = rng.integers(2**63, size=len(images))
+
+        def sample(item: tuple[Any, int]) -> Array:
+            values = self._descriptors(item[0]).values
+            useful = np.flatnonzero(values.any(axis=1))  # patches with contrast
+            rng = np.random.default_rng(item[1])
+            chosen = rng.choice(useful, min(per_image, len(useful)), replace=False)
+            return values[np.sort(chosen)]
+
+        items = list(zip(images, seeds, strict=True))
+        _, samples, unreadable = self._map(sample, items, progress)
+        self.vocabulary_ = learn_words(np.concatenate(samples), self.n_words, rng)
+        return unreadable
 
     def describe(
-        self, X: Sequence[Any], watch: Callable[[int], None] | None = None
-    ) -> Described:
-        """Images as rows, with the numbers of those that could be read.
+        self, X: Sequence[Any], progress: Callable[[int], None] | None = None
+    ) -> DescribedImages:
+        """Describe images as `transform` does, and tell which could not be read.
 
         Parameters
         ----------
         X : sequence of n images
-        watch : function of an int, optional
-            Called with the number of images that are done since it was called last.
+            File names, or arrays as in `read_image`.
+        progress : callable, optional
+            Called with the number of images that were read since the last call.
 
         Returns
         -------
-        Described
+        DescribedImages
+            The histograms, the positions of their images, and messages.
         """
         check_is_fitted(self)
-        self._check()
+        self._check_params()
         if self.vocabulary_.shape != (self.n_words, 128):
             raise ValueError(
                 f"n_words={self.n_words}, but {len(self.vocabulary_)} words were "
                 "learned; fit again."
             )
-        images = _images(X)
-        # Row by row, so that nothing larger than the result is ever in memory.
-        indices: list[Array] = []
-        values: list[Array] = []
-        rows: list[int] = []
-        unreadable: list[str] = []
-        for i, found in enumerate(self._each(self._histogram, images, watch)):
-            if isinstance(found, ImageError):
-                unreadable.append(str(found))
-            else:
-                indices.append(found[0])
-                values.append(found[1])
-                rows.append(i)
-        if not rows:
-            raise ImageError(
-                f"None of {len(images):,} images could be read. {unreadable[0]}"
-            )
-        ends = np.cumsum([0, *map(len, indices)])
-        if ends[-1] < 2**31:  # what scikit-learn's own estimators take
-            ends = ends.astype(np.int32)
-        matrix = sparse.csr_array(
-            (np.concatenate(values), np.concatenate(indices), ends),
-            shape=(len(rows), self.n_features_out_),
-        )
-        return Described(matrix, np.array(rows), tuple(unreadable))
+        images = _require_sequence(X)
+        rows, histograms, unreadable = self._map(self._histogram, images, progress)
+        return DescribedImages(sparse.vstack(histograms, "csr"), rows, unreadable)
 
     @property
     def n_features_out_(self) -> int:
-        """Columns of the histograms."""
-        return cells(self.levels) * len(self.vocabulary_)
+        """Number of columns of the histograms."""
+        return n_cells(self.levels) * len(self.vocabulary_)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the columns, such as "word 3 in row 0, column 1 of 2 x 2"."""
-        check_is_fitted(self)
-        names = [
-            f"word {word} in row {row}, column {column} of {2**level} x {2**level}"
-            if level
-            else f"word {word}"
-            for level in range(self.levels)
-            for row in range(2**level)
-            for column in range(2**level)
-            for word in range(self.n_words)
-        ]
-        return np.array(names, dtype=object)
-
-    def learn(
-        self, X: Sequence[Any], watch: Callable[[int], None] | None = None
-    ) -> tuple[str, ...]:
-        """Learn the visual words as `fit` does, without warnings.
+        """Names of the columns, such as "word 3 in row 0, column 1 of 2 x 2".
 
         Parameters
         ----------
-        X : sequence of n images
-        watch : function of an int, optional
-            As in `describe`.
+        input_features : None
+            Ignored.
 
         Returns
         -------
-        unreadable : tuple of str
-            A message for each image that was to be read and could not be.
+        array of str
+            One name per column.
         """
-        self._check()
-        images = _images(X)
-        rng = generator(self.random_state)
-        some = images
-        if len(images) > _SAMPLED:
-            chosen = rng.choice(len(images), _SAMPLED, replace=False)
-            some = [images[i] for i in np.sort(chosen)]
-        share = -(-self.n_samples // len(some))  # of each image, rounded up
-        seeds = rng.integers(2**63, size=len(some))
+        check_is_fitted(self)
+        cells = [
+            f" in row {row}, column {column} of {side} x {side}" if side > 1 else ""
+            for side in 2 ** np.arange(self.levels)
+            for row in range(side)
+            for column in range(side)
+        ]
+        names = [f"word {word}{cell}" for cell in cells for word in range(self.n_words)]
+        return np.array(names, dtype=object)
 
-        def draw(item: tuple[Any, int]) -> Array:
-            values = self._descriptors(item[0]).values
-            seen = np.flatnonzero(values.any(axis=1))  # patches with some contrast
-            own = np.random.default_rng(item[1])
-            kept = own.choice(seen, min(share, len(seen)), replace=False)
-            return values[np.sort(kept)]
-
-        drawn = list(self._each(draw, list(zip(some, seeds, strict=True)), watch))
-        unreadable = tuple(str(one) for one in drawn if isinstance(one, ImageError))
-        parts = [one for one in drawn if not isinstance(one, ImageError)]
-        if not parts:
-            raise ImageError(
-                f"None of {len(some):,} images could be read. {unreadable[0]}"
-            )
-        self.vocabulary_ = learn_words(np.concatenate(parts), self.n_words, rng)
-        return unreadable
-
-    def _each(
+    def _map(
         self,
         function: Callable[[Any], Any],
         items: Sequence[Any],
-        watch: Callable[[int], None] | None,
-    ) -> Iterator[Any]:
-        """function(item), or the ImageError that it ended in, in order."""
+        progress: Callable[[int], None] | None,
+    ) -> tuple[Array, list[Any], tuple[str, ...]]:
+        """Positions and results of readable items, and messages about the others."""
 
-        def tried(item: Any) -> Any:
+        def attempt(item: Any) -> Any:
             try:
                 return function(item)
             except ImageError as error:
@@ -292,13 +277,21 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
                     raise
                 return error
 
-        with silence(), Threads(self.n_jobs) as engine:
-            for i, result in enumerate(engine.map(tried, items), 1):
-                if watch is not None:
-                    watch(1)
-                if self.verbose and (i % 1000 == 0 or i == len(items)):
-                    print(f"{i:,} of {len(items):,} images")
-                yield result
+        results: dict[int, Any] = {}
+        unreadable: list[str] = []
+        with silenced_opencv(), Threads(self.n_jobs) as threads:
+            for i, result in enumerate(threads.map(attempt, items)):
+                if isinstance(result, ImageError):
+                    unreadable.append(str(result))
+                else:
+                    results[i] = result
+                if progress is not None:
+                    progress(1)
+        if not results:
+            raise ImageError(
+                f"None of {len(items):,} images could be read. {unreadable[0]}"
+            )
+        return np.array(list(results)), list(results.values()), tuple(unreadable)
 
     def _descriptors(self, source: Any) -> Descriptors:
         gray = read_image(source, self.max_size)
@@ -307,25 +300,24 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
         if min(gray.shape) < self.patch_size:
             height, width = gray.shape
             raise ImageError(
-                f"{called(source)} is {width} x {height} pixels; expected at least "
+                f"{image_name(source)} is {width} x {height} pixels; expected at least "
                 f"patch_size={self.patch_size} each."
             )
         return dense_sift(gray, self.step, self.patch_size)
 
-    def _histogram(self, source: Any) -> tuple[Array, Array]:
-        """The columns and values of a row."""
-        found = self._descriptors(source)
-        words = words_of(found.values, self.vocabulary_)
-        row = pyramid(found.places, words, self.n_words, self.levels)
-        columns = np.flatnonzero(row)
-        return columns.astype(np.int32), row[columns].astype(np.float32)
+    def _histogram(self, source: Any) -> Any:
+        """The histogram of an image: CSR array (1, n_cells * n_words), float32."""
+        patches = self._descriptors(source)
+        words = nearest_words(patches.values, self.vocabulary_)
+        row = pyramid_histogram(patches.places, words, self.n_words, self.levels)
+        return sparse.csr_array(row[None].astype(np.float32))
 
-    def _check(self) -> None:
+    def _check_params(self) -> None:
         for name in ("n_words", "levels", "step", "n_samples"):
             require_count(name, getattr(self, name))
         require_count("patch_size", self.patch_size, 4)
         require_count("max_size", self.max_size, self.patch_size)
-        for name, known in (("keypoints", KEYPOINTS), ("unreadable", UNREADABLE)):
+        for name, known in _CHOICES.items():
             value = getattr(self, name)
             if value not in known:
                 raise ValueError(
@@ -339,8 +331,8 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _images(X: Any) -> Sequence[Any]:
-    """A sequence of images; one path, or one image, is not several."""
+def _require_sequence(X: Any) -> Sequence[Any]:
+    """X itself; an error if it is a single path or empty."""
     if isinstance(X, str) or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
         raise TypeError(
             f"X is a {type(X).__name__}; expected a list of file names or of images."
@@ -350,13 +342,13 @@ def _images(X: Any) -> Sequence[Any]:
     return X
 
 
-def _warn(unreadable: tuple[str, ...], n: int) -> None:
+def _warn_of_skipped(unreadable: tuple[str, ...], n: int) -> None:
     if unreadable:
-        more = f" And {len(unreadable) - _NAMED:,} more."
-        named = " ".join(unreadable[:_NAMED])
+        more = f" And {len(unreadable) - _MAX_NAMED:,} more."
         warnings.warn(
-            f"{len(unreadable):,} of {n:,} images were left out. {named}"
-            + (more if len(unreadable) > _NAMED else ""),
+            f"{len(unreadable):,} of {n:,} images were left out. "
+            + " ".join(unreadable[:_MAX_NAMED])
+            + (more if len(unreadable) > _MAX_NAMED else ""),
             UserWarning,
             stacklevel=3,
         )

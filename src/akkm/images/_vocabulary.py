@@ -1,26 +1,24 @@
-"""Words: a vocabulary of visual words, and the word of each descriptor."""
+"""A vocabulary of visual words, and the nearest word of each descriptor."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.cluster import MiniBatchKMeans
 from threadpoolctl import threadpool_limits
 
-Array = NDArray[Any]
+from akkm.typing import Array
 
-# Descriptors that are compared with the vocabulary at a time; and per batch of k-means.
-_BLOCK, _BATCH = 4096, 4096
+# Descriptors that are compared with the vocabulary at a time, also by k-means.
+_BATCH = 4096
 
 
 def learn_words(values: Array, n_words: int, rng: np.random.Generator) -> Array:
-    """Centers of mini-batch k-means on descriptors (p, 128): (n_words, 128) float32."""
+    """Centers of k-means on descriptors (p, 128): (n_words, 128) float32."""
     if len(values) < n_words:
         raise ValueError(
-            f"n_words={n_words} visual words of {len(values)} descriptors; give more "
-            "or larger images, a smaller step, or fewer words."
+            f"n_words={n_words} visual words of {len(values)} descriptors; expected at "
+            "least as many descriptors. Give more or larger images, a smaller step, or "
+            "fewer words."
         )
     k_means = MiniBatchKMeans(
         n_words,
@@ -29,17 +27,16 @@ def learn_words(values: Array, n_words: int, rng: np.random.Generator) -> Array:
         random_state=int(rng.integers(2**31)),
         compute_labels=False,
     )
-    with threadpool_limits(1):  # sums that do not depend on the number of threads
+    with threadpool_limits(1):  # sums must not depend on the number of threads
         k_means.fit(values)
     return k_means.cluster_centers_.astype(np.float32)
 
 
-def words_of(values: Array, vocabulary: Array) -> Array:
-    """The nearest word of each descriptor: (p,) integers."""
+def nearest_words(values: Array, vocabulary: Array) -> Array:
+    """The nearest word of each descriptor (p, 128): (p,) integers."""
     half = np.einsum("ij,ij->i", vocabulary, vocabulary) / 2
-    starts = range(0, len(values), _BLOCK)
     nearest = [
-        (half - values[start : start + _BLOCK] @ vocabulary.T).argmin(axis=1)
-        for start in starts
+        (half - values[start : start + _BATCH] @ vocabulary.T).argmin(axis=1)
+        for start in range(0, len(values), _BATCH)
     ]
     return np.concatenate([np.empty(0, dtype=np.int64), *nearest])
