@@ -115,12 +115,9 @@ def test_level_weights_are_those_of_the_2006_paper():
 def test_pyramid_match_by_hand():
     # Two images of two patches and two words. Word 0 is in the upper left quarter of
     # both, but in different sixteenths; word 1 in different quarters.
-    first = pyramid_histogram(
-        np.array([[0.1, 0.1], [0.9, 0.9]]), np.array([0, 1]), 2, 3
-    )
-    second = pyramid_histogram(
-        np.array([[0.4, 0.1], [0.9, 0.1]]), np.array([0, 1]), 2, 3
-    )
+    words = np.array([0, 1])
+    first = pyramid_histogram(np.array([[0.1, 0.1], [0.9, 0.9]]), words, 2, 3)
+    second = pyramid_histogram(np.array([[0.4, 0.1], [0.9, 0.1]]), words, 2, 3)
     assert first.shape == (21 * 2,)
     assert np.flatnonzero(first).tolist() == [0, 1, 2, 9, 10, 41]
     assert first[[0, 2, 10]].tolist() == [1 / 8, 1 / 8, 1 / 4]

@@ -206,13 +206,11 @@ def _decode(path: str | os.PathLike[str], flags: int) -> Array:
 
 def _require_image(pixels: Array, name: str) -> Array:
     """The array itself; ImageError if it is not an image."""
-    gray_or_colour = pixels.ndim == 2 or (
-        pixels.ndim == 3 and pixels.shape[2] in (3, 4)
-    )
-    if not gray_or_colour or pixels.dtype.kind not in "iuf":
+    valid = pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] in (3, 4))
+    if not valid or pixels.dtype.kind not in "iuf":
         raise ImageError(
-            f"{name} and type {pixels.dtype} is not an image; expected numbers of shape "
-            "(height, width) or (height, width, 3)."
+            f"{name} and type {pixels.dtype} is not an image; expected numbers of "
+            "shape (height, width) or (height, width, 3)."
         )
     if not np.isfinite(pixels).all():
         raise ImageError(f"{name} contains NaN or infinity; expected finite pixels.")
