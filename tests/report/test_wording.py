@@ -24,6 +24,25 @@ def test_a_clear_result_has_no_warnings(model, blobs):
     assert page.html.count('class="fine"') == 10
 
 
+def test_the_table_says_what_each_check_found(model, blobs):
+    table = re.search(
+        r'<table class="checks">.*?</table>', text_of(report(model, blobs[0]))
+    )
+    cell = r'<span class="name">([^<]*)</span></th> ?<td>([^<]*)</td>'
+    assert re.findall(cell, table[0]) == [
+        ("Fit converged", "within 2 iterations"),
+        ("Clusters found", "3 of 3"),
+        ("Rows per cluster, on average", "280"),
+        ("Largest cluster", "60 % of the rows"),
+        ("Smallest cluster", "40 rows"),
+        ("Widest column", "column 0: 46 % of the variance"),
+        ("Similarity of rows (k = 1: equal)", "0.59 typically, 0.99 to the nearest"),
+        ("Covered by the landmarks", "100 %"),
+        ("Rows nearly between two clusters", "0.83 %"),
+        ("Shown by the map", "71 % of the variance"),
+    ]
+
+
 def test_doubts_come_first(wine):
     """A kernel so narrow that every row is alone."""
     page = report(ApproxKernelKMeans(3, gamma=100.0, random_state=0).fit(wine), wine)
