@@ -138,7 +138,7 @@ def convergence(model: Any) -> Convergence | None:
     init = getattr(model, "init", None)
     sampled = isinstance(init, str) and init == "k-means++"
     n_restarts = model._n_runs(init) if sampled else 0
-    return Convergence(tuple(histories), model.max_iter, n_restarts)
+    return Convergence(tuple(histories), runs[0].max_iter, n_restarts)
 
 
 def landmark_coverage(model: Any, X: Rows) -> LandmarkCoverage | None:
