@@ -30,13 +30,15 @@ _FEWEST, _MOST = 1 << 10, 1 << 17
 class Encoded:
     """A table as rows of numbers.
 
-    Attributes
+    Parameters
     ----------
     X : float32 array, CSR array or DiskRows of shape (n, d)
         The encoded rows; DiskRows if they stay on disk.
-    ids, labels : pyarrow.Array or ChunkedArray of length n, or None
-        The columns that were held out, in their own types; memory-mapped if X is on
+    ids : pyarrow.Array or ChunkedArray of length n, or None
+        The column that identifies the rows, in its own type; memory-mapped if X is on
         disk.
+    labels : pyarrow.Array or ChunkedArray of length n, or None
+        The column with known classes, likewise.
     rows : int array of shape (n,)
         The numbers of the rows in the file, from 0. Rows with missing values may have
         been left out.

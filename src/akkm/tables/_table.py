@@ -22,7 +22,7 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 class Column:
     """A column of a table.
 
-    Attributes
+    Parameters
     ----------
     name : str
         The name of the column.
