@@ -13,7 +13,7 @@ import numpy as np
 
 from akkm.cli import _work
 from akkm.cli._console import Printer, seconds, short_kernel
-from akkm.cli._labels import require_name
+from akkm.cli._labels import require_name, require_writable
 from akkm.cli._method import build
 from akkm.cli._options import (
     Encoding,
@@ -23,11 +23,13 @@ from akkm.cli._options import (
     encoding_options,
     memory_option,
     method_options,
+    output_options,
     quiet_option,
     source_options,
 )
 from akkm.cli._outputs import Outputs
 from akkm.cli._progress import Iterations, Phases
+from akkm.typing import Array
 from akkm.version import __version__
 
 _EXAMPLES = """\b
@@ -51,9 +53,7 @@ Examples:
     help="Cluster N random rows, then assign all rows to their clusters.",
 )
 @memory_option
-@click.option("--labels", metavar="FILE", help="Write clusters: .parquet or .csv.")
-@click.option("--model", metavar="FILE", help="Write the model: .skops.")
-@click.option("--report", metavar="FILE", help="Write a report: .html.")
+@output_options
 @quiet_option
 @click.pass_obj
 def cluster(
@@ -75,87 +75,100 @@ def cluster(
     encoded and numbers scaled. With --method approx, DATA may be larger than memory.
     Output files appear when all of them are complete.
     """
-    from akkm.model_file import SavedModel, write_model
-
     estimator = build(method, encoding.scale)
     if labels is not None:
         require_name(encoding.id)
     printer = Printer(quiet)
-    wanted = {"--labels": labels, "--model": model, "--report": report}
-    outputs = Outputs(wanted, {"DATA": source.data}, run.written)
-    with outputs, Phases(printer.shows_progress) as shown:
+    paths = {"--labels": labels, "--model": model, "--report": report}
+    outputs = Outputs(paths, {"DATA": source.data}, run.written)
+    with outputs, Phases(printer.shows_progress) as phases:
         started = time.perf_counter()
         table = _work.open_source(source)
         encoder = _work.encoder_of(encoding)
-        with shown.phase("reading", table.n_rows) as phase:
+        with phases.phase("reading", table.n_rows) as phase:
             encoder.fit(phase.watch(table))
         if sample is None:
             _work.require_memory(encoder, method, memory)
-        with shown.phase("encoding", encoder.n_rows_) as phase:
+        with phases.phase("encoding", encoder.n_rows_) as phase:
             encoded = encoder.transform(phase.watch(table), memory * 2**20)
-        n, d = encoded.X.shape
-        rows = None
+        n, rows = encoded.X.shape[0], None
         if sample is not None and sample < n:
             rows = _work.draw_rows(n, sample, method.seed)
         _work.require_enough(n if rows is None else len(rows), method)
-        if labels is not None:
-            _work.require_writable_ids(labels, encoded)
-        notes = [*encoder.notes_, *_work.storage_notes(encoded, memory)]
-        read = time.perf_counter() - started
-        if encoded.on_disk and "cache_size" in estimator.get_params():
+        if labels is not None and encoded.ids is not None:
+            require_writable(labels, encoded.ids)
+        if encoded.on_disk and rows is None:
             estimator.set_params(cache_size=min(estimator.cache_size, memory / 2))
-        warned = fit(estimator, encoded.X if rows is None else encoded.X[rows], shown)
-        fitted = time.perf_counter() - started - read
-        assigned = _work.write_labels(
-            outputs, labels, estimator, encoded, encoding.id, shown, fitted=rows is None
-        )
-        clusters = assigned[0]
-        about: dict[str, Any] = {
-            "akkm": __version__,
+        about = {
             "command": run.command,
             "data": _work.describe(source.data),
             "header": source.header,
             "delimiter": source.delimiter,
             "decimal": source.decimal,
             "na": list(source.na),
-            "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
-            "rows": n,
-            "features": d,
-            "k": estimator._n_clusters,
-            "sizes": np.bincount(clusters, minlength=estimator._n_clusters).tolist(),
-            "settings": settings(estimator),
-            "seconds": round(fitted, 3),
-            "seconds_reading": round(read, 3),
-            "notes": [*notes, *warned],
+            "notes": [*encoder.notes_, *_work.storage_notes(encoded, memory)],
+            "seconds_reading": round(time.perf_counter() - started, 3),
         }
-        if rows is not None:
-            about["sample"] = len(rows)
-        if encoded.labels is not None:
-            about["scores"] = _work.score(encoded.labels, clusters)
-        if model is not None:
-            with shown.phase("model"):
-                saved = SavedModel(encoder, estimator, about)
-                write_model(saved, outputs["--model"])
-        if report is not None:
-            _work.write_report(
-                outputs,
-                estimator,
-                encoder,
-                encoded,
-                shown,
-                about,
-                assigned=None if rows is None else assigned,
-            )
+        warned = cluster_rows(
+            estimator, encoder, encoded, about, outputs, phases, encoding.id, rows
+        )
         outputs.publish()
-    summarise(printer, about, encoder.describe(), notes, warned, run)
+    summarise(printer, about, encoder.describe(), warned, run)
 
 
-def fit(estimator: Any, X: Any, shown: Phases) -> list[str]:
+def cluster_rows(
+    estimator: Any,
+    encoder: Any,
+    encoded: Any,
+    about: dict[str, Any],
+    outputs: Outputs,
+    phases: Phases,
+    key: str | None,
+    rows: Array | None = None,
+) -> list[str]:
+    """Fit to all rows or to some (s,), write all files, and return warnings.
+
+    `key` is the column that identifies rows. Results are added to `about`.
+    """
+    from akkm.model_file import SavedModel, write_model
+
+    started = time.perf_counter()
+    warned = fit(estimator, encoded.X if rows is None else encoded.X[rows], phases)
+    fitted = time.perf_counter() - started
+    assigned = _work.write_labels(
+        outputs, estimator, encoded, key, phases, fitted=rows is None
+    )
+    k = estimator._n_clusters
+    about |= {
+        "akkm": __version__,
+        "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
+        "rows": encoded.X.shape[0],
+        "features": encoded.X.shape[1],
+        "k": k,
+        "sizes": np.bincount(assigned[0], minlength=k).tolist(),
+        "settings": settings(estimator),
+        "seconds": round(fitted, 3),
+        "notes": [*about["notes"], *warned],
+    }
+    if rows is not None:
+        about["sample"] = len(rows)
+    if encoded.labels is not None:
+        about["scores"] = _work.score(encoded.labels, assigned[0])
+    if "--model" in outputs:
+        with phases.phase("model"):
+            write_model(SavedModel(encoder, estimator, about), outputs["--model"])
+    if "--report" in outputs:
+        new = None if rows is None else assigned
+        _work.write_report(outputs, estimator, encoder, encoded, phases, about, new)
+    return warned
+
+
+def fit(estimator: Any, X: Any, phases: Phases) -> list[str]:
     """Fit, and return the messages of warnings."""
     members = getattr(estimator, "n_members", None)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with shown.phase("clustering") as phase:
+        with phases.phase("clustering") as phase:
             estimator.set_callbacks(Iterations(phase, members))
             phase.show("choosing landmarks and where to start")
             estimator.fit(X)
@@ -217,7 +230,6 @@ def summarise(
     printer: Printer,
     about: dict[str, Any],
     columns: Sequence[str],
-    notes: Sequence[str],
     warned: list[str],
     run: Run,
 ) -> None:
@@ -228,7 +240,7 @@ def summarise(
         *_sample_facts(about),
         ("features", f"{about['features']:,}"),
         *_work.listed("columns", columns),
-        *_work.listed("notes", notes),
+        *_work.listed("notes", [note for note in about["notes"] if note not in warned]),
         *setting_facts(about["settings"]),
         (
             "time",

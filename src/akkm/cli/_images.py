@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 import time
 from typing import Any
 
 import click
-import numpy as np
 
 from akkm.cli import _work
-from akkm.cli._cluster import fit, settings, summarise
+from akkm.cli._cluster import cluster_rows, summarise
 from akkm.cli._console import Printer
 from akkm.cli._folder import KEY, read_folder
 from akkm.cli._method import build
@@ -26,7 +24,6 @@ from akkm.cli._options import (
 )
 from akkm.cli._outputs import Outputs
 from akkm.cli._progress import Phases
-from akkm.version import __version__
 
 _EXAMPLES = """\b
 Examples:
@@ -68,7 +65,6 @@ def images(
     report shows the most typical and the least certain images of each cluster.
     """
     from akkm.images import SpatialPyramid
-    from akkm.model_file import SavedModel, write_model
 
     estimator = build(method, "none")
     printer = Printer(quiet)
@@ -86,31 +82,12 @@ def images(
         started = time.perf_counter()
         rows = read_folder(pyramid, folder, phases, fit=True)
         _work.require_enough(rows.X.shape[0], method)
-        read = time.perf_counter() - started
-        warned = fit(estimator, rows.X, phases)
-        fitted = time.perf_counter() - started - read
-        clusters, _ = _work.write_labels(
-            outputs, labels, estimator, rows, KEY, phases, fitted=True
-        )
         about: dict[str, Any] = {
-            "akkm": __version__,
             "command": run.command,
             "data": os.path.basename(os.path.abspath(folder)),
-            "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
-            "rows": rows.X.shape[0],
-            "features": rows.X.shape[1],
-            "k": method.k,
-            "sizes": np.bincount(clusters, minlength=int(method.k)).tolist(),
-            "settings": settings(estimator),
-            "seconds": round(fitted, 3),
-            "seconds_reading": round(read, 3),
-            "notes": [*rows.notes, *warned],
+            "notes": list(rows.notes),
+            "seconds_reading": round(time.perf_counter() - started, 3),
         }
-        if model is not None:
-            with phases.phase("model"):
-                saved = SavedModel(pyramid, estimator, about)
-                write_model(saved, outputs["--model"])
-        if report is not None:
-            _work.write_report(outputs, estimator, pyramid, rows, phases, about)
+        warned = cluster_rows(estimator, pyramid, rows, about, outputs, phases, KEY)
         outputs.publish()
-    summarise(printer, about, (), rows.notes, warned, run)
+    summarise(printer, about, (), warned, run)

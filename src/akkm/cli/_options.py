@@ -296,7 +296,6 @@ output_options = _all(
     click.option("--report", metavar="FILE", help="Write a report: .html."),
 )
 quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-quiet_option = click.option("--quiet", is_flag=True, help="Say nothing but errors.")
 
 memory_option = click.option(
     "--memory",

@@ -92,6 +92,10 @@ class Outputs:
     def __getitem__(self, name: str) -> BinaryIO:
         return self._files[name].file
 
+    def path(self, name: str) -> str | None:
+        """The file that an option names, if it was given."""
+        return self._paths.get(name)
+
     def publish(self) -> None:
         """Rename all temporary files; call it when all of them are complete."""
         for file in self._files.values():

@@ -12,7 +12,7 @@ import numpy as np
 from akkm.cli import _work
 from akkm.cli._console import Printer, seconds
 from akkm.cli._folder import KEY, read_folder
-from akkm.cli._labels import require_name
+from akkm.cli._labels import require_name, require_writable
 from akkm.cli._options import (
     Run,
     Source,
@@ -86,10 +86,11 @@ def predict(
                 encoder.set_params(n_jobs=threads)
                 encoded = read_folder(encoder, source.data, shown, fit=False)
             notes = [*encoded.notes, *_work.storage_notes(encoded, memory)]
-            _work.require_writable_ids(labels, encoded)
+            if encoded.ids is not None:
+                require_writable(labels, encoded.ids)
             started = time.perf_counter()
             assigned = _work.write_labels(
-                outputs, labels, estimator, encoded, key, shown, fitted=False
+                outputs, estimator, encoded, key, shown, fitted=False
             )
             clusters = assigned[0]
             took = time.perf_counter() - started
@@ -107,7 +108,7 @@ def predict(
                     encoded,
                     shown,
                     described,
-                    assigned=assigned,
+                    assigned,
                 )
         outputs.publish()
     facts = [

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from akkm.cli._console import Printer, megabytes
-from akkm.cli._labels import LabelWriter, assign, require_writable
+from akkm.cli._labels import LabelWriter, assign
 from akkm.cli._options import Encoding, Method, Source
 from akkm.cli._outputs import Outputs
 from akkm.cli._progress import Phases
@@ -98,13 +98,6 @@ def require_memory(
     )
 
 
-def require_writable_ids(path: str, encoded: Any) -> None:
-    """Raise ValueError if a label file can't hold the ids; of those on disk, a few."""
-    if encoded.ids is not None:
-        ids = encoded.ids[:_REPORTED] if encoded.on_disk else encoded.ids
-        require_writable(path, ids)
-
-
 def storage_notes(encoded: Any, megabytes_allowed: float) -> list[str]:
     """Whether rows stayed on disk, and why."""
     if not encoded.on_disk:
@@ -124,7 +117,6 @@ def draw_rows(n: int, size: int, seed: int) -> Array:
 
 def write_labels(
     outputs: Outputs,
-    path: str | None,
     estimator: Any,
     encoded: Any,
     key: str | None,
@@ -132,7 +124,8 @@ def write_labels(
     *,
     fitted: bool,
 ) -> tuple[Array, Array | None]:
-    """Clusters of all rows (n,), and agreement of an ensemble; written if `path`."""
+    """Clusters of all rows (n,), and agreement of an ensemble; written if asked."""
+    path = outputs.path("--labels")
     ensemble = hasattr(estimator, "members_")
     if path is None and fitted:
         return estimator.labels_, estimator.agreement_ if ensemble else None
@@ -212,7 +205,6 @@ def write_report(
     encoded: Any,
     phases: Phases,
     about: dict[str, Any],
-    *,
     assigned: tuple[Array, Array | None] | None = None,
 ) -> None:
     """Write the HTML report.
