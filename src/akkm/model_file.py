@@ -75,7 +75,7 @@ class ModelFileError(ValueError):
 class SavedModel:
     """The content of a model file.
 
-    Attributes
+    Parameters
     ----------
     encoder : TableEncoder or SpatialPyramid
         Turns a table or images into the rows that the estimator expects.

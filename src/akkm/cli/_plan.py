@@ -62,8 +62,6 @@ def plan(source: Source, method: Method, encoding: Encoding) -> None:
     Reads DATA, clusters a sample of its rows, and shows columns, kernel, landmarks,
     memory and time. Writes nothing.
     """
-    from akkm.kernels import resolve
-
     python = process_memory()
     estimator: Any = build(method, encoding.scale)
     printer = Printer()
@@ -89,27 +87,20 @@ def plan(source: Source, method: Method, encoding: Encoding) -> None:
                 phase.watch(table), _sample_rows(method) / n, method.seed
             )
             X = encoder.transform(sample).X
-        kernel = None
-        if estimator.kernel is not None:
-            kernel = resolve(
-                method.kernel,
-                X,
-                gamma=estimator.gamma,
-                degree=estimator.degree,
-                coef0=estimator.coef0,
-            )
         with phases.phase("measuring"):
             costs = probe(estimator, X, m, _min_clusters(method))
+            kernel = estimator.kernel_
             theory = []
             if method.method == "approx" and m < n:
                 theory = [_error_bound(X, method, kernel, m)]
     facts = [("rows", f"{n:,}"), ("features", f"{d:,}")]
     facts += _work.listed("columns", encoder.describe())
     facts += _work.listed("notes", encoder.notes_)
-    facts.append(("kernel", "its own" if kernel is None else short_kernel(str(kernel))))
-    if hasattr(kernel, "gamma"):
+    own_kernel = estimator.kernel is None
+    facts.append(("kernel", "its own" if own_kernel else short_kernel(str(kernel))))
+    if not own_kernel and hasattr(kernel, "gamma"):
         rule = method.gamma if isinstance(method.gamma, str) else "as given"
-        facts.append(("", f"gamma: {rule}, {_GAMMA_RULES.get(rule, 'by you')}"))
+        facts.append(("", f"gamma: {rule}, {_GAMMA_RULES.get(rule, 'a number')}"))
     if m:
         facts += _work.listed("landmarks", [f"{m:,}: {reason}", *theory])
     if method.k == "auto":

@@ -31,7 +31,7 @@ _CHOICES = {"keypoints": ("grid", "detected"), "unreadable": ("error", "skip")}
 class DescribedImages:
     """Images as rows, and the images that could not be read.
 
-    Attributes
+    Parameters
     ----------
     X : CSR array of shape (n, n_cells * n_words)
         The histograms, float32.
@@ -239,7 +239,7 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
         return n_cells(self.levels) * len(self.vocabulary_)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the columns, such as "word 3 in row 0, column 1 of 2 x 2".
+        """Name the columns, such as "word 3 in row 0, column 1 of 2 x 2".
 
         Parameters
         ----------
