@@ -1,104 +1,224 @@
-"""The house rules: imports point one way, public lists are complete."""
+"""The rules of the project: imports, length of modules, docstrings, public names."""
 
 import ast
+import graphlib
+import importlib
 import pathlib
+import re
+from collections import defaultdict
+from typing import NamedTuple
+
+import pytest
 
 import akkm
 import experiments.datasets
 import experiments.paper
+import registry
 
 SOURCE = pathlib.Path(akkm.__file__).parent
+TESTS = pathlib.Path(__file__).parent
 
-# Every room may use those before it.
-ROOMS = [
-    ["engines", "gram", "bounds", "diffusion", "stored", "whole_file"],
-    ["kernels", "gradient", "counting", "disk", "checkpoint", "mapped"],
-    ["sources"],
-    ["products"],
-    ["nearest"],
-    ["inputs", "parts"],
-    ["landmarks", "graph", "ties", "remote"],
-    ["lloyd", "model", "metrics", "consensus", "leaders", "walks", "anchors", "spread"],
-    ["seeding", "exact", "theory"],
-    ["approximate"],
-    ["spectral", "stream"],
+# Every package or module of akkm, lower layers first. Each imports only from layers
+# above its line in this list, never from its own layer.
+LAYERS = [
+    ["atomic_file", "silence", "typing", "version"],
+    ["rows"],
+    ["kernels"],
+    ["core"],
+    ["validation"],
+    ["landmarks"],
+    ["approx"],
+    ["diffusion", "metrics"],
+    ["consensus", "methods", "theory"],
     ["estimators"],
-    ["demo", "images", "tables"],
-    ["encoding", "report"],
-    ["plot", "model_file", "datasets"],
-    ["experiments"],
+    ["images", "tables"],
+    ["inspect"],
+    ["plot", "report", "model_file"],
     ["cli"],
+]
+LAYER_OF = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}
+MODULES = sorted(SOURCE.rglob("*.py"))
+PACKAGES = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
+# Modules with a list of public names; elsewhere all modules of a package are public.
+LISTED = [
+    module
+    for module in (
+        akkm,
+        *(importlib.import_module(f"akkm.{name}") for name in LAYER_OF),
+        experiments.datasets,
+        experiments.paper,
+    )
+    if hasattr(module, "__all__")
 ]
 
 
-def floor_of(room):
-    return next(i for i, rooms in enumerate(ROOMS) if room in rooms)
+class Import(NamedTuple):
+    """One imported module or name, wherever in the file the import stands."""
+
+    path: pathlib.Path
+    line: int
+    module: str  # "akkm.rows.open"
+    name: str  # "open_rows", or "" for `import akkm.rows.open`
+
+    def __str__(self):
+        return f"{self.path}, line {self.line}: {self.module} {self.name}".rstrip()
+
+    @property
+    def package(self):
+        """Name of the package or module just below akkm: "rows"."""
+        return self.module.split(".")[1]
+
+    @property
+    def is_private(self):
+        parts = [*self.module.split("."), self.name]
+        return any(part.startswith("_") and part[:2] != "__" for part in parts)
 
 
-def imports(path):
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            if node.module == "akkm":
-                names = [name.name for name in node.names]
-                yield from ("estimators" if n[0].isupper() else n for n in names)
-            elif node.module.startswith("akkm."):
-                yield node.module.split(".")[1]
-        elif isinstance(node, ast.Import):
-            for name in node.names:
-                if name.name.startswith("akkm."):
-                    yield name.name.split(".")[1]
+def package_of(path):
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
-def test_imports_point_one_way():
-    seen = 0
-    for path in SOURCE.rglob("*.py"):
-        room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-        if room == "__init__":
+def imports_in(path, source=None):
+    """Yield all imports from akkm, also those inside functions."""
+    for node in ast.walk(ast.parse(source or path.read_text())):
+        if isinstance(node, ast.Import):
+            found = [(alias.name, "") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}, line {node.lineno}: relative import"
+            found = [(node.module, alias.name) for alias in node.names]
+        else:
             continue
-        for used in imports(path):
-            if used not in (room, "__version__"):
-                assert floor_of(used) < floor_of(room), f"{path.name} imports {used}"
-                seen += 1
-    assert seen > 30
+        for module, name in found:
+            if module.split(".")[0] == "akkm":
+                yield Import(path, node.lineno, module, name)
 
 
-def test_modules_can_be_read_at_one_sitting():
-    for path in SOURCE.rglob("*.py"):
+@pytest.fixture(scope="module")
+def imports():
+    """All imports from akkm inside src/akkm, without src/akkm/__init__.py."""
+    return [
+        used
+        for path in MODULES
+        if path != SOURCE / "__init__.py"
+        for used in imports_in(path)
+    ]
+
+
+def test_every_package_and_module_has_a_layer():
+    modules = {path.stem for path in SOURCE.glob("*.py")} - {"__init__"}
+    names = [name for layer in LAYERS for name in layer]
+    assert sorted(names) == sorted({*PACKAGES, *modules})
+
+
+def test_no_module_imports_akkm_itself(imports):
+    assert not [str(used) for used in imports if used.module == "akkm"]
+
+
+def test_imports_are_from_lower_layers_only(imports):
+    across = [
+        used
+        for used in imports
+        if used.module != "akkm" and used.package != package_of(used.path)
+    ]
+    assert len(across) > 100
+    upward = [
+        str(used)
+        for used in across
+        if LAYER_OF[used.package] >= LAYER_OF[package_of(used.path)]
+    ]
+    assert not upward, "\n".join(upward)
+
+
+def test_private_modules_and_names_stay_in_their_package(imports):
+    foreign = [
+        str(used)
+        for used in imports
+        if used.is_private and used.package != package_of(used.path)
+    ]
+    assert not foreign
+
+
+def test_packages_do_not_import_each_other_in_a_cycle(imports):
+    graph = defaultdict(set)
+    for used in imports:
+        graph[package_of(used.path)].add((used.module + ".akkm").split(".")[1])
+    for path in MODULES:
+        graph[package_of(path)].discard(package_of(path))
+    graphlib.TopologicalSorter(graph).prepare()  # raises CycleError
+
+
+def test_experiments_import_nothing_private_of_akkm():
+    paths = pathlib.Path(experiments.__path__[0]).rglob("*.py")
+    used = [used for path in paths for used in imports_in(path)]
+    assert len(used) > 30
+    assert not [str(one) for one in used if one.is_private]
+
+
+def storage_types():
+    """Names of the classes in akkm.rows, except exceptions."""
+    for path in (SOURCE / "rows").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.endswith("Error"):
+                yield node.name
+
+
+def test_only_rows_asks_for_the_type_of_storage():
+    types = set(storage_types())
+    assert types >= {"Rows", "ArrayRows", "DiskRows", "RemoteRows", "Batches"}
+    for path in MODULES:
+        if package_of(path) == "rows":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                if node.func.id not in ("isinstance", "issubclass"):
+                    continue
+                inside = {
+                    getattr(part, "id", getattr(part, "attr", None))
+                    for argument in node.args[1:]
+                    for part in ast.walk(argument)
+                }
+                assert not types & inside, f"{path}, line {node.lineno}"
+
+
+def test_modules_have_at_most_400_lines():
+    for path in MODULES:
         assert len(path.read_text().splitlines()) <= 400, path
 
 
-def test_public_lists_are_complete():
-    modules = (
-        akkm.consensus,
-        experiments.datasets,
-        experiments.paper,
-        akkm.images,
-        akkm.kernels,
-        akkm.landmarks,
-        akkm.metrics,
-        akkm.theory,
-    )
-    for module in (akkm, *modules):
-        public = {
-            name
-            for name, value in vars(module).items()
-            if not name.startswith("_")
-            and getattr(value, "__module__", "").startswith(module.__name__)
-        }
-        assert public <= set(module.__all__), module.__name__
-        for name in module.__all__:
-            value = getattr(module, name)
-            assert isinstance(value, str | tuple) or value.__doc__, name
+def test_test_modules_have_at_most_600_lines():
+    for path in TESTS.rglob("*.py"):
+        assert len(path.read_text().splitlines()) <= 600, path
 
 
-def test_estimators_have_runnable_examples():
-    names = [name for name in akkm.__all__ if name[0].isupper()]
-    assert len(names) == 9
-    for name in names:
-        assert ">>> " in getattr(akkm, name).__doc__
+@pytest.mark.parametrize("package", PACKAGES)
+def test_packages_say_what_belongs_in_them_and_what_does_not(package):
+    """At least two sentences."""
+    text = importlib.import_module(f"akkm.{package}").__doc__
+    assert len(re.findall(r"\.(?=\s+[A-Z`]|\s*$)", text)) >= 2, text
 
 
-def test_version_is_the_packages():
+@pytest.mark.parametrize("module", LISTED, ids=lambda module: module.__name__)
+def test_public_lists_are_complete(module):
+    """`__all__` has all public objects of a module, and each has a docstring."""
+    public = {
+        key
+        for key, value in vars(module).items()
+        if not key.startswith("_")
+        and getattr(value, "__module__", "").startswith(module.__name__)
+    }
+    assert public <= set(module.__all__)
+    assert len(module.__all__) == len(set(module.__all__))
+    for key in module.__all__:
+        value = getattr(module, key)
+        assert isinstance(value, str | tuple) or value.__doc__, key
+
+
+@pytest.mark.parametrize("Estimator", registry.ESTIMATORS)
+def test_estimators_have_examples_that_run(Estimator):
+    assert ">>> " in Estimator.__doc__
+
+
+def test_the_version_is_that_of_the_distribution():
     from importlib.metadata import version
 
     assert version("akkm") == akkm.__version__

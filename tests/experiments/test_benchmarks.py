@@ -1,12 +1,9 @@
 """Benchmarks on small data, and their stored pages."""
 
-import ast
 import doctest
 import importlib
 import inspect
-import pathlib
 import pkgutil
-import re
 import warnings
 
 import numpy as np
@@ -172,16 +169,3 @@ def test_workers_measure_time_per_row():
     evaluated, skipped = workers.time_per_row(2000)
     assert evaluated > 0
     assert skipped > 0
-
-
-def test_experiments_use_only_public_modules_and_names_of_akkm():
-    for path in pathlib.Path(experiments.__path__[0]).rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and (node.module or "")[:4] == "akkm":
-                names = [*node.module.split("."), *(alias.name for alias in node.names)]
-            elif isinstance(node, ast.Import):
-                names = [part for alias in node.names for part in alias.name.split(".")]
-            else:
-                continue
-            private = [name for name in names if re.fullmatch(r"_[a-z]\w*", name)]
-            assert not private, f"{path}, line {node.lineno} imports {private}"
