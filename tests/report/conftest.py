@@ -23,7 +23,7 @@ def wine():
     return (X - X.mean(axis=0)) / X.std(axis=0)
 
 
-@pytest.fixture(scope="module", params=ESTIMATORS, ids=lambda kind: kind.__name__)
+@pytest.fixture(scope="session", params=ESTIMATORS, ids=lambda kind: kind.__name__)
 def fitted(request, blobs):
     """Every estimator in turn, fitted to the blobs."""
     return request.param(3, random_state=0).fit(blobs[0])
