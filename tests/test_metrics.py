@@ -59,6 +59,27 @@ def test_nmi_is_the_papers():
     assert metrics.nmi(a, b) != pytest.approx(normalized_mutual_info_score(a, b))
 
 
+@pytest.mark.parametrize("n_clusters", [1, 7, 300])
+def test_nmi_equals_that_of_scikit_learn(rng, n_clusters):
+    a, b = rng.integers(n_clusters, size=(2, 300))
+    names = np.array([f"cluster {label}" for label in b])
+    expected = normalized_mutual_info_score(a, b, average_method="geometric")
+    assert metrics.nmi(a, names) == pytest.approx(expected, abs=1e-12)
+    assert metrics.nmi(a, a) == pytest.approx(1)
+
+
+def test_nmi_from_weighted_counts():
+    """A weight of one half for all rows changes nothing."""
+    counts = np.array([[3.0, 1.0], [0.0, 2.0]])
+    expected = metrics.nmi([0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 1])
+    assert metrics.nmi_from_counts(counts / 2) == pytest.approx(expected)
+
+
+def test_labelings_of_different_lengths_are_refused():
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        metrics.nmi([0, 1], [0, 1, 1])
+
+
 def test_adjusted_rand_index():
     assert metrics.adjusted_rand_index([0, 0, 1, 1], [1, 1, 0, 0]) == 1.0
     assert metrics.adjusted_rand_index([0, 0, 1, 1], [0, 1, 0, 1]) < 0

@@ -173,7 +173,7 @@ class TestCommandLine:
         assert "Estimate: 3 clusters, sure" in page
         plan = run(f"plan {command}").stdout
         assert re.search(line, plan)
-        assert "counted on 600 of 600 rows" in plan
+        assert "estimated on 600 of 600 rows" in plan
         assert ("in the graph" in plan) == (method == "diffusion")
         again = run("predict m.skops three.npy --labels l.csv --report new.html")
         assert again.exit_code == 0, again.output
@@ -181,9 +181,9 @@ class TestCommandLine:
     @pytest.mark.parametrize(
         ("more", "message"),
         [
-            ("", "--method approx can't count clusters"),
-            ("--method spectral", "--method spectral can't count clusters"),
-            ("--method sparse --ensemble 3", "--ensemble can't count clusters"),
+            ("", "--method approx, which can't estimate"),
+            ("--method spectral", "--method spectral, which can't estimate"),
+            ("--method sparse --ensemble 3", "--ensemble, which can't estimate"),
         ],
     )
     def test_methods_without_an_estimate_are_refused(self, more, message, here):

@@ -130,7 +130,7 @@ def test_command_line_options_without_meaning_are_refused():
     model = build(fine, encoding)
     assert (model.n_members, model.estimator.n_landmarks) == (4, 50)
     for change, message in (
-        ({"kernel": "linear"}, "--method sparse has a kernel of its own"),
+        ({"kernel": "linear"}, "--method sparse has its own kernel"),
         ({"sampling": "rpcholesky"}, "choose k-means or uniform"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -72,10 +72,8 @@ def contingency(groups: list[Group], weights: Array | None) -> Array:
     """
     widths = [sum(group.shape) for group in groups]
     shared = np.zeros((sum(widths), sum(widths)))
-    places = [
-        slice(end - width, end)
-        for end, width in zip(np.cumsum(widths), widths, strict=True)
-    ]
+    ends = np.cumsum(widths)
+    places = [slice(end - w, end) for end, w in zip(ends, widths, strict=True)]
     clusters = [group.clusters for group in groups]
     for group, place, own in zip(groups, places, clusters, strict=True):
         shared[place, place] = ((own.T * _count([group], weights)) @ own).toarray()

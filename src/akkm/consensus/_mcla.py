@@ -12,12 +12,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from akkm.consensus._contingency import average_nmi, contingency, fuse, jaccard
 from akkm.consensus._labelings import check_labelings, encode
-from akkm.consensus._partition import (
-    MetaGraph,
-    Partitioner,
-    get_partitioner,
-    renumber,
-)
+from akkm.consensus._partition import MetaGraph, Partitioner, get_partitioner, renumber
 from akkm.consensus._votes import MetaClusters
 from akkm.core.threads import Threads
 from akkm.typing import Array

@@ -104,14 +104,9 @@ def fit_graph_embedding(
     if settings.n_clusters is not None and n_components > most:
         W = graph.link_components(points[inside], W, component, k, metric, rng)
         component = graph.label_components(W)[0]
+    n_pairs, ones = max(_PAIRS, _PAIRS_PER_CLUSTER * most), np.ones(W.shape[0])
     kernel, vectors = fit_diffusion_kernel(
-        W,
-        component,
-        max(_PAIRS, _PAIRS_PER_CLUSTER * most),
-        rng,
-        n_clusters=settings.n_clusters,
-        t=settings.t,
-        rows=np.ones(W.shape[0]),
+        W, component, n_pairs, rng, settings.n_clusters, settings.t, ones
     )
     values = kernel.eigenvalues
     say(f"{len(values)} eigenvalues down to {values[-1]:.4f}, t = {kernel.t:.4g}")

@@ -98,27 +98,19 @@ def fit_landmark_embedding(
     if n_clusters is not None and component.max() >= n_clusters:
         A, component = _link_components(A, tied, engine), np.zeros_like(component)
     degree = np.asarray(A.sum(axis=1)).ravel()
+    n_pairs = _PAIRS + _PAIRS_PER_CLUSTER * (n_clusters or _MOST_CLUSTERS)
+    least = _small_weight(w, None) / w.sum()
     kernel, vectors = fit_diffusion_kernel(
-        A,
-        component,
-        _PAIRS + _PAIRS_PER_CLUSTER * (n_clusters or _MOST_CLUSTERS),
-        rng,
-        n_clusters=n_clusters,
-        t=t,
-        rows=degree,
-        least=_small_weight(w, None) / w.sum(),
+        A, component, n_pairs, rng, n_clusters, t, degree, least
     )
     scale = diffusion_weights(kernel.eigenvalues, kernel.t)
     q = len(scale)
     # From landmarks to rows is half a step.
     scale = scale / np.sqrt(kernel.eigenvalues[:q])
+    vectors = vectors[:, :q] * scale / np.sqrt(degree)[:, None]
+    p, n_components = tied.ties.indices.shape[1], int(tied.component.max()) + 1
     embedding = LandmarkEmbedding(
-        tied.points,
-        tied.ties.indices.shape[1],
-        tied.width,
-        vectors[:, :q] * scale / np.sqrt(degree)[:, None],
-        kernel,
-        int(tied.component.max()) + 1,
+        tied.points, p, tied.width, vectors, kernel, n_components
     )
     return embedding, embedding.embed_ties(tied.ties, X.dtype, engine)
 

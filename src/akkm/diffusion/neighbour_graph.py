@@ -66,9 +66,7 @@ def nearest_points(
     """Indices and distances (n, k) of the points nearest to each row of X, exactly."""
     narrow = points.shape[1] <= _EXACT_COLUMNS and not sparse.issparse(points)
     search = NearestNeighbors(
-        metric=metric,
-        algorithm="auto" if narrow else "brute",
-        n_jobs=engine.n_threads,
+        algorithm="auto" if narrow else "brute", metric=metric, n_jobs=engine.n_threads
     )
     # Sort equally distant points by index, so that threads do not decide.
     more = min(k + _TIES, points.shape[0])

@@ -104,7 +104,6 @@ def fit_diffusion_kernel(
     component: Array,
     n_pairs: int,
     rng: np.random.Generator,
-    *,
     n_clusters: int | None,
     t: float | None,
     rows: Array,

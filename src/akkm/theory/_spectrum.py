@@ -246,13 +246,13 @@ def spectrum(
     # Columns of the whitener are eigenvectors divided by the root of the eigenvalue.
     values = 1 / np.einsum("ij,ij->j", gram.whitener, gram.whitener)
     diag = kernel.diag(X)
-    scale = 1.0
+    trace = float(diag.sum())
     squares = gram.whitener**2 * values  # Z_ij²
     if m < n:
         # The ratio of the traces is n / m for equal diagonals. Otherwise it keeps long
         # rows in the sample from counting too much.
-        trace = float(np.trace(K))
-        scale = float(diag.sum()) / trace if trace > 0 else n / m
+        sampled = float(np.trace(K))
+        values *= trace / sampled if sampled > 0 else n / m
         # With the drawn rows included, no extended eigenvector is zero.
         others = rng.choice(n, min(n, _EXTENDED_ROWS), replace=False)
         strip = Strip(X, kernel, kernel.select(X, drawn), np.float64)
@@ -260,17 +260,9 @@ def spectrum(
         squares = _squared_coordinates(strip, gram.whitener, n_jobs)
         squares *= strip.n / n / squares.sum(axis=0)
     entry_peaks = squares.max(axis=0).clip(max=1.0)
-    np.cumsum(squares, axis=1, out=squares)
-    return Spectrum(
-        values=values * scale,
-        trace=float(diag.sum()),
-        largest_diagonal=float(diag.max()),
-        n=n,
-        n_landmarks=m,
-        negative_mass=gram.negative_mass,
-        row_peaks=squares.max(axis=0).clip(max=1.0),
-        entry_peaks=entry_peaks,
-    )
+    row_peaks = np.cumsum(squares, axis=1, out=squares).max(axis=0).clip(max=1.0)
+    kappa, negative = float(diag.max()), gram.negative_mass
+    return Spectrum(values, trace, kappa, n, m, negative, row_peaks, entry_peaks)
 
 
 def _squared_coordinates(strip: Strip, whitener: Array, n_jobs: int | None) -> Array:
