@@ -135,5 +135,5 @@ class TestEnsemble:
         np.testing.assert_array_equal(one.labels_, two.labels_)
 
     def test_members_without_centers(self, digits):
-        with pytest.raises(ValueError, match="expected an estimator of akkm"):
+        with pytest.raises(ValueError, match="The 'estimator' parameter of Consensus"):
             ConsensusKernelKMeans(3, estimator=EnsembleKernelKMeans()).fit(digits[0])

@@ -174,7 +174,6 @@ class TestCommandLine:
         plan = run(f"plan {command}").stdout
         assert re.search(line, plan)
         assert "estimated on 600 of 600 rows" in plan
-        assert ("in the graph" in plan) == (method == "diffusion")
         again = run("predict m.skops three.npy --labels l.csv --report new.html")
         assert again.exit_code == 0, again.output
 

@@ -92,8 +92,8 @@ class TestEstimator:
         X = digits[0]
         for params, message in [
             ({"n_neighbors": 0}, "The 'n_neighbors' parameter of"),
-            ({"diffusion": -1.0}, "expected a number of steps > 0 or 'auto'"),
-            ({"landmarks": "best"}, "expected one of k-means, uniform"),
+            ({"diffusion": -1.0}, "The 'diffusion' parameter of SparseKernelKMeans"),
+            ({"landmarks": "best"}, "The 'landmarks' parameter of"),
             ({"n_landmarks": 5000}, "n_landmarks=5000 is more than"),
             ({"n_landmarks": 3}, "expected an integer ≥ 8"),
         ]:
@@ -131,7 +131,7 @@ def test_command_line_options_without_meaning_are_refused():
     assert (model.n_members, model.estimator.n_landmarks) == (4, 50)
     for change, message in (
         ({"kernel": "linear"}, "--method sparse has its own kernel"),
-        ({"sampling": "rpcholesky"}, "choose k-means or uniform"),
+        ({"sampling": "rpcholesky"}, "expected k-means or uniform"),
     ):
         with pytest.raises(ValueError, match=message):
             build(replace(fine, **change), encoding)
