@@ -185,17 +185,14 @@ def settings(estimator: Any) -> dict[str, Any]:
     }
     if estimator.n_clusters == "auto":
         chosen["counted"] = str(estimator.evidence_)
-    if hasattr(estimator, "landmarks_"):
-        chosen["landmarks"] = estimator.landmarks_.shape[0]
-        chosen["sampling"] = estimator.landmarks
+    member = getattr(estimator, "members_", [estimator])[0]
+    if hasattr(member, "landmarks_"):
+        chosen["landmarks"] = member.landmarks_.shape[0]
+        chosen["sampling"] = member.landmarks
     if hasattr(estimator, "leader_indices_"):
         chosen["leaders"] = len(estimator.leader_indices_)
     if hasattr(estimator, "members_"):
         chosen["members"] = len(estimator.members_)
-        first = estimator.members_[0]
-        if hasattr(first, "landmarks_"):
-            chosen["landmarks"] = first.landmarks_.shape[0]
-            chosen["sampling"] = first.landmarks
         chosen["agreement"] = float(estimator.agreement_.mean())
     if hasattr(estimator, "rank_"):
         chosen["rank"] = int(estimator.rank_)

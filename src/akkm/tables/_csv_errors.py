@@ -56,10 +56,8 @@ def csv_error(
             f'a line is longer than {block / 2**20:,.3g} MB; is there a quote (") that '
             "is not closed?"
         )
-    elif "Truncated" in error:
-        text = "the compressed file is cut off; copy or download it again"
-    elif re.search("inflate|bz2|zstd", error, re.IGNORECASE):
-        text = "the compressed file is damaged; copy or download it again"
+    elif re.search("Truncated|inflate|bz2|zstd", error, re.IGNORECASE):
+        text = "the compressed file is cut off or damaged; copy or download it again"
     else:
         first = (error.strip() or "no reason given").splitlines()[0]
         text = f"can't be read as CSV ({first[:200]})"

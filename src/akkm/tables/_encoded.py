@@ -211,15 +211,18 @@ class EncodedBatches(Batches):
 
 
 def encode_in_memory(
-    table: Table, blocks: Blocks, encoder: RowEncoder, n_rows: int
+    table: Table, blocks: Blocks, encoder: RowEncoder
 ) -> tuple[Any, Any, list[Any]]:
-    """X (n, d), numbers of the rows (n,) and other columns; n <= n_rows."""
-    X = np.zeros((n_rows, encoder.width), dtype=np.float32)
+    """X (n, d), numbers of the rows (n,) and other columns."""
+    X = np.zeros((table.n_rows or 0, encoder.width), dtype=np.float32)
     used: list[Array] = []
     parts: list[list[pa.Array]] = []
     n = 0
     for block in blocks:
         start, n = n, blocks.n_used
+        if n > len(X):
+            # realloc often extends in place; an eighth more keeps it rare.
+            X.resize((max(n, len(X) * 9 // 8), encoder.width), refcheck=False)
         encoder.encode(block.V, block.texts, X[start:n])
         used.append(block.used)
         parts.append(block.others)

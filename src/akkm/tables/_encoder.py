@@ -318,13 +318,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             as_text,
         )
         blocks, n_rows = Blocks(table, selection, self.missing), table.n_rows
-        if n_rows is None:  # CSV whose parsed rows are kept, if they are not too many
+        if memory is not None and n_rows is None:  # CSV: most files are parsed once
             n_rows = sum(batch.num_rows for batch in table.batches(selection.names))
-        on_disk = memory is not None and 4 * n_rows * encoder.width > memory
+        on_disk = memory is not None and 4 * (n_rows or 0) * encoder.width > memory
         if on_disk:
             X, rows, others = encode_on_disk(table, blocks, encoder, memory or 0)
         else:
-            X, rows, others = encode_in_memory(table, blocks, encoder, n_rows)
+            X, rows, others = encode_in_memory(table, blocks, encoder)
         held: dict[Any, Any] = dict(zip(selection.others, others, strict=True))
         notes = (*blocks.notes(), *encoder.notes())
         ids, labels = held.get(self.id), held.get(self.label)
