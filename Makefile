@@ -21,10 +21,11 @@ demo: .venv/ready  ## cluster something k-means can't, and draw it
 test: .venv/ready  ## the whole test suite
 	$(BIN)/python -m pytest --numprocesses auto
 
-check: .venv/ready  ## lint, format and types
+check: .venv/ready  ## lint, format, types, docstrings and imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m pytest --quiet tests/test_docstrings.py tests/test_project.py
 
 bench: .venv/bench  ## the figures that the docs quote; needs AKKM_DATA for real data
 	$(BIN)/python -m experiments bench

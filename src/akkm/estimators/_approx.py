@@ -187,7 +187,7 @@ class ApproxKernelKMeans(
 
         Returns
         -------
-        self : ApproxKernelKMeans
+        ApproxKernelKMeans
             The fitted estimator.
         """
         self._end_stream()

@@ -281,7 +281,7 @@ class CenterClusterer(
 
         Returns
         -------
-        labels : int32 array of shape (n,)
+        int32 array of shape (n,)
             Cluster of each row. A Dask array, not computed yet, if X is a Dask array or
             data frame.
         """
@@ -302,7 +302,7 @@ class CenterClusterer(
 
         Returns
         -------
-        distances : array of shape (n, n_clusters)
+        array of shape (n, n_clusters)
             Distances in the precision of X. The space is the kernel's RKHS (without its
             negative part, if the kernel is indefinite and that part was dropped), or
             the embedding of spectral and diffusion methods.
@@ -328,7 +328,7 @@ class CenterClusterer(
 
         Returns
         -------
-        score : float
+        float
             On the training rows, `-inertia_`. Only scores of the same kernel and width
             are comparable: a search for gamma by score ends at the widest kernel.
         """

@@ -106,7 +106,7 @@ class ConsensusKernelKMeans(VotingClusterer):
 
         Returns
         -------
-        self : ConsensusKernelKMeans
+        ConsensusKernelKMeans
             The fitted estimator.
         """
         X, weights, rng = self._begin(X, sample_weight)

@@ -149,7 +149,7 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
 
         Returns
         -------
-        self : DiffusionKernelKMeans
+        DiffusionKernelKMeans
             The fitted estimator.
         """
         X, weights, rng = self._begin(X, sample_weight)
@@ -233,7 +233,7 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
 
         Returns
         -------
-        labels : int32 array of shape (n,)
+        int32 array of shape (n,)
             Cluster of each row; -1 for outliers, if these are marked.
         """
         X = self._new_rows(X)

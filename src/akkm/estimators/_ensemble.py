@@ -142,7 +142,7 @@ class EnsembleKernelKMeans(
 
         Returns
         -------
-        self : EnsembleKernelKMeans
+        EnsembleKernelKMeans
             The fitted estimator.
         """
         X, weights, kernel, rng = self._begin_with_kernel(X, sample_weight)

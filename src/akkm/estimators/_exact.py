@@ -210,7 +210,7 @@ class KernelKMeans(ExactClusterer):
 
         Returns
         -------
-        self : KernelKMeans
+        KernelKMeans
             The fitted estimator.
         """
         X, weights, kernel, rng = self._begin_with_kernel(X, sample_weight)

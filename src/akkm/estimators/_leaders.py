@@ -110,7 +110,7 @@ class LeadersKernelKMeans(ExactClusterer):
 
         Returns
         -------
-        self : LeadersKernelKMeans
+        LeadersKernelKMeans
             The fitted estimator.
         """
         X, weights, kernel, rng = self._begin_with_kernel(X, sample_weight)
@@ -177,7 +177,7 @@ class LeadersKernelKMeans(ExactClusterer):
 
         Returns
         -------
-        labels : int32 array of shape (n,)
+        int32 array of shape (n,)
             Cluster of each row.
         """
         X = self._new_rows(X)
@@ -200,7 +200,7 @@ class LeadersKernelKMeans(ExactClusterer):
 
         Returns
         -------
-        score : float
+        float
             On the training rows, `-inertia_`.
         """
         X = self._new_rows(X)

@@ -128,7 +128,7 @@ class SparseKernelKMeans(EmbeddingClusterer):
 
         Returns
         -------
-        self : SparseKernelKMeans
+        SparseKernelKMeans
             The fitted estimator.
         """
         X, weights, rng = self._begin(X, sample_weight)

@@ -103,7 +103,7 @@ class NystroemSpectralClustering(
 
         Returns
         -------
-        self : NystroemSpectralClustering
+        NystroemSpectralClustering
             The fitted estimator.
         """
         X, weights, kernel, rng = self._begin_with_kernel(

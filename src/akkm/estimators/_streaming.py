@@ -52,7 +52,7 @@ class Streaming(CenterClusterer):
 
         Returns
         -------
-        self : object
+        object
             The fitted estimator.
 
         Examples

@@ -95,7 +95,7 @@ class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
 
         Returns
         -------
-        self : TwoStepKernelKMeans
+        TwoStepKernelKMeans
             The fitted estimator.
         """
         X, weights, kernel, rng = self._begin_with_kernel(

@@ -32,7 +32,7 @@ class VotingClusterer(KernelClusterer):
 
         Returns
         -------
-        labels : int32 array of shape (n,)
+        int32 array of shape (n,)
             Cluster of each row. A Dask array, not computed yet, if X is a Dask array or
             data frame.
         """

@@ -10,7 +10,7 @@ from akkm.tables._table import Column, Table, as_option, did_you_mean, quoted_na
 
 
 def require_columns(table: Table, names: Iterable[str], option: str) -> None:
-    """Raise TableError for names that are not columns of a table.
+    r"""Raise TableError for names that are not columns of a table.
 
     Parameters
     ----------
@@ -20,6 +20,26 @@ def require_columns(table: Table, names: Iterable[str], option: str) -> None:
         The names to look for.
     option : str
         The option that gave them, for the message.
+
+    Raises
+    ------
+    TableError
+        If a name is not that of a column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from akkm.tables import TableError, open_table, require_columns
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Path(folder, "t.csv").write_text("height,width\n1,2\n")
+    ...     table = open_table(str(Path(folder, "t.csv")))
+    ...     try:
+    ...         require_columns(table, ["width", "hight"], "--columns")
+    ...     except TableError as error:
+    ...         print(str(error).partition(": ")[2])
+    17
+    --columns 'hight': there is no such column; did you mean 'height'?
     """
     known = [column.name for column in table.columns]
     for name in names:
