@@ -58,7 +58,7 @@ def _any_missing(labels: Array) -> bool:
     """Whether any label is NaN, NaT or None."""
     if labels.dtype.kind == "O":
         return any(label is None or label != label for label in labels)
-    return bool((labels != labels).any())
+    return labels.dtype.kind in "fcmM" and bool((labels != labels).any())
 
 
 def encode(labels: Array) -> Labeling:
@@ -74,11 +74,11 @@ def encode(labels: Array) -> Labeling:
     if labels.dtype.kind in "biu":
         low, high = int(labels.min()), int(labels.max())
         if high - low < _NARROW and high <= np.iinfo(np.intp).max:
-            shifted = labels.astype(np.intp) - low
+            shifted = np.subtract(labels, low, dtype=np.intp)
             present = np.bincount(shifted) > 0
             values = np.flatnonzero(present)
             position = (np.cumsum(present) - 1).astype(smallest_dtype(len(values)))
-            return Labeling((values + low).astype(labels.dtype), position[shifted])
+            return Labeling((values + low).astype(labels.dtype), position.take(shifted))
     values, codes = np.unique(labels, return_inverse=True)
     return Labeling(values, codes.astype(smallest_dtype(len(values))))
 
