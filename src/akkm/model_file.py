@@ -127,8 +127,8 @@ def trusted_types() -> tuple[str, ...]:
 
 
 def _is_model_part(value: Any) -> bool:
-    """Whether a value is one of akkm's estimator classes or frozen dataclasses."""
-    if not isinstance(value, type) or not value.__module__.startswith("akkm."):
+    """Whether a value is an estimator class or frozen dataclass of these packages."""
+    if not isinstance(value, type) or not _PACKAGES.match(value.__module__):
         return False
     settings = getattr(value, "__dataclass_params__", None)
     return issubclass(value, KernelClusterer) or bool(settings and settings.frozen)
