@@ -17,7 +17,8 @@ from akkm.landmarks import STRATEGIES
 Command = Callable[..., Any]
 Option = Callable[[Command], Command]
 
-# "precomputed" needs a matrix, and "polynomial" is another name of "poly".
+# "precomputed" needs a matrix, and "polynomial" is another name of "poly". The first
+# one is the default.
 KERNELS = tuple(n for n in KERNEL_NAMES if n not in ("precomputed", "polynomial"))
 METHODS = ("approx", "exact", "two-step", "spectral", "leaders", "sparse", "diffusion")
 GAMMA_RULES = ("scale", "median", "neighbors", "none")
@@ -130,7 +131,7 @@ def _names(name: str, help: str) -> Option:
     return click.option(name, type=Names(), multiple=True, callback=flatten, help=help)
 
 
-def choice(name: str, values: tuple[str, ...], help: str | None = None) -> Option:
+def choice(name: str, values: tuple[str, ...], help: str) -> Option:
     """An option with one of several values; the first is the default."""
     kind, default = click.Choice(values), values[0]
     return click.option(name, type=kind, default=default, show_default=True, help=help)
@@ -241,7 +242,7 @@ _METHOD = choice(
     "(sparse for many rows, diffusion).",
 )
 _KERNEL = (
-    choice("--kernel", ("rbf", *(name for name in KERNELS if name != "rbf"))),
+    choice("--kernel", KERNELS, "Kernel function."),
     click.option(
         "--gamma",
         type=NumberOr(float, GAMMA_RULES),
