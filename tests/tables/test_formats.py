@@ -267,7 +267,7 @@ class TestTypesInCsv:
 
     def test_text_in_a_number_column_early(self, write, open_table):
         path = write("x.csv", "a,b\n" + "1,2\n3,4\n" * 20 + "1,?\n")
-        with pytest.raises(TableError, match=r"but '\?' in row 41 of .* --na '\?'"):
+        with pytest.raises(TableError, match=r"but '\?' in 1 of 41 rows; .* --na '\?'"):
             TableEncoder().fit(open_table(path))
 
     def test_blank_lines_do_not_count(self, write, open_table):

@@ -23,7 +23,6 @@ from akkm.tables._table import (
     as_option,
     first_few,
     quoted_names,
-    row_text,
 )
 from akkm.typing import Array
 
@@ -129,17 +128,11 @@ def _require_text(name: str, counts: Counts, table: Table) -> None:
     """Raise TableError if most values of a text column in CSV are numbers."""
     if unusual := unusual_numbers(name, counts.values, table, dates=False):
         raise unusual
-    texts = {v for v in counts.values if not is_number(v, table.decimal)}
-    share = 1 - sum(counts.values[value] for value in texts) / max(counts.n, 1)
-    if share < MOSTLY:
-        return
-    start = 0
-    for batch in table.batches([name]):
-        for row, value in enumerate(batch.column(0).to_pylist(), start):
-            if value in texts:
-                place, decimal = row_text(row), table.decimal
-                raise not_a_number(table.name, name, place, value, decimal=decimal)
-        start += batch.num_rows
+    texts = {v: n for v, n in counts.values.items() if not is_number(v, table.decimal)}
+    if texts and 1 - sum(texts.values()) / counts.n >= MOSTLY:
+        value = max(texts, key=texts.__getitem__)
+        place = f"{texts[value]:,} of {counts.n:,} rows"
+        raise not_a_number(table.name, name, place, value, decimal=table.decimal)
 
 
 def describe_columns(
