@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.approx.checkpoint import Checkpoint
 from akkm.approx.seeding import initial_centers
@@ -21,13 +20,12 @@ from akkm.core.model import Model, shared_diagonal
 from akkm.core.nearest import Probes, Scorer, require_finite
 from akkm.core.parts import Part, Parts
 from akkm.core.remote_parts import RemoteParts
-from akkm.core.strip import Rows, Strip, float32_suffices
+from akkm.core.strip import Strip, float32_suffices
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel, Linear
 from akkm.landmarks import Landmarks
 from akkm.rows import mapped
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 # For fewer columns, recomputing kernel values is cheaper than caching them.
 _WIDE = 256

@@ -17,13 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.atomic_file import AtomicFile
 from akkm.core.gram import Centers
 from akkm.core.lloyd import Step
-
-Array = NDArray[Any]
 
 _NAME = "akkm-checkpoint.npz"
 # Seconds between checkpoints.

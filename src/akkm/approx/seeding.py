@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from copy import deepcopy
-from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
@@ -17,12 +16,11 @@ from akkm.core.gram import Centers, Gram
 from akkm.core.lloyd import lloyd
 from akkm.core.nearest import Probes, require_finite
 from akkm.core.parts import Part
-from akkm.core.strip import Rows, Strip
+from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.rows import as_rows, chunks
 from akkm.silence import ignore_warnings
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 # Rows of the smallest sample, and the factor by which samples grow.
 _SAMPLE, _PER_CLUSTER, _GROWTH = 10_000, 20, 8
@@ -161,17 +159,23 @@ def _best_labels(
     distinct = len(np.unique(np.round(rank / max(np.abs(rank).max(), 1e-300), 9)))
     few = distinct < 2 * n_clusters
     most = _distinct(coordinates) if few else n_clusters
-    run = partial(
-        _restart,
-        coordinates[order],
-        None if weights is None else weights[order],
-        min(n_clusters, most),
-        ThreadpoolController(),  # made once: searching for the libraries is slow
-    )
+    X = coordinates[order]
+    w = None if weights is None else weights[order]
+    libraries = ThreadpoolController()  # made once: searching for libraries is slow
+
+    def run(init: Any, count: int, seed: int | None = None) -> KMeans:
+        """Run scikit-learn's k-means on one thread, so that it is reproducible."""
+        with libraries.limit(limits=1, user_api="openmp"):
+            fit = KMeans(count, init=init, n_init=1, tol=0, random_state=seed)
+            return fit.fit(X, sample_weight=w)
+
+    def restart(seed: Any) -> KMeans:
+        return run("k-means++", min(n_clusters, most), int(seed))
+
     with ignore_warnings(ConvergenceWarning) if few else nullcontext():
-        best = min(engine.map(run, seeds), key=lambda fit: fit.inertia_)
+        best = min(engine.map(restart, seeds), key=lambda fit: fit.inertia_)
         if not few and n_clusters > 1 and len(seeds) > 1:
-            best = _breathe(best, *run.args, seed=int(seeds[0]))
+            best = _breathe(best, run, X, w, int(seeds[0]))
     numbered = np.argsort(-_rank(best.cluster_centers_, mean), kind="stable")
     number = np.empty(len(numbered), dtype=np.int32)
     number[numbered] = np.arange(len(numbered))
@@ -193,11 +197,9 @@ def _distinct(points: Array) -> int:
 
 def _breathe(
     best: KMeans,
+    run: Callable[[Array, int], KMeans],
     X: Array,
     weights: Array | None,
-    n_clusters: int,
-    libraries: ThreadpoolController,
-    *,
     seed: int,
 ) -> KMeans:
     """Improve a run by adding centers and removing as many (Fritzke 2020).
@@ -208,6 +210,7 @@ def _breathe(
     """
     rng = np.random.default_rng(seed)
     w = np.ones(len(X)) if weights is None else weights
+    n_clusters = len(best.cluster_centers_)
     breath = min(_BREATH, n_clusters)
     while breath and best.inertia_ > 0:
         centers, labels = best.cluster_centers_, best.labels_
@@ -216,9 +219,9 @@ def _breathe(
         split = centers[worst[:breath]]
         away = _NUDGE * np.sqrt(best.inertia_ / w.sum())
         split = split + away * rng.standard_normal(split.shape)
-        more = _run(X, weights, np.vstack([centers, split]), libraries)
+        more = run(np.vstack([centers, split]), n_clusters + breath)
         kept = _centers_to_keep(X, w, more.cluster_centers_, breath)
-        fit = _run(X, weights, more.cluster_centers_[kept], libraries)
+        fit = run(more.cluster_centers_[kept], n_clusters)
         if fit.inertia_ < best.inertia_ * (1 - _SAME):
             best = fit
         else:
@@ -246,25 +249,3 @@ def _centers_to_keep(X: Array, w: Array, centers: Array, count: int) -> Array:
         if c == order[-1]:
             spared[:] = False
     return kept
-
-
-def _run(
-    X: Array, weights: Array | None, init: Array, libraries: ThreadpoolController
-) -> KMeans:
-    """Run k-means from given centers, on one thread."""
-    with libraries.limit(limits=1, user_api="openmp"):
-        fit = KMeans(len(init), init=init, n_init=1, tol=0)
-        return fit.fit(X, sample_weight=weights)
-
-
-def _restart(
-    X: Array,
-    weights: Array | None,
-    n_clusters: int,
-    libraries: ThreadpoolController,
-    seed: int,
-) -> KMeans:
-    """Run scikit-learn's k-means on one thread, so that it is reproducible."""
-    with libraries.limit(limits=1, user_api="openmp"):
-        fit = KMeans(n_clusters, n_init=1, tol=0, random_state=int(seed))
-        return fit.fit(X, sample_weight=weights)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
@@ -15,10 +13,8 @@ from akkm.core.lloyd import centers_of
 from akkm.core.model import Model
 from akkm.core.nearest import Scorer
 from akkm.core.parts import Part, Stats
-from akkm.core.strip import Rows
 from akkm.core.threads import Threads
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 # The sums represent this share of all rows so far; older rows, which were assigned to
 # outdated centers, fade.

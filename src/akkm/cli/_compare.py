@@ -9,12 +9,10 @@ import click
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from akkm.cli._console import Printer
 from akkm.cli._labels import read_labels
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 # A larger contingency table is not readable.
 _MAX_CLUSTERS = 25

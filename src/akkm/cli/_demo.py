@@ -5,18 +5,16 @@ from __future__ import annotations
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.cli._console import Printer, megabytes
 from akkm.cli._options import Run
 from akkm.cli._outputs import Outputs
 from akkm.estimators import ApproxKernelKMeans
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 _PICTURE, _PAGE = "akkm-demo.png", "akkm-demo.html"
 _NO_PICTURE = "none; drawing needs matplotlib: pip install 'akkm[plot]'"

@@ -11,12 +11,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyarrow import csv, parquet
 
 from akkm.estimators import LeadersKernelKMeans
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 # Rows that are assigned and written at a time.
 _BATCH_ROWS = 2**17

@@ -23,9 +23,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from akkm.typing import Array
 
 # Past centers that are kept: at most this many, with at most this many numbers in all.
 _MAX_PAST, _MAX_PAST_ENTRIES = 32, 2**23

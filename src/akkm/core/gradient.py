@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
 from akkm.core.gram import Centers, Gram, factor
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 # Converged if the residual is below this share of the right-hand side.
 _TOLERANCE = 1e-6

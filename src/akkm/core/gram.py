@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
-Array = NDArray[Any]
+from akkm.typing import Array
 
 # Eigenvalues below this share of the largest are dropped: kernel rows of this precision
 # can't resolve them.

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.core.bounds import Moves, max_past
 from akkm.core.gram import Centers, Gram
 from akkm.core.nearest import Probes, Scorer, require_finite
 from akkm.core.parts import EMPTY_SHARE, Parts, Stats
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 # A cluster that shrank below this share of its largest size is summed afresh.
 _SHRUNK = 1 / 16

@@ -8,16 +8,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.core.gram import Gram
 from akkm.core.nearest import Scorer, nearest_by_score, require_finite
 from akkm.core.products import KernelProduct
-from akkm.core.strip import Rows
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel, Precomputed, PrecomputedStrip
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 # Rows that are compared at a time.
 _BLOCK_ROWS = 8192

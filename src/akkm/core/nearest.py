@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.core.gram import Gram
-from akkm.core.strip import Rows, Strip
-
-Array = NDArray[Any]
+from akkm.core.strip import Strip
+from akkm.typing import Array, Rows
 
 # Rows on which rounding is measured, and the safety factor for all other rows.
 _N_PROBES = 64

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.core.bounds import Moves, State, round_up
 from akkm.core.gram import Gram
@@ -20,8 +19,7 @@ from akkm.core.nearest import Scorer, nearest, padded
 from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.rows import chunks
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 # A cluster with less than this share of all weight is empty: the rest is rounding.
 EMPTY_SHARE = 1e-12

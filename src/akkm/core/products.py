@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from akkm.core.strip import Rows, cast
+from akkm.core.strip import cast
 from akkm.core.threads import Threads
 from akkm.kernels import Fill, Kernel
 from akkm.rows import chunks
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 # Points per block and rows per tile: a tile of kernel rows fits in the cache.
 _BLOCK, _TILE_ROWS = 1024, 1024

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.core.bounds import Moves, State
 from akkm.core.gram import Gram
@@ -19,8 +18,7 @@ from akkm.core.parts import Part, Stats, Sweep, WorstRow
 from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.rows import Partitions
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,11 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.core.threads import Threads
 from akkm.kernels import Fill, Kernel
 from akkm.rows import as_rows
-
-Array = NDArray[Any]
-Rows = Any  # dense (n, d) array, CSR matrix or akkm.rows.Rows
+from akkm.typing import Array, Rows
 
 # A tile of kernel rows fits in the processor's cache.
 _TILE_BYTES = 4 * 2**20

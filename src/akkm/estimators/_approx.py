@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
@@ -23,8 +23,7 @@ from akkm.approx import (
 from akkm.core.gradient import Unfactored
 from akkm.core.gram import INDEFINITE
 from akkm.core.lloyd import Solution, Step
-from akkm.core.strip import Rows
-from akkm.core.threads import Threads
+from akkm.estimators._base import Run
 from akkm.estimators._parameters import (
     NOT_NEGATIVE,
     IterationParameters,
@@ -38,8 +37,7 @@ from akkm.kernels import Kernel, to_dense
 from akkm.landmarks import Landmarks
 from akkm.rows import as_rows, is_dask
 from akkm.rows.mapped import labels_file
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 # Parameters that do not change the labels: a checkpoint does not depend on them.
 _NO_EFFECT = {"checkpoint", "labels_file", "n_jobs", "verbose", "cache_size"}
@@ -191,64 +189,30 @@ class ApproxKernelKMeans(
             The fitted estimator.
         """
         self._end_stream()
-        X, weights, kernel, rng = self._begin_with_kernel(
-            X, sample_weight, self.landmarks
-        )
-        init = self._initialisation(X.shape[0])
-        self._require_solvable(kernel)
-        with (
-            labels_file(self.labels_file, X.shape[0]) as store_labels,
-            self._running(X, y) as (engine, progress),
-        ):
-            # Algorithm 2, step 1: sample the landmarks.
-            landmarks = self._sample_landmarks(X, kernel, engine, weights, rng, init)
-            # Steps 2 and 3: their kernel matrix K̂ and its (pseudo)inverse.
-            factored = factor(
-                X,
-                kernel,
-                landmarks,
-                dtype=X.dtype,
-                indefinite=self.indefinite,
-                solver=self.solver,
-            )
-            progress.log(
-                f"{X.shape[0]:,} rows, {factored.strip.m:,} landmarks of rank "
-                f"{factored.gram.rank:,}, {kernel}"
-            )
-
-            def watch(step: Step) -> bool:
-                centers = step.centers
-                return progress.step(
-                    step, lambda: {"_model": factored.model(centers), "kernel_": kernel}
-                )
-
-            # Steps 4 to 11: initialise; update centers and labels until none changes.
-            solution = solve(
-                factored,
-                engine,
-                n_clusters=self.n_clusters,
-                init=init,
-                n_init=self._n_runs(init),
-                max_iter=self.max_iter,
-                weights=weights,
-                cache_bytes=self.cache_size * 2**20,
-                rng=rng,
-                watch=watch,
-                checkpoint=self._open_checkpoint(factored, landmarks, weights, init),
-            )
-            self._set_attributes(factored, landmarks, solution)
-            labels = store_labels(solution.labels)
-            self.labels_ = (
-                as_rows(X).as_labels(labels) if self.labels_file is None else labels
-            )
-            progress.log(
+        with self._running(X, y, sample_weight, self.landmarks) as run:
+            self._require_solvable(run.kernel)
+            init = self._initialisation(run.X.shape[0])
+            with labels_file(self.labels_file, run.X.shape[0]) as store_labels:
+                # Algorithm 2, step 1: sample the landmarks.
+                landmarks = self._sample_landmarks(run, init)
+                # Steps 2 and 3: their kernel matrix K̂ and its (pseudo)inverse.
+                factored = self._factor(run, landmarks)
+                # Steps 4 to 11: initialise, then update centers and labels in turn.
+                solution = self._iterate(run, factored, landmarks, init)
+                self._set_attributes(factored, landmarks, solution)
+                labels = store_labels(solution.labels)
+            if self.labels_file is None:
+                self.labels_ = as_rows(run.X).as_labels(labels)
+            else:
+                self.labels_ = labels
+            run.progress.log(
                 f"clustering error {self.inertia_:.6g} after {self.n_iter_} "
                 f"iterations, {solution.history[:, 1].sum() / factored.strip.n:.2f} "
                 "passes over the rows"
             )
         self._warn_if_negative(factored.gram, f"indefinite={self.indefinite!r}")
         self._warn_if_diverged(factored)
-        if weights is None or is_dask(self.labels_):  # the same clusters, known already
+        if run.weights is None or is_dask(self.labels_):  # cheaper, the same clusters
             labels = np.flatnonzero(solution.stats.counts > 0)
         self._warn_unless_converged(labels, solution.converged or solution.stopped)
         return self
@@ -260,18 +224,48 @@ class ApproxKernelKMeans(
                 f"definite, which {kernel} is not; use solver='eigh'."
             )
 
-    def _sample_landmarks(
-        self,
-        X: Rows,
-        kernel: Kernel,
-        engine: Threads,
-        weights: Array | None,
-        rng: np.random.Generator,
-        init: str | Array,
-    ) -> Landmarks:
+    def _sample_landmarks(self, run: Run, init: str | Array) -> Landmarks:
         if isinstance(init, str) and init == "k-means++":
-            prefetch_sample(X, self.n_clusters, weights, rng)
-        return self._select_landmarks(X, kernel, engine, weights, rng)
+            prefetch_sample(run.X, self.n_clusters, run.weights, run.rng)
+        return self._select_landmarks(run)
+
+    def _factor(self, run: Run, landmarks: Landmarks) -> Factored:
+        factored = factor(
+            run.X,
+            run.kernel,
+            landmarks,
+            dtype=run.X.dtype,
+            indefinite=self.indefinite,
+            solver=self.solver,
+        )
+        run.progress.log(
+            f"{run.X.shape[0]:,} rows, {factored.strip.m:,} landmarks of rank "
+            f"{factored.gram.rank:,}, {run.kernel}"
+        )
+        return factored
+
+    def _iterate(
+        self, run: Run, factored: Factored, landmarks: Landmarks, init: str | Array
+    ) -> Solution:
+        def watch(step: Step) -> bool:
+            centers, kernel = step.centers, run.kernel
+            return run.progress.step(
+                step, lambda: {"_model": factored.model(centers), "kernel_": kernel}
+            )
+
+        return solve(
+            factored,
+            run.engine,
+            n_clusters=self.n_clusters,
+            init=init,
+            n_init=self._n_runs(init),
+            max_iter=self.max_iter,
+            weights=run.weights,
+            cache_bytes=self.cache_size * 2**20,
+            rng=run.rng,
+            watch=watch,
+            checkpoint=self._open_checkpoint(factored, landmarks, run.weights, init),
+        )
 
     def _set_attributes(
         self, factored: Factored, landmarks: Landmarks, solution: Solution

@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -27,17 +27,15 @@ from sklearn.utils.validation import (
 
 from akkm.core.gram import Gram
 from akkm.core.model import Model
-from akkm.core.strip import Rows
 from akkm.core.threads import Threads
 from akkm.diffusion.estimate_k import Evidence
 from akkm.estimators import _checks
 from akkm.estimators._parameters import CommonParameters, estimator
 from akkm.estimators._progress import Progress
-from akkm.kernels import Kernel, Precomputed, resolve
+from akkm.kernels import Kernel, Linear, Precomputed, resolve
 from akkm.landmarks import Landmarks, select_landmarks
 from akkm.rows import apply_lazily, is_dask, is_rows, rows_of_dask
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 # A larger negative share of the eigenvalues leads to a warning.
 _NEGATIVE = 0.1
@@ -72,6 +70,18 @@ class _Attributes:
     _embedding: Any
     # Warnings of a member of an ensemble are queued here instead of being emitted.
     _queued_warnings: list[tuple[str, type[Warning]]] | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the steps of one fit share."""
+
+    X: Rows  # (n, d), validated
+    weights: Array | None  # (n,)
+    kernel: Kernel
+    rng: np.random.Generator
+    engine: Threads
+    progress: Progress
 
 
 @estimator
@@ -149,33 +159,41 @@ class KernelClusterer(
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         return X, weights, np.random.default_rng(seed)
 
-    def _begin_with_kernel(
-        self, X: Any, sample_weight: ArrayLike | None, landmarks: Any = "uniform"
-    ) -> tuple[Rows, Array | None, Kernel, np.random.Generator]:
-        """Do the same, and choose the kernel with its width."""
-        X, weights, rng = self._begin(X, sample_weight)
+    def _choose_kernel(
+        self, X: Rows, weights: Array | None, rng: np.random.Generator, landmarks: Any
+    ) -> Kernel:
+        """Return the kernel with its width, or that of precomputed values."""
         width_rng = rng.spawn(1)[0]  # spawned even if the width is given
         if self._is_precomputed():
-            kernel = _checks.precomputed(X, landmarks)
-        else:
-            kernel = resolve(
-                self.kernel,
-                X,
-                gamma=self.gamma,
-                degree=self.degree,
-                coef0=self.coef0,
-                params=self.kernel_params,
-                sample_weight=weights,
-                rng=width_rng,
-            )
-        return _checks.allowed_by(kernel, X), weights, kernel, rng
+            return _checks.precomputed(X, landmarks)
+        return resolve(
+            self.kernel,
+            X,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            params=self.kernel_params,
+            sample_weight=weights,
+            rng=width_rng,
+        )
 
     @contextmanager
-    def _running(self, X: Rows, y: Any) -> Iterator[tuple[Threads, Progress]]:
-        """Open the threads and the progress output of a fit."""
+    def _running(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        landmarks: Any = "uniform",
+    ) -> Iterator[Run]:
+        """Validate the input, then open the threads and the progress of a fit."""
+        X, weights, rng = self._begin(X, sample_weight)
+        kernel: Kernel = Linear()  # of estimators that embed rows by other means
+        if self.kernel is not None:
+            kernel = self._choose_kernel(X, weights, rng, landmarks)
+            X = _checks.allowed_by(kernel, X)
         progress = Progress(self, X, y, self.verbose)
         with Threads(self.n_jobs) as engine:
-            yield engine, progress
+            yield Run(X, weights, kernel, rng, engine, progress)
         progress.end()
 
     def _initialisation(self, n: int) -> str | Array:
@@ -192,26 +210,19 @@ class KernelClusterer(
             return _RUNS if init == "k-means++" else 1
         return int(self.n_init)
 
-    def _select_landmarks(
-        self,
-        X: Rows,
-        kernel: Kernel,
-        engine: Threads,
-        weights: Array | None,
-        rng: np.random.Generator,
-    ) -> Landmarks:
-        landmarks = self.landmarks
-        if not isinstance(landmarks, str):
-            landmarks = _checks.landmark_array(landmarks, X, kernel, self.n_clusters)
+    def _select_landmarks(self, run: Run) -> Landmarks:
+        given = self.landmarks
+        if not isinstance(given, str):
+            given = _checks.landmark_array(given, run.X, run.kernel, self.n_clusters)
         return select_landmarks(
-            X,
-            kernel,
-            engine,
-            given=landmarks,
+            run.X,
+            run.kernel,
+            run.engine,
+            given=given,
             n_landmarks=self.n_landmarks,
             n_clusters=self.n_clusters,
-            weights=weights,
-            rng=rng,
+            weights=run.weights,
+            rng=run.rng,
         )
 
     @property

@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from akkm.core.strip import Rows
 from akkm.kernels import Kernel, Precomputed, PrecomputedStrip
 from akkm.rows import Rows as StoredRows
 from akkm.rows import as_rows
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 
 def require_enough_rows(n: int, n_clusters: int, weights: Array | None) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from akkm.core.strip import Rows
 from akkm.core.threads import Threads
 from akkm.diffusion.estimate_k import check_balance
 from akkm.diffusion.graph_embedding import (
@@ -24,11 +22,10 @@ from akkm.diffusion.graph_embedding import (
 )
 from akkm.diffusion.landmark_embedding import LandmarkEmbedding, fit_landmark_embedding
 from akkm.diffusion.landmark_positions import place_landmarks, resolve_n_landmarks
+from akkm.estimators._base import Run
 from akkm.estimators._embedding import EmbeddingClusterer
 from akkm.estimators._parameters import AUTO, COUNT, POSITIVE, estimator, parameter
-from akkm.kernels import Linear
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 
 @estimator
@@ -152,30 +149,17 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
         DiffusionKernelKMeans
             The fitted estimator.
         """
-        X, weights, rng = self._begin(X, sample_weight)
-        with self._running(X, y) as (engine, progress):
-            embedding, points, outlying = self._fit_embedding(
-                X, weights, engine, rng, progress.log
-            )
+        with self._running(X, y, sample_weight) as run:
+            embedding, points, outlying = self._fit_embedding(run)
             kernel = embedding.kernel
             self.n_clusters_ = kernel.n_clusters
-            solution = self._cluster(
-                points,
-                self.n_clusters_,
-                weights,
-                engine,
-                rng,
-                progress,
-                {"_embedding": embedding},
-            )
-            self._embedding = embedding
-            self.kernel_ = Linear()
+            solution = self._cluster(run, embedding, points, self.n_clusters_)
             self.labels_ = self._mark_outliers(solution.labels, outlying)
             self.outlying_ = outlying
             self.evidence_ = kernel.evidence
             if self.n_clusters == "auto":
                 self.evidence_ = check_balance(
-                    kernel.evidence, solution.labels, weights
+                    kernel.evidence, solution.labels, run.weights
                 )
             self.eigenvalues_ = kernel.eigenvalues
             self.diffusion_ = kernel.t
@@ -188,14 +172,10 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
         return self
 
     def _fit_embedding(
-        self,
-        X: Rows,
-        weights: Array | None,
-        engine: Threads,
-        rng: np.random.Generator,
-        log: Callable[[str], None],
+        self, run: Run
     ) -> tuple[GraphEmbedding | LandmarkEmbedding, Array, Array]:
         """Embed rows by graph or landmarks: points (n, q) and outlying rows (n,)."""
+        X, weights, engine, rng = run.X, run.weights, run.engine, run.rng
         n_clusters = None if self.n_clusters == "auto" else int(self.n_clusters)
         t = None if self.diffusion == "auto" else float(self.diffusion)
         max_rows = None if self.max_rows == "auto" else self.max_rows
@@ -212,7 +192,7 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
                 rng=rng,
                 t=t,
             )
-            log(
+            run.progress.log(
                 f"{X.shape[0]:,} rows, too many for a graph, {m:,} landmarks, "
                 f"t = {embedding.kernel.t:.4g}"
             )
@@ -220,7 +200,7 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
         if too_many or max_rows is not None:
             rows = sample_rows(rows, max_rows, rng)
         settings = GraphSettings(n_clusters, self.n_neighbors, self.metric, t)
-        graph = fit_graph_embedding(X, rows, settings, engine, rng, log)
+        graph = fit_graph_embedding(X, rows, settings, engine, rng, run.progress.log)
         return graph, *graph(X, engine)
 
     def predict(self, X: Any) -> Array:

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from akkm.approx import kmeans_problem, solve
 from akkm.core.lloyd import Solution, Step
-from akkm.core.strip import Rows
 from akkm.core.threads import Threads
-from akkm.estimators._base import CenterClusterer
+from akkm.estimators._base import CenterClusterer, Run
 from akkm.estimators._parameters import IterationParameters, estimator
-from akkm.estimators._progress import Progress
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 
 @estimator
@@ -27,41 +21,31 @@ class EmbeddingClusterer(IterationParameters, CenterClusterer):
         points: Array = self._embedding(X, engine)
         return points
 
-    def _cluster(
-        self,
-        points: Array,
-        n_clusters: int,
-        weights: Array | None,
-        engine: Threads,
-        rng: np.random.Generator,
-        progress: Progress,
-        fitted: dict[str, Any],
-    ) -> Solution:
-        """Run k-means on points (n, q) and set the attributes that follow from it.
-
-        `fitted` are extra fitted attributes that callbacks need to predict.
-        """
+    def _cluster(self, run: Run, embedding: Any, points: Array, n: int) -> Solution:
+        """Run k-means with n clusters on points (n, q) and set the attributes."""
+        fitted = {"_embedding": embedding, "kernel_": run.kernel}
         init = self._initialisation(points.shape[0])
         problem = kmeans_problem(points)
 
         def watch(step: Step) -> bool:
             centers = step.centers
-            return progress.step(
+            return run.progress.step(
                 step, lambda: {"_model": problem.model(centers), **fitted}
             )
 
         solution = solve(
             problem,
-            engine,
-            n_clusters=n_clusters,
+            run.engine,
+            n_clusters=n,
             init=init,
             n_init=self._n_runs(init),
             max_iter=self.max_iter,
-            weights=weights,
+            weights=run.weights,
             cache_bytes=0,
-            rng=rng,
+            rng=run.rng,
             watch=watch,
         )
+        self._embedding, self.kernel_ = embedding, run.kernel
         self._model = problem.model(solution.centers)
         self.labels_ = solution.labels
         self.inertia_ = solution.error(solution.parts.trace())

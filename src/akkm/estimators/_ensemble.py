@@ -16,8 +16,8 @@ from sklearn.utils._param_validation import StrOptions
 from akkm.consensus import get_partitioner, mcla
 from akkm.consensus.on_workers import distinct_label_rows, vote_on_workers
 from akkm.core.gram import INDEFINITE
-from akkm.core.strip import Rows
 from akkm.core.threads import Threads
+from akkm.estimators import _checks
 from akkm.estimators._approx import ApproxKernelKMeans
 from akkm.estimators._parameters import (
     NOT_NEGATIVE,
@@ -31,6 +31,7 @@ from akkm.estimators._progress import Progress
 from akkm.estimators._voting import VotingClusterer
 from akkm.kernels import Kernel
 from akkm.rows import as_rows
+from akkm.typing import Rows
 
 # Maximal number of members that are fitted at the same time, each with its own state.
 _AT_ONCE = 8
@@ -145,7 +146,9 @@ class EnsembleKernelKMeans(
         EnsembleKernelKMeans
             The fitted estimator.
         """
-        X, weights, kernel, rng = self._begin_with_kernel(X, sample_weight)
+        X, weights, rng = self._begin(X, sample_weight)
+        kernel = self._choose_kernel(X, weights, rng, "uniform")
+        X = _checks.allowed_by(kernel, X)
         get_partitioner(self.partitioner)  # fails early if METIS is not installed
         progress = Progress(self, X, y, self.verbose)
         seeds = rng.integers(2**31 - 1, size=self.n_members + 1).tolist()

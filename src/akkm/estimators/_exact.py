@@ -6,21 +6,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 
 from akkm.approx import factor, solve
-from akkm.core.model import Model, means_model
-from akkm.core.strip import Rows
-from akkm.core.threads import Threads
-from akkm.estimators._base import CenterClusterer
+from akkm.core.model import means_model
+from akkm.estimators._base import CenterClusterer, Run
 from akkm.estimators._parameters import IterationParameters, KernelParameters, estimator
-from akkm.estimators._progress import Progress
-from akkm.kernels import Kernel, Precomputed
+from akkm.kernels import Precomputed
 from akkm.landmarks import select_landmarks
 from akkm.methods.exact import ExactSolution, ExactStep, kernel_k_means, working_dtype
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 
 @estimator
@@ -29,104 +25,88 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
 
     def _solve(
         self,
-        X: Rows,
-        kernel: Kernel,
-        engine: Threads,
-        *,
+        run: Run,
         init: str | Array,
-        weights: Array | None,
-        dtype: Any,
         points: Rows,
-        rng: np.random.Generator,
-        progress: Progress,
         fitted: Callable[[ExactStep], dict[str, Any]] = lambda step: {},
-    ) -> ExactSolution:
-        """Return the best of the runs on the rows X, whose points are `points`.
+    ) -> tuple[ExactSolution, Any]:
+        """Return the best of the runs on the rows of `run`, and the kernel's precision.
 
-        `fitted` gives extra fitted attributes that callbacks need to predict.
+        `points` are the rows as points of the fitted model. `fitted` gives extra fitted
+        attributes that callbacks need to predict.
         """
+        dtype = working_dtype(run.X, run.kernel, run.X.dtype)
 
         def attributes(step: ExactStep) -> dict[str, Any]:
-            model = means_model(kernel, X, points, step.alpha, step.norms, dtype)
-            return {"_model": model, "kernel_": kernel, **fitted(step)}
+            model = means_model(
+                run.kernel, run.X, points, step.alpha, step.norms, dtype
+            )
+            return {"_model": model, "kernel_": run.kernel, **fitted(step)}
 
         solutions = []
-        for labels in self._initial_labels(X, kernel, engine, init, weights, rng):
+        for labels in self._initial_labels(run, init):
             solution = kernel_k_means(
-                X,
-                kernel,
-                engine,
+                run.X,
+                run.kernel,
+                run.engine,
                 labels=labels,
                 n_clusters=self.n_clusters,
                 dtype=dtype,
-                weights=weights,
+                weights=run.weights,
                 max_iter=self.max_iter,
-                watch=lambda step: progress.step(step, lambda: attributes(step)),
+                watch=lambda step: run.progress.step(step, lambda: attributes(step)),
             )
             solutions.append(solution)
             if solution.stopped:
                 break
-        return min(solutions, key=lambda s: s.error)
+        return min(solutions, key=lambda s: s.error), dtype
 
-    def _initial_labels(
-        self,
-        X: Rows,
-        kernel: Kernel,
-        engine: Threads,
-        init: str | Array,
-        weights: Array | None,
-        rng: np.random.Generator,
-    ) -> Iterator[Array]:
+    def _initial_labels(self, run: Run, init: str | Array) -> Iterator[Array]:
         """Yield the initial labels (n,) of each run."""
         if not isinstance(init, str):
             yield init
         elif init == "random":
             for _ in range(self._n_runs(init)):
-                yield rng.integers(self.n_clusters, size=X.shape[0])
+                yield run.rng.integers(self.n_clusters, size=run.X.shape[0])
         else:
-            yield self._approximate_labels(X, kernel, engine, weights, rng)
+            yield self._approximate_labels(run)
 
-    def _approximate_labels(
-        self,
-        X: Rows,
-        kernel: Kernel,
-        engine: Threads,
-        weights: Array | None,
-        rng: np.random.Generator,
-    ) -> Array:
+    def _approximate_labels(self, run: Run) -> Array:
         """Return labels (n,) by approximate kernel k-means with its defaults."""
         landmarks = select_landmarks(
-            X,
-            kernel,
-            engine,
+            run.X,
+            run.kernel,
+            run.engine,
             given="uniform",
             n_landmarks="auto",
             n_clusters=self.n_clusters,
-            weights=weights,
-            rng=rng,
+            weights=run.weights,
+            rng=run.rng,
         )
-        factored = factor(X, kernel, landmarks, dtype=X.dtype)
+        factored = factor(run.X, run.kernel, landmarks, dtype=run.X.dtype)
         self._warn_if_negative(factored.gram, "the initialisation drops them")
         return solve(
             factored,
-            engine,
+            run.engine,
             n_clusters=self.n_clusters,
             init="k-means++",
             n_init=self._n_runs("k-means++"),
             max_iter=self.max_iter,
-            weights=weights,
+            weights=run.weights,
             cache_bytes=0,
-            rng=rng,
+            rng=run.rng,
         ).labels
 
-    def _set_attributes(
-        self, solution: ExactSolution, model: Model, kernel: Kernel
+    def _set_model(
+        self, run: Run, points: Rows, solution: ExactSolution, dtype: Any
     ) -> None:
-        self._model = model
-        self.kernel_ = kernel
+        """Set the attributes of centers that are means of the points."""
+        alpha, norms = solution.alpha, solution.norms
+        self._model = means_model(run.kernel, run.X, points, alpha, norms, dtype)
+        self.kernel_ = run.kernel
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
-        self.dual_coef_ = solution.alpha
+        self.dual_coef_ = alpha
 
 
 @estimator
@@ -213,27 +193,12 @@ class KernelKMeans(ExactClusterer):
         KernelKMeans
             The fitted estimator.
         """
-        X, weights, kernel, rng = self._begin_with_kernel(X, sample_weight)
-        init = self._initialisation(X.shape[0])
-        points = np.arange(X.shape[0]) if isinstance(kernel, Precomputed) else X
-        dtype = working_dtype(X, kernel, X.dtype)
-        with self._running(X, y) as (engine, progress):
-            progress.log(f"{X.shape[0]:,} rows, {kernel}")
-            solution = self._solve(
-                X,
-                kernel,
-                engine,
-                init=init,
-                weights=weights,
-                dtype=dtype,
-                points=points,
-                rng=rng,
-                progress=progress,
-            )
-            model = means_model(
-                kernel, X, points, solution.alpha, solution.norms, dtype
-            )
-            self._set_attributes(solution, model, kernel)
+        with self._running(X, y, sample_weight) as run:
+            n = run.X.shape[0]
+            run.progress.log(f"{n:,} rows, {run.kernel}")
+            points = np.arange(n) if isinstance(run.kernel, Precomputed) else run.X
+            solution, dtype = self._solve(run, self._initialisation(n), points)
+            self._set_model(run, points, solution, dtype)
             self.labels_ = solution.labels
             self.inertia_ = solution.error
         self._warn_unless_converged(

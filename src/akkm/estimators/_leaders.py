@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 
-from akkm.core.model import Model, means_model
-from akkm.core.strip import Rows
+from akkm.core.model import Model
 from akkm.core.threads import Threads
+from akkm.estimators._base import Run
 from akkm.estimators._exact import ExactClusterer
 from akkm.estimators._parameters import AUTO, COUNT, NOT_NEGATIVE, estimator, parameter
 from akkm.kernels import Precomputed
 from akkm.landmarks import number_of_landmarks
-from akkm.methods.exact import working_dtype
 from akkm.methods.leaders import LeaderPoints, Leaders, LeaderSearch
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 
 @estimator
@@ -113,52 +112,44 @@ class LeadersKernelKMeans(ExactClusterer):
         LeadersKernelKMeans
             The fitted estimator.
         """
-        X, weights, kernel, rng = self._begin_with_kernel(X, sample_weight)
-        init = self._initialisation(X.shape[0])
-        with self._running(X, y) as (engine, progress):
+        with self._running(X, y, sample_weight) as run:
+            rows, kernel = run.X, run.kernel
+            init = self._initialisation(rows.shape[0])
             # Step 1: find the leaders in one pass.
-            leaders = self._find_leaders(LeaderSearch(X, kernel, engine, weights), rng)
+            leaders = self._find_leaders(run)
             indices, points = leaders.indices, leaders.points
-            progress.log(
-                f"{X.shape[0]:,} rows, {len(indices):,} leaders at a threshold of "
+            run.progress.log(
+                f"{rows.shape[0]:,} rows, {len(indices):,} leaders at a threshold of "
                 f"{points.threshold:.4g}, {kernel}"
             )
             # Step 2: kernel k-means on the leaders, weighted by their followers.
-            sample, sample_kernel = X[indices], kernel
+            sample = rows[indices]
             if isinstance(kernel, Precomputed):
-                sample, sample_kernel = sample[:, indices], Precomputed()
-            dtype = working_dtype(sample, sample_kernel, X.dtype)
-            followers = np.bincount(leaders.counted, weights, minlength=len(indices))
-            solution = self._solve(
-                sample,
-                sample_kernel,
-                engine,
-                init=init if isinstance(init, str) else init[indices],
-                weights=followers.astype(np.float64),
-                dtype=dtype,
-                points=points.points,
-                rng=rng,
-                progress=progress,
-                fitted=lambda step: {
-                    "_leader_points": points,
-                    "_leader_labels": step.labels,
-                },
+                sample, kernel = sample[:, indices], Precomputed()
+            followers = np.bincount(
+                leaders.counted, run.weights, minlength=len(indices)
+            ).astype(np.float64)
+            solution, dtype = self._solve(
+                replace(run, X=sample, weights=followers, kernel=kernel),
+                init if isinstance(init, str) else init[indices],
+                points.points,
+                lambda step: {"_leader_points": points, "_leader_labels": step.labels},
             )
             # Step 3: followers take their leader's label.
+            self._set_model(run, points.points, solution, dtype)
             labels = solution.labels[leaders.followed]
-            model = means_model(
-                kernel, X, points.points, solution.alpha, solution.norms, dtype
-            )
-            errors = _errors(model, X, labels, kernel.diag(X), engine)
-            self._set_attributes(solution, model, kernel)
+            diag = run.kernel.diag(rows)
+            errors = _errors(self._model, rows, labels, diag, run.engine)
             self._leader_points: LeaderPoints = points
             self._leader_labels: Array = solution.labels
             self.threshold_ = points.threshold
-            self.leaders_ = indices if isinstance(kernel, Precomputed) else X[indices]
+            self.leaders_ = indices if isinstance(kernel, Precomputed) else sample
             self.leader_indices_ = indices
-            self.leader_weights_ = followers.astype(np.float64)
+            self.leader_weights_ = followers
             self.labels_ = labels
-            self.inertia_ = float(errors.sum() if weights is None else weights @ errors)
+            self.inertia_ = float(
+                errors.sum() if run.weights is None else run.weights @ errors
+            )
         self._warn_unless_converged(
             self.labels_, solution.converged or solution.stopped
         )
@@ -213,14 +204,15 @@ class LeadersKernelKMeans(ExactClusterer):
         diag = self._model.diag(X)
         return self._leader_labels[self._leader_points.follow(X, diag, engine)]
 
-    def _find_leaders(self, search: LeaderSearch, rng: np.random.Generator) -> Leaders:
+    def _find_leaders(self, run: Run) -> Leaders:
+        search = LeaderSearch(run.X, run.kernel, run.engine, run.weights)
         leaders: Leaders | None
         if self.threshold == "auto":
             count: Any = self.n_leaders
             if count == "auto":
                 available = int(search.can_lead.sum())
                 count = number_of_landmarks(count, available, self.n_clusters)
-            leaders = search.find_about(int(count), self.n_clusters, rng)
+            leaders = search.find_about(int(count), self.n_clusters, run.rng)
         else:
             leaders = search.one_pass(float(self.threshold))
         assert leaders is not None  # the pass has no limit

@@ -9,15 +9,15 @@ from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import StrOptions
 
-from akkm.core.strip import Rows
-from akkm.core.threads import Threads
 from akkm.diffusion.estimate_k import check_balance
 from akkm.diffusion.landmark_embedding import N_NEIGHBORS, fit_landmark_embedding
 from akkm.diffusion.landmark_positions import place_landmarks, resolve_n_landmarks
 from akkm.estimators import _checks
+from akkm.estimators._base import Run
 from akkm.estimators._embedding import EmbeddingClusterer
 from akkm.estimators._parameters import AUTO, COUNT, POSITIVE, estimator, parameter
 from akkm.kernels import Linear
+from akkm.typing import Rows
 from akkm.validation import require_count
 
 
@@ -131,43 +131,32 @@ class SparseKernelKMeans(EmbeddingClusterer):
         SparseKernelKMeans
             The fitted estimator.
         """
-        X, weights, rng = self._begin(X, sample_weight)
-        n_clusters = None if self.n_clusters == "auto" else int(self.n_clusters)
-        landmarks_rng, pairs_rng = rng.spawn(2)
-        with self._running(X, y) as (engine, progress):
-            landmarks = self._landmark_points(X, weights, engine, landmarks_rng)
+        n_clusters = None if self.n_clusters == "auto" else self.n_clusters
+        with self._running(X, y, sample_weight) as run:
+            landmarks_rng, pairs_rng = run.rng.spawn(2)
+            landmarks = self._landmark_points(run, landmarks_rng)
             embedding, points = fit_landmark_embedding(
-                X,
+                run.X,
                 landmarks,
-                engine,
+                run.engine,
                 n_clusters=n_clusters,
-                weights=weights,
+                weights=run.weights,
                 rng=pairs_rng,
                 n_neighbors=self.n_neighbors,
                 t=None if self.diffusion == "auto" else float(self.diffusion),
             )
             kernel = embedding.kernel
-            progress.log(
-                f"{X.shape[0]:,} rows, {len(embedding.vectors):,} landmarks of "
+            run.progress.log(
+                f"{len(points):,} rows, {len(embedding.vectors):,} landmarks of "
                 f"{landmarks.shape[0]:,}, {embedding.n_components} components, "
                 f"{points.shape[1]} eigenvectors, walks of {kernel.t:.3g} steps"
             )
             self.n_clusters_ = kernel.n_clusters
-            solution = self._cluster(
-                points,
-                self.n_clusters_,
-                weights,
-                engine,
-                rng,
-                progress,
-                {"_embedding": embedding},
-            )
-            self._embedding = embedding
-            self.kernel_ = Linear()
+            solution = self._cluster(run, embedding, points, self.n_clusters_)
             self.evidence_ = kernel.evidence
             if n_clusters is None:
                 self.evidence_ = check_balance(
-                    kernel.evidence, solution.labels, weights
+                    kernel.evidence, solution.labels, run.weights
                 )
             self.eigenvalues_ = kernel.eigenvalues
             self.diffusion_ = kernel.t
@@ -179,10 +168,9 @@ class SparseKernelKMeans(EmbeddingClusterer):
             self._warn_if_unsure(self.evidence_)
         return self
 
-    def _landmark_points(
-        self, X: Rows, weights: Any, engine: Threads, rng: np.random.Generator
-    ) -> Rows:
+    def _landmark_points(self, run: Run, rng: np.random.Generator) -> Rows:
         """Return the landmarks as points (m, d)."""
+        X, weights = run.X, run.weights
         n_clusters = None if self.n_clusters == "auto" else self.n_clusters
         if not isinstance(self.landmarks, str):
             given = _checks.landmark_array(self.landmarks, X, Linear(), n_clusters or 1)
@@ -192,5 +180,5 @@ class SparseKernelKMeans(EmbeddingClusterer):
         rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
         m = resolve_n_landmarks(self.n_landmarks, len(rows), n_clusters)
         if self.landmarks == "k-means":
-            return place_landmarks(X, m, weights, engine, rng)
+            return place_landmarks(X, m, weights, run.engine, rng)
         return X[np.sort(rng.choice(rows, m, replace=False))]

@@ -106,36 +106,23 @@ class NystroemSpectralClustering(
         NystroemSpectralClustering
             The fitted estimator.
         """
-        X, weights, kernel, rng = self._begin_with_kernel(
-            X, sample_weight, self.landmarks
-        )
-        with self._running(X, y) as (engine, progress):
-            landmarks = self._select_landmarks(X, kernel, engine, weights, rng)
-            factored = factor(X, kernel, landmarks, dtype=X.dtype)
+        with self._running(X, y, sample_weight, self.landmarks) as run:
+            landmarks = self._select_landmarks(run)
+            factored = factor(run.X, run.kernel, landmarks, dtype=run.X.dtype)
             embedding = spectral_embedding(
-                factored, engine, n_vectors=self.n_clusters, weights=weights
+                factored, run.engine, n_vectors=self.n_clusters, weights=run.weights
             )
-            points = embedding(X, engine)
-            progress.log(
-                f"{X.shape[0]:,} rows, {factored.strip.m:,} landmarks of rank "
-                f"{factored.gram.rank:,}, {points.shape[1]} eigenvectors, {kernel}"
+            points = embedding(run.X, run.engine)
+            run.progress.log(
+                f"{len(points):,} rows, {factored.strip.m:,} landmarks of rank "
+                f"{factored.gram.rank:,}, {points.shape[1]} eigenvectors, {run.kernel}"
             )
-            solution = self._cluster(
-                points,
-                self.n_clusters,
-                weights,
-                engine,
-                rng,
-                progress,
-                {"_embedding": embedding, "kernel_": kernel},
-            )
-            self._embedding = embedding
-            self.kernel_ = kernel
+            solution = self._cluster(run, embedding, points, self.n_clusters)
             self.eigenvalues_ = embedding.eigenvalues
             self.landmarks_ = landmarks.attribute
             self.landmark_indices_ = landmarks.indices
         self._warn_if_negative(factored.gram, "negative ones are dropped")
-        self._warn_if_isolated(int((~points.any(axis=1)).sum()), X.shape[0])
+        self._warn_if_isolated(int((~points.any(axis=1)).sum()), len(points))
         self._warn_unless_converged(
             solution.labels, solution.converged or solution.stopped
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
@@ -14,8 +14,6 @@ from akkm.core.threads import Threads
 from akkm.estimators._base import CenterClusterer
 from akkm.landmarks import Landmarks
 from akkm.rows import is_dask, is_rows
-
-Array = NDArray[Any]
 
 # Size of the sample that is kept: at least this many rows, per landmark, per cluster.
 _RESERVOIR, _PER_LANDMARK, _PER_CLUSTER = 20_000, 10, 20

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 
-from akkm.core.model import means_model
 from akkm.estimators import _checks
 from akkm.estimators._exact import ExactClusterer
 from akkm.estimators._parameters import LandmarkParameters, estimator
 from akkm.kernels import Precomputed
-from akkm.methods.exact import working_dtype
 
 
 @estimator
@@ -98,45 +97,32 @@ class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
         TwoStepKernelKMeans
             The fitted estimator.
         """
-        X, weights, kernel, rng = self._begin_with_kernel(
-            X, sample_weight, self.landmarks
-        )
-        with self._running(X, y) as (engine, progress):
-            landmarks = self._select_landmarks(X, kernel, engine, weights, rng)
-            m = landmarks.points.shape[0]
-            sample, sample_kernel, sample_weights = landmarks.rows, kernel, None
+        with self._running(X, y, sample_weight, self.landmarks) as run:
+            landmarks = self._select_landmarks(run)
+            n, m, kernel = run.X.shape[0], landmarks.points.shape[0], run.kernel
+            sample, weights, indices = landmarks.rows, None, landmarks.indices
             if isinstance(kernel, Precomputed):
-                sample, sample_kernel = sample[:, landmarks.points], Precomputed()
-            init = self._initialisation(m if landmarks.indices is None else X.shape[0])
-            if landmarks.indices is not None:
-                init = init if isinstance(init, str) else init[landmarks.indices]
-                sample_weights = None if weights is None else weights[landmarks.indices]
-                _checks.require_enough_rows(m, self.n_clusters, sample_weights)
-            dtype = working_dtype(sample, sample_kernel, X.dtype)
-            progress.log(f"{X.shape[0]:,} rows, {m:,} landmarks, {kernel}")
+                sample, kernel = sample[:, landmarks.points], Precomputed()
+            init = self._initialisation(m if indices is None else n)
+            if indices is not None:
+                init = init if isinstance(init, str) else init[indices]
+                weights = None if run.weights is None else run.weights[indices]
+                _checks.require_enough_rows(m, self.n_clusters, weights)
+            run.progress.log(f"{n:,} rows, {m:,} landmarks, {run.kernel}")
             # Step 1: kernel k-means on the landmarks.
-            solution = self._solve(
-                sample,
-                sample_kernel,
-                engine,
-                init=init,
-                weights=sample_weights,
-                dtype=dtype,
-                points=landmarks.points,
-                rng=rng,
-                progress=progress,
-            )
+            on_sample = replace(run, X=sample, weights=weights, kernel=kernel)
+            solution, dtype = self._solve(on_sample, init, landmarks.points)
             # Step 2: assign every row to the nearest center.
-            model = means_model(
-                kernel, X, landmarks.points, solution.alpha, solution.norms, dtype
-            )
-            blocks = list(model.compare(X, engine, kernel.diag(X)))
-            self._set_attributes(solution, model, kernel)
+            self._set_model(run, landmarks.points, solution, dtype)
+            diag = run.kernel.diag(run.X)
+            blocks = list(self._model.compare(run.X, run.engine, diag))
             self.landmarks_ = landmarks.attribute
             self.landmark_indices_ = landmarks.indices
             self.labels_ = np.concatenate([block.labels for block in blocks])
             errors = np.concatenate([block.squared_own for block in blocks])
-            self.inertia_ = float(errors.sum() if weights is None else weights @ errors)
+            self.inertia_ = float(
+                errors.sum() if run.weights is None else run.weights @ errors
+            )
         self._warn_unless_converged(
             self.labels_, solution.converged or solution.stopped
         )

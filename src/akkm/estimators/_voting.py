@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.consensus import MetaClusters, Votes
 from akkm.core.threads import Threads
 from akkm.estimators._base import KernelClusterer
 from akkm.estimators._parameters import COUNT, estimator, parameter
 from akkm.rows import apply_lazily, is_dask
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 
 @estimator

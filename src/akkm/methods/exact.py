@@ -14,15 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.core.nearest import Scorer, nearest_by_score, require_finite
 from akkm.core.products import KernelProduct
-from akkm.core.strip import Rows, Strip, float32_suffices
+from akkm.core.strip import Strip, float32_suffices
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
-
-Array = NDArray[Any]
+from akkm.typing import Array, Rows
 
 # Rows on which float32 kernel values are compared with float64 ones.
 _PROBES = 256

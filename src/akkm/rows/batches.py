@@ -11,11 +11,10 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.rows.contract import Rows, by_batch, slices_between
+from akkm.typing import Array
 
-Array = NDArray[Any]
 Result = TypeVar("Result")
 
 # Batches that are read ahead, and batches that are in memory: those read ahead, and the

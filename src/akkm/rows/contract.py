@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from akkm.typing import Array
+
 Result = TypeVar("Result")
 
 # Chunks depend on n alone, never on the number of threads: at most this many, each of

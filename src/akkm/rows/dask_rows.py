@@ -7,13 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.rows.batches import Batches, DiskRows
 from akkm.rows.contract import Rows
 from akkm.rows.remote import RemoteRows
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 
 def is_dask(X: Any) -> bool:

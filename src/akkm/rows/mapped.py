@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.atomic_file import AtomicFile
-
-Array = NDArray[Any]
+from akkm.typing import Array
 
 # Numbers that are written at a time.
 _STEP = 2**20

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from akkm.rows.batches import require_finite_rows
 from akkm.rows.cluster import Cluster
 from akkm.rows.contract import Partitions, Rows, by_batch
+from akkm.typing import Array
 
-Array = NDArray[Any]
 Result = TypeVar("Result")
 
 
