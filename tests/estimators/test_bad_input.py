@@ -228,7 +228,7 @@ def test_sparse_without_entries_in_some_rows(Estimator):
 
 def test_messages_a_new_user_met(digits, rng):
     X = digits[0]
-    for cache_size in (-1, "1GB", None, True):
+    for cache_size in (-1, "1GB", None, np.inf):
         with pytest.raises(ValueError, match="parameter of ApproxKernelKMeans must be"):
             ApproxKernelKMeans(3, cache_size=cache_size).fit(X)
     with pytest.raises(ValueError, match="Negative values in data"):

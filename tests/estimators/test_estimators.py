@@ -128,7 +128,7 @@ def test_same_seed_same_everything_whatever_the_threads(
     Estimator, dtype, digits, monkeypatch
 ):
     monkeypatch.setattr("akkm.rows.contract._CHUNK_ROWS", 200)  # nine chunks to share
-    monkeypatch.setattr("akkm.core.model._ROWS", 200)
+    monkeypatch.setattr("akkm.core.model._BLOCK_ROWS", 200)
     X = digits[0].astype(dtype)
     one, two, again = (
         Estimator(10, random_state=3, n_jobs=j).fit(X) for j in (1, 2, 2)

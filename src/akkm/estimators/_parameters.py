@@ -11,14 +11,15 @@ from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, dataclass_transform
 
+import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from akkm.kernels import Kernel
 
 AUTO = StrOptions({"auto"})
 COUNT = Interval(Integral, 1, None, closed="left")
-NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
-POSITIVE = Interval(Real, 0, None, closed="neither")
+NOT_NEGATIVE = Interval(Real, 0, np.inf, closed="left")
+POSITIVE = Interval(Real, 0, np.inf, closed="neither")
 
 
 def parameter(*allowed: Any, default: Any, kw_only: bool = True) -> Any:
