@@ -80,10 +80,11 @@ class TestComponents:
 class TestApproximateSearch:
     def test_neighbours_come_from_pynndescent(self, rng, monkeypatch):
         """Compiling pynndescent takes longer than all tests here: a stand-in."""
+        seeds = []
 
         class NNDescent:
             def __init__(self, X, metric, n_neighbors, random_state, n_jobs):
-                assert random_state == 7
+                seeds.append(random_state)
                 with Threads(n_jobs) as engine:
                     self.neighbor_graph = graph.nearest_points(
                         X, X, n_neighbors, metric, engine
@@ -95,6 +96,7 @@ class TestApproximateSearch:
         monkeypatch.setitem(sys.modules, "pynndescent", stand_in)
         with Threads(1) as engine:
             near = graph.find_neighbours(X, 5, "euclidean", engine, 7, exact_rows=100)
+        assert seeds == [7]
         np.testing.assert_array_equal(near.indices, exact.indices)
         np.testing.assert_array_equal(near.reach, exact.reach)
 

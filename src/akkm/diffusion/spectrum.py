@@ -75,17 +75,17 @@ def leading_eigenpairs(
         if n <= dense_rows or more >= n // 4:
             # Move the known eigenvectors to the other end of the spectrum.
             S = (S - 2 * known @ known.T).toarray()
-            found = linalg.eigh(S, subset_by_index=[n - more, n - 1])
+            rest = linalg.eigh(S, subset_by_index=[n - more, n - 1])
         else:
             transposed = known.T.tocsr()
             deflated = LinearOperator(
                 S.shape, lambda x: S @ x - known @ (transposed @ x), dtype=np.float64
             )
             start = rng.standard_normal(n)
-            found = eigsh(deflated, more, which="LA", v0=start, tol=tolerance)
-        order = np.argsort(-found[0], kind="stable")
-        values = np.concatenate([values, found[0][order]])
-        vectors = np.hstack([vectors, found[1][:, order]])
+            rest = eigsh(deflated, more, which="LA", v0=start, tol=tolerance)
+        order = np.argsort(-rest[0], kind="stable")
+        values = np.concatenate([values, rest[0][order]])
+        vectors = np.hstack([vectors, rest[1][:, order]])
     return values[:n_pairs], vectors
 
 

@@ -123,7 +123,7 @@ def suggest_n_landmarks(
     n = _num_samples(X)
     require_count("n_clusters", n_clusters, 1, n, ", the number of rows")
     auto = number_of_landmarks("auto", n, n_clusters)
-    found = spectrum(
+    eigenvalues = spectrum(
         X,
         kernel,
         gamma=gamma,
@@ -134,44 +134,44 @@ def suggest_n_landmarks(
         random_state=random_state,
         n_jobs=n_jobs,
     )
-    m, reasons = _choose(found, n_clusters, tolerance)
-    reasons += [_source(found), f'n_landmarks="auto" would take {auto:,}.']
-    bound = float(relative_excess(found, n_clusters, m))
-    return Suggestion(m, tuple(reasons), bound, auto, found)
+    m, reasons = _choose(eigenvalues, n_clusters, tolerance)
+    reasons += [_source(eigenvalues), f'n_landmarks="auto" would take {auto:,}.']
+    bound = float(relative_excess(eigenvalues, n_clusters, m))
+    return Suggestion(m, tuple(reasons), bound, auto, eigenvalues)
 
 
-def _choose(found: Spectrum, C: int, tolerance: float) -> tuple[int, list[str]]:
+def _choose(values: Spectrum, C: int, tolerance: float) -> tuple[int, list[str]]:
     """The number of landmarks m, and what decided it."""
-    n, least = found.n, min(found.n, _PER_CLUSTER * C)
+    n, least = values.n, min(values.n, _PER_CLUSTER * C)
     # The smallest m within the tolerance, by bisection; n if there is none.
     m = least + bisect_left(
-        range(least, n), True, key=lambda m: relative_excess(found, C, m) <= tolerance
+        range(least, n), True, key=lambda m: relative_excess(values, C, m) <= tolerance
     )
-    excess = float(relative_excess(found, C, m))
+    excess = float(relative_excess(values, C, m))
     if excess <= tolerance:
         reason = (
             f"By Corollary 1, {m:,} landmarks add at most {excess:.2%} to the error on "
             f"average; the tolerance is {tolerance:.2%}."
         )
-    elif found.tail(C) > 0:
+    elif values.tail(C) > 0:
         reason = f"Even all {n:,} rows do not bring Corollary 1 below {excess:.2%}."
     else:
-        estimated = "" if found.exact else " (as estimated)"
+        estimated = "" if values.exact else " (as estimated)"
         reason = (
             f"Besides its {C} largest eigenvalues{estimated} the kernel matrix is "
             f"zero. So {C} clusters may fit without error, and Corollary 1, which is "
             "relative to that error, does not apply."
         )
     reasons = [reason]
-    if found.rank is not None:
-        enough = min(n, int(landmarks_to_span(found, found.rank, _DELTA)) + 1)
+    if values.rank is not None:
+        enough = min(n, int(landmarks_to_span(values, values.rank, _DELTA)) + 1)
         if enough < m:
             m = max(enough, least)
             reasons.append(
-                f"The kernel matrix has rank {found.rank}, and {enough:,} landmarks "
+                f"The kernel matrix has rank {values.rank}, and {enough:,} landmarks "
                 f"span it with a probability of {1 - _DELTA:.0%}; then nothing is lost."
             )
-    explained = 1 - found.tail(C) / found.trace if found.trace > 0 else 0.0
+    explained = 1 - values.tail(C) / values.trace if values.trace > 0 else 0.0
     if explained < _LITTLE_EXPLAINED:
         reasons.append(
             f"Even exact kernel k-means can explain only {explained:.0%} of the trace: "
@@ -182,13 +182,13 @@ def _choose(found: Spectrum, C: int, tolerance: float) -> tuple[int, list[str]]:
     return m, reasons
 
 
-def _source(found: Spectrum) -> str:
+def _source(values: Spectrum) -> str:
     """Where the eigenvalues come from, in a sentence or two."""
-    sample = f"{found.n_landmarks:,} rows drawn uniformly"
-    text = f"The eigenvalues are those of {'all rows' if found.exact else sample}."
-    if found.negative_mass > _NEGATIVE:
+    sample = f"{values.n_landmarks:,} rows drawn uniformly"
+    text = f"The eigenvalues are those of {'all rows' if values.exact else sample}."
+    if values.negative_mass > _NEGATIVE:
         text += (
-            f" {found.negative_mass:.0%} of their absolute sum is negative; the theory "
-            "is about kernels without negative eigenvalues, so this is only a hint."
+            f" {values.negative_mass:.0%} of their absolute sum is negative; the theory "
+            "is about kernels without negative values, so this is only a hint."
         )
     return text
