@@ -188,7 +188,8 @@ def _source(values: Spectrum) -> str:
     text = f"The eigenvalues are those of {'all rows' if values.exact else sample}."
     if values.negative_mass > _NEGATIVE:
         text += (
-            f" {values.negative_mass:.0%} of their absolute sum is negative; the theory "
-            "is about kernels without negative values, so this is only a hint."
+            f" {values.negative_mass:.0%} of their absolute sum is negative; the "
+            "theory is about kernels without negative eigenvalues, so this is only a "
+            "hint."
         )
     return text
