@@ -137,21 +137,23 @@ def test_sparse_rows(points, tmp_path):
         np.testing.assert_array_equal(loaded.predict(X), model.labels_)
 
 
-@pytest.mark.parametrize("Estimator", [ApproxKernelKMeans, EnsembleKernelKMeans])
-def test_another_process_predicts_the_same(Estimator, points, tmp_path):
+def test_another_process_predicts_the_same(points, tmp_path):
     encoder, X = points
-    model = Estimator(3, n_landmarks=20, random_state=0).fit(X)
-    save_model(SavedModel(encoder, model, {}), tmp_path / "m.skops")
+    models = [
+        Estimator(3, n_landmarks=20, random_state=0).fit(X)
+        for Estimator in (ApproxKernelKMeans, EnsembleKernelKMeans)
+    ]
+    for i, model in enumerate(models):
+        save_model(SavedModel(encoder, model, {}), tmp_path / f"{i}.skops")
     np.save(tmp_path / "new.npy", X[::-1])
     program = """
         import sys
         import numpy as np
         from akkm.model_file import load_model
-        model = load_model("m.skops").estimator
+        first, second = (load_model(f"{i}.skops").estimator for i in range(2))
         X = np.load("new.npy")
-        sys.stdout.buffer.write(model.predict(X).tobytes())
-        if hasattr(model, "transform"):
-            sys.stdout.buffer.write(model.transform(X).tobytes())
+        for result in (first.predict(X), first.transform(X), second.predict(X)):
+            sys.stdout.buffer.write(result.tobytes())
     """
     output = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)],
@@ -159,10 +161,10 @@ def test_another_process_predicts_the_same(Estimator, points, tmp_path):
         capture_output=True,
         check=True,
     ).stdout
-    expected = model.predict(X[::-1]).tobytes()
-    if hasattr(model, "transform"):
-        expected += model.transform(X[::-1]).tobytes()
-    assert output == expected
+    first, second = models
+    X = X[::-1]
+    expected = (first.predict(X), first.transform(X), second.predict(X))
+    assert output == b"".join(result.tobytes() for result in expected)
 
 
 def test_attributes_per_training_row_are_left_out(points, tmp_path):
