@@ -102,13 +102,7 @@ def predict(
                     "seconds": took,
                 }
                 _work.write_report(
-                    outputs,
-                    estimator,
-                    encoder,
-                    encoded,
-                    shown,
-                    described,
-                    assigned,
+                    outputs, estimator, encoder, encoded, shown, described, assigned
                 )
         outputs.publish()
     facts = [

@@ -10,20 +10,9 @@ from typing import Any
 import numpy as np
 
 from akkm.rows.formats import TableError
-from akkm.tables._csv_errors import (
-    MOSTLY,
-    is_number,
-    not_a_number,
-    unusual_numbers,
-)
+from akkm.tables._csv_errors import MOSTLY, is_number, not_a_number, unusual_numbers
 from akkm.tables._summary import Counts, Moments
-from akkm.tables._table import (
-    Column,
-    Table,
-    as_option,
-    first_few,
-    quoted_names,
-)
+from akkm.tables._table import Column, Table, as_option, first_few, quoted_names
 from akkm.typing import Array
 
 Encoding = dict[str, Any]

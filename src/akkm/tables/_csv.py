@@ -13,11 +13,7 @@ import pyarrow.csv
 
 from akkm.rows.column_files import require_distinct
 from akkm.rows.formats import TableError
-from akkm.tables._csv_errors import (
-    csv_error,
-    is_number,
-    require_delimiter,
-)
+from akkm.tables._csv_errors import csv_error, is_number, require_delimiter
 from akkm.tables._table import Column, Table, kind_of
 
 # Bytes of text parsed at a time, and bytes of parsed rows kept for a second pass.

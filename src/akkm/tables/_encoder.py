@@ -26,12 +26,7 @@ from akkm.tables._columns import (
     original_rows,
     text_encoding,
 )
-from akkm.tables._encoded import (
-    Encoded,
-    RowEncoder,
-    encode_in_memory,
-    encode_on_disk,
-)
+from akkm.tables._encoded import Encoded, RowEncoder, encode_in_memory, encode_on_disk
 from akkm.tables._select import (
     feature_columns,
     require_columns,
