@@ -1,29 +1,73 @@
 """All estimators of akkm, and what tests may expect of each.
 
-Every test of a law that several estimators follow takes its estimators from here, so
-that a new estimator in `akkm.__all__` is tested without any further line. What an
-estimator can do is read from its class, never from a list of names.
+Every law that several estimators follow is tested with this list, so that a new
+estimator in `akkm.__all__` is tested without any further line. What an estimator can do
+is read from its class and its tags, never from a list of names.
 """
 
 import inspect
 
+import pytest
 from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
 
 import akkm
-
-
-def has_parameter(Estimator, name):
-    return name in inspect.signature(Estimator).parameters
-
-
-def takes_weights(Estimator):
-    """Whether `fit` has weights."""
-    return "sample_weight" in inspect.signature(Estimator.fit).parameters
-
 
 ESTIMATORS = [
     value
     for value in (getattr(akkm, name) for name in akkm.__all__)
     if inspect.isclass(value) and issubclass(value, BaseEstimator)
 ]
-assert len(ESTIMATORS) >= 9
+# Ensembles of ten only take longer.
+SMALL = {"n_members": 3}
+
+
+def has(*names):
+    """Return the condition that an estimator has these parameters."""
+    return lambda Estimator: set(names) <= set(inspect.signature(Estimator).parameters)
+
+
+def sets(attribute):
+    """Return the condition that an estimator documents this fitted attribute."""
+    return lambda Estimator: f"\n    {attribute} : " in Estimator.__doc__
+
+
+def has_centers(Estimator):
+    """Whether distances to centers are known, and so an error and a score."""
+    return hasattr(Estimator, "transform")
+
+
+def takes_sparse(Estimator):
+    return get_tags(Estimator()).input_tags.sparse
+
+
+def takes_weights(Estimator):
+    return "sample_weight" in inspect.signature(Estimator.fit).parameters
+
+
+def takes_precomputed(Estimator):
+    return (
+        has("kernel")(Estimator)
+        and get_tags(Estimator(kernel="precomputed")).input_tags.pairwise
+    )
+
+
+def select(*conditions):
+    """Return the estimators that meet all conditions."""
+    return [E for E in ESTIMATORS if all(condition(E) for condition in conditions)]
+
+
+def every(*conditions):
+    """Parametrise a test with all estimators that meet the conditions."""
+    return pytest.mark.parametrize("Estimator", select(*conditions))
+
+
+def accepted(Estimator, **params):
+    """Return those of the parameters that the estimator has."""
+    return {name: value for name, value in params.items() if has(name)(Estimator)}
+
+
+def create(Estimator, n_clusters, **params):
+    """Construct an estimator that is fitted fast, from a fixed seed."""
+    small = accepted(Estimator, **SMALL)
+    return Estimator(n_clusters, **{"random_state": 0, **small, **params})

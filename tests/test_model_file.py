@@ -26,8 +26,8 @@ from akkm.model_file import (
     trusted_types,
 )
 from akkm.tables import TableEncoder, open_table
+from registry import ESTIMATORS
 
-ESTIMATORS = [getattr(akkm, name) for name in akkm.__all__ if name[0].isupper()]
 KERNELS = [
     *(name for name in KERNEL_NAMES if name not in ("precomputed", "polynomial")),
     RBF(gamma=2.0) + 0.5 * Linear(),

@@ -12,7 +12,7 @@ from sklearn.datasets import make_blobs
 
 from akkm import ApproxKernelKMeans, EnsembleKernelKMeans, KernelKMeans, plot
 from akkm.inspect import Inspection
-from report.page_parts import ESTIMATORS
+from registry import ESTIMATORS
 
 pytest.importorskip("matplotlib").use("agg")
 pyplot = pytest.importorskip("matplotlib.pyplot")

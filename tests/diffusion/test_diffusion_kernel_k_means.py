@@ -9,18 +9,11 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from akkm import DiffusionKernelKMeans
 from akkm.cli._app import app
 from akkm.diffusion.graph_embedding import GraphEmbedding
 from akkm.diffusion.landmark_embedding import LandmarkEmbedding
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([DiffusionKernelKMeans(), DiffusionKernelKMeans(n_clusters=3)])
-def test_scikit_learn_check(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")

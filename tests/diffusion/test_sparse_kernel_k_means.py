@@ -9,26 +9,9 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from akkm import SparseKernelKMeans
 from akkm.cli._app import app
-
-CHECKED = [SparseKernelKMeans(**p) for p in ({}, {"n_clusters": 3})]
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(CHECKED)
-def test_scikit_learn_check(estimator, check):
-    check(estimator)
-
-
-def test_scikit_learn_checks_were_collected(request):
-    names = [item.name for item in request.session.items]
-    own = [name for name in names if "[SparseKernelKMeans(" in name]
-    if not own:
-        pytest.skip("other tests were asked for")
-    assert len(own) >= 2 * 50
 
 
 class TestEstimator:

@@ -10,7 +10,7 @@ from sklearn.metrics import pairwise_distances
 import akkm.inspect
 from akkm import ApproxKernelKMeans, EnsembleKernelKMeans, KernelKMeans
 from akkm.inspect import Certainty, Inspection, RowSample, sample_rows
-from report.page_parts import ESTIMATORS
+from registry import ESTIMATORS
 
 
 def test_every_public_name_is_documented():

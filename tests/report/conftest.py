@@ -4,7 +4,7 @@ import pytest
 from sklearn.datasets import load_wine, make_blobs
 
 from akkm import ApproxKernelKMeans
-from report.page_parts import ESTIMATORS
+from registry import ESTIMATORS
 
 
 @pytest.fixture(scope="session")

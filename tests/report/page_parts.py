@@ -4,13 +4,6 @@ import json
 import re
 from html.parser import HTMLParser
 
-import akkm
-
-ESTIMATORS = [
-    thing
-    for thing in (getattr(akkm, name) for name in akkm.__all__)
-    if isinstance(thing, type) and hasattr(thing, "fit_predict")
-]
 # Sections that every estimator has.
 ALWAYS = ["summary", "map", "sizes", "features", "certainty", "convergence"]
 HOSTILE = "</script><script>window.hacked = 1</script><img src=x onerror=alert(1)>\"'&"

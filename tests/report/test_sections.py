@@ -14,9 +14,9 @@ from akkm import (
     open_rows,
 )
 from akkm.report import report
+from registry import ESTIMATORS
 from report.page_parts import (
     ALWAYS,
-    ESTIMATORS,
     Outline,
     picture_data,
     section_ids,

@@ -1,0 +1,142 @@
+"""ApproxKernelKMeans: attributes, landmarks, memory, indefinite kernels."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from akkm import ApproxKernelKMeans, KernelKMeans
+from akkm.kernels import RBF
+from akkm.metrics import clustering_error
+from oracles import algorithm2
+
+
+def test_attributes(digits):
+    X = digits[0]
+    model = ApproxKernelKMeans(10, n_landmarks=50, random_state=0).fit(X)
+    assert model.landmarks_.shape == (50, 64)
+    np.testing.assert_array_equal(X[model.landmark_indices_], model.landmarks_)
+    assert len(np.unique(model.landmark_indices_)) == 50
+    assert model.dual_coef_.shape == (10, 50)
+    assert model.rank_ == 50
+    assert model.negative_mass_ == 0
+    assert isinstance(model.inertia_, float)
+    assert model.n_iter_ >= 1
+    # The error by its definition, centers being dual_coef_ times landmarks.
+    K, Phi = model.kernel_(model.landmarks_), model.kernel_(X, model.landmarks_)
+    alpha = model.dual_coef_
+    norms = np.einsum("km,mn,kn->k", alpha, K, alpha)
+    squared = 1 - 2 * Phi @ alpha.T + norms
+    assert model.inertia_ == pytest.approx(squared.min(axis=1).sum())
+    np.testing.assert_allclose(model.transform(X), np.sqrt(squared), atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_landmarks_as_indices_or_as_points_from_given_labels(dtype, digits, rng):
+    X = digits[0][:600].astype(dtype)
+    rows, labels = rng.choice(600, 80, False), rng.integers(10, size=600)
+    params = {"gamma": 0.05, "init": labels}
+    by_index = ApproxKernelKMeans(10, landmarks=rows, **params).fit(X)
+    by_point = ApproxKernelKMeans(10, landmarks=X[rows], **params).fit(X)
+    kernel = RBF(gamma=0.05)
+    K_B = kernel(np.float64(X), np.float64(X[rows]))
+    expected, alpha, _ = algorithm2(K_B, K_B[rows], labels, 10)
+    np.testing.assert_array_equal(by_index.labels_, by_point.labels_)
+    assert by_point.landmark_indices_ is None
+    np.testing.assert_array_equal(by_index.landmark_indices_, rows)
+    if dtype == np.float64:
+        np.testing.assert_array_equal(by_index.labels_, expected)
+        np.testing.assert_allclose(by_index.dual_coef_, alpha, atol=1e-6)
+    else:
+        assert adjusted_rand_score(by_index.labels_, expected) > 0.99
+
+
+def test_all_rows_as_landmarks_is_exact(digits, rng):
+    X, labels = digits[0][:400], rng.integers(8, size=400)
+    approx = ApproxKernelKMeans(8, landmarks=np.arange(400), init=labels).fit(X)
+    exact = KernelKMeans(8, init=labels).fit(X)
+    np.testing.assert_array_equal(approx.labels_, exact.labels_)
+    assert approx.inertia_ == pytest.approx(exact.inertia_)
+    assert approx.inertia_ == pytest.approx(clustering_error(X, approx.labels_))
+
+
+def test_row_order_does_not_matter(digits, rng):
+    X = digits[0]
+    landmarks, order = X[::9], rng.permutation(len(X))
+    a = ApproxKernelKMeans(10, landmarks=landmarks, random_state=0).fit(X)
+    b = ApproxKernelKMeans(10, landmarks=landmarks, random_state=0).fit(X[order])
+    np.testing.assert_array_equal(a.labels_[order], b.labels_)
+
+
+@pytest.mark.parametrize("init", ["k-means++", "random"])
+def test_kept_and_recomputed_kernel_rows_give_the_same(init, digits):
+    X = digits[0].astype(np.float32)
+    kept, computed = (
+        ApproxKernelKMeans(10, init=init, cache_size=size, random_state=0).fit(X)
+        for size in (1024, 0)
+    )
+    np.testing.assert_array_equal(kept.labels_, computed.labels_)
+
+
+def test_large_samples_are_nested(monkeypatch, digits, rng):
+    """A warm start over three levels ends as well as one on all rows."""
+    X = np.tile(digits[0], (4, 1)) + rng.normal(scale=0.05, size=(7188, 64))
+    whole = ApproxKernelKMeans(10, n_landmarks=100, random_state=0).fit(X)
+    monkeypatch.setattr("akkm.approx.seeding._SAMPLE", 400)
+    monkeypatch.setattr("akkm.approx.seeding._GROWTH", 3)
+    levels = ApproxKernelKMeans(10, n_landmarks=100, random_state=0).fit(X)
+    assert levels.inertia_ < 1.02 * whole.inertia_
+
+
+def test_more_starts_are_no_worse(digits):
+    X = digits[0]
+    one, ten = (
+        ApproxKernelKMeans(10, init="random", n_init=n, random_state=0).fit(X)
+        for n in (1, 8)
+    )
+    assert ten.inertia_ < one.inertia_
+
+
+def test_memory_is_not_n_times_m(rng):
+    X = rng.random((120_000, 4), dtype=np.float32)
+    model = ApproxKernelKMeans(5, n_landmarks=400, cache_size=0, random_state=0)
+    tracemalloc.start()
+    model.fit(X)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 0.35 * (120_000 * 400 * 4)
+
+
+def test_float32_that_will_not_do(rng):
+    """Exponents of 1e5 and more leave float32 no digits: float64 is used."""
+    X = rng.random((300, 3)).astype(np.float32)
+    X[:150] += np.float32(300)
+    model = ApproxKernelKMeans(2, gamma=3.0, random_state=0).fit(X)
+    exact = KernelKMeans(2, gamma=3.0, init=model.labels_).fit(np.float64(X))
+    assert adjusted_rand_score(exact.labels_, model.labels_) == 1.0
+    assert model.inertia_ == pytest.approx(exact.inertia_, rel=1e-4)
+
+
+def test_indefinite_kernels(digits):
+    params = {"kernel": "sigmoid", "gamma": 0.05, "coef0": 0.5, "random_state": 0}
+    fits = {
+        how: ApproxKernelKMeans(5, indefinite=how, max_iter=30, **params)
+        for how in ("clip", "flip")
+    }
+    for model in fits.values():
+        model.fit(digits[0])
+        assert 0 < model.negative_mass_ < 0.1
+        assert np.isfinite(model.transform(digits[0])).all()
+    assert fits["flip"].rank_ > fits["clip"].rank_
+
+
+def test_a_very_indefinite_kernel_is_reported(digits):
+    model = ApproxKernelKMeans(3, kernel="sigmoid", gamma=-1.0, coef0=0.0)
+    with pytest.warns(UserWarning, match="far from positive definite"):
+        model.fit(digits[0])
+
+
+def test_auto_landmarks(rng):
+    X = rng.random((300, 2))
+    assert ApproxKernelKMeans(3, random_state=0).fit(X).dual_coef_.shape == (3, 256)

@@ -1,0 +1,91 @@
+"""Precomputed kernel matrices: square ones, and strips of n x m."""
+
+import numpy as np
+import pytest
+
+from akkm import (
+    ApproxKernelKMeans,
+    KernelKMeans,
+    LeadersKernelKMeans,
+    TwoStepKernelKMeans,
+)
+from akkm.kernels import RBF, Linear, Precomputed
+from registry import create, every, has_centers, takes_precomputed
+
+
+@every(takes_precomputed)
+def test_square(Estimator, digits):
+    X = digits[0][:900]
+    K = RBF(gamma=0.05)(X)
+    by_rows = create(Estimator, 10, gamma=0.05).fit(X)
+    given = create(Estimator, 10, kernel="precomputed").fit(K)
+    np.testing.assert_array_equal(given.labels_, by_rows.labels_)
+    np.testing.assert_array_equal(given.predict(K[:50]), given.labels_[:50])
+    if has_centers(Estimator):
+        assert given.inertia_ == pytest.approx(by_rows.inertia_)
+        # k(x, x) = 1 throughout, so distances of new rows are known.
+        assert given.score(K) == pytest.approx(by_rows.score(X), rel=1e-6)
+    if has_centers(Estimator) and Estimator is not ApproxKernelKMeans:
+        np.testing.assert_allclose(
+            given.transform(K[:50]), by_rows.transform(X[:50]), atol=1e-5
+        )
+
+
+def test_the_name_and_the_kernel_object_mean_the_same(digits):
+    K = RBF(gamma=0.05)(digits[0][:500])
+    by_name, by_object = (
+        ApproxKernelKMeans(5, kernel=kernel, random_state=0).fit(K)
+        for kernel in ("precomputed", Precomputed())
+    )
+    np.testing.assert_array_equal(by_name.labels_, by_object.labels_)
+
+
+@pytest.mark.parametrize(
+    "Estimator", [KernelKMeans, TwoStepKernelKMeans, LeadersKernelKMeans]
+)
+def test_distances_to_new_rows_need_a_constant_diagonal(Estimator, digits):
+    X = digits[0][:900]
+    K = Linear()(X)
+    model = create(Estimator, 5, kernel="precomputed").fit(K)
+    by_rows = create(Estimator, 5, kernel="linear").fit(X)
+    assert model.inertia_ == pytest.approx(by_rows.inertia_)
+    np.testing.assert_array_equal(model.predict(K[:9]), model.labels_[:9])
+    with pytest.raises(ValueError, match="unless its diagonal is constant"):
+        model.transform(K[:9])
+    with pytest.raises(ValueError, match="unless its diagonal is constant"):
+        model.score(K[:9])
+
+
+def test_distances_within_the_span_need_no_diagonal(digits):
+    K = Linear()(digits[0][:900])
+    model = ApproxKernelKMeans(5, kernel="precomputed", random_state=0).fit(K)
+    assert np.isfinite(model.transform(K[:9])).all()
+    with pytest.raises(ValueError, match="unless its diagonal is constant"):
+        model.score(K)
+
+
+@pytest.mark.parametrize("Estimator", [ApproxKernelKMeans, TwoStepKernelKMeans])
+def test_strip_as_the_authors_program_takes_it(Estimator, digits, rng, monkeypatch):
+    monkeypatch.setattr("akkm.core.products._BLOCK", 64)
+    X, rows = digits[0], rng.choice(1797, 150, False)
+    labels = rng.integers(10, size=1797)
+    strip = RBF(gamma=0.05)(X, X[rows])
+    params = {"landmarks": rows, "init": labels}
+    by_rows = Estimator(10, gamma=0.05, **params).fit(X)
+    given = Estimator(10, kernel="precomputed", **params).fit(strip)
+    np.testing.assert_array_equal(given.labels_, by_rows.labels_)
+    np.testing.assert_allclose(given.dual_coef_, by_rows.dual_coef_, atol=1e-6)
+    np.testing.assert_array_equal(given.predict(strip[:50]), given.labels_[:50])
+    np.testing.assert_array_equal(given.landmarks_, rows)
+
+
+def test_error_of_a_strip_is_that_within_the_span(digits, rng):
+    X, rows = digits[0][:300], np.arange(300)
+    labels = rng.integers(5, size=300)
+    K = RBF(gamma=0.05)(X)
+    narrow = ApproxKernelKMeans(
+        5, kernel="precomputed", landmarks=rows[:299], init=labels
+    ).fit(K[:, :299])
+    wide = ApproxKernelKMeans(5, gamma=0.05, landmarks=rows, init=labels).fit(X)
+    assert narrow.inertia_ == pytest.approx(wide.inertia_, rel=0.01)
+    assert narrow.score(K[:, :299]) == pytest.approx(-narrow.inertia_)

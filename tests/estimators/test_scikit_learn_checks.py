@@ -1,0 +1,23 @@
+"""scikit-learn's own checks of estimators, for all of akkm's."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from registry import ESTIMATORS, SMALL, accepted
+
+CHECKED = [Estimator(**accepted(Estimator, **SMALL)) for Estimator in ESTIMATORS]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(CHECKED)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+def test_scikit_learn_checks_were_collected(request):
+    names = [item.name for item in request.session.items]
+    if not any("test_scikit_learn_check[" in name for name in names):
+        pytest.skip("other tests were asked for")
+    for Estimator in ESTIMATORS:
+        own = [n for n in names if f"check[{Estimator.__name__}(" in n]
+        assert len(own) >= 50, (Estimator.__name__, len(own))
