@@ -144,8 +144,7 @@ def _best_labels(
                 coordinates[rows] = phi @ leading
             require_finite(coordinates[rows], part.dtype)
 
-    for _ in engine.map(project, chunks(part.n)):
-        pass
+    engine.for_each(project, chunks(part.n))
     if not leading.shape[1]:  # every image is zero
         return np.zeros(part.n, dtype=np.int32)
 

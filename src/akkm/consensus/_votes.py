@@ -127,8 +127,7 @@ class MetaClusters:
                 votes.labels[rows] = labels
                 votes.agreement[rows] = _count_equal(ballots, labels) / r
 
-        for _ in engine.map(vote_chunk, chunks(n)):
-            pass
+        engine.for_each(vote_chunk, chunks(n))
         return votes
 
     @cached_property

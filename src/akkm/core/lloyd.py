@@ -54,6 +54,11 @@ class Solution:
         """Iterations over all rows."""
         return len(self.history)
 
+    @property
+    def finished(self) -> bool:
+        """Whether the run ended before `max_iter`."""
+        return self.converged or self.stopped
+
     def error(self, trace: float) -> float:
         """Sum of squared distances to the centers; `trace` is sum_i w_i k(x_i, x_i)."""
         inner = (self.stats.sums * self.centers.alpha).sum()

@@ -115,8 +115,7 @@ class Strip:
             for rows in self._tiles_of(chunk):
                 self._compute(rows, values[rows])
 
-        for _ in engine.map(compute, self.X.chunks()):
-            pass
+        engine.for_each(compute, self.X.chunks())
         self._all = values
 
     def use_cache(self, n_bytes: float) -> None:

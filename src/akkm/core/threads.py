@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from threadpoolctl import OpenBLASController, threadpool_info, threadpool_limits
 
@@ -56,6 +56,11 @@ class Threads:
         if self.n_threads == 1:
             return map(function, items)
         return self._pool.map(function, items)
+
+    def for_each(self, function: Callable[[Item], Any], items: Iterable[Item]) -> None:
+        """Call function(item) for each item, for its effects."""
+        for _ in self.map(function, items):
+            pass
 
 
 class _OneBlasThread:

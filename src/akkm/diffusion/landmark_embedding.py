@@ -72,8 +72,7 @@ class LandmarkEmbedding:
             P = ties.part(chunk).matrix(self.width, len(self.vectors))
             embedding[chunk] = unit_rows(P @ self.vectors)
 
-        for _ in engine.map(fill, chunks(len(embedding))):
-            pass
+        engine.for_each(fill, chunks(len(embedding)))
         return embedding
 
 

@@ -73,8 +73,7 @@ def tie_rows(X: Rows, points: Rows, n_neighbors: int, engine: Threads) -> Ties:
             ties.indices[rows] = np.take_along_axis(near, order, axis=1)
             ties.squared[rows] = np.take_along_axis(exact, order, axis=1)
 
-    for _ in engine.map(fill, chunks(n)):
-        pass
+    engine.for_each(fill, chunks(n))
     return ties
 
 

@@ -214,7 +214,7 @@ class ApproxKernelKMeans(
         self._warn_if_diverged(factored)
         if run.weights is None or is_dask(self.labels_):  # cheaper, the same clusters
             labels = np.flatnonzero(solution.stats.counts > 0)
-        self._warn_unless_converged(labels, solution.converged or solution.stopped)
+        self._warn_unless_converged(labels, solution.finished)
         return self
 
     def _require_solvable(self, kernel: Kernel) -> None:

@@ -11,7 +11,6 @@ from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from akkm.core.threads import Threads
-from akkm.diffusion.estimate_k import check_balance
 from akkm.diffusion.graph_embedding import (
     GraphEmbedding,
     GraphSettings,
@@ -23,13 +22,13 @@ from akkm.diffusion.graph_embedding import (
 from akkm.diffusion.landmark_embedding import LandmarkEmbedding, fit_landmark_embedding
 from akkm.diffusion.landmark_positions import place_landmarks, resolve_n_landmarks
 from akkm.estimators._base import Run
-from akkm.estimators._embedding import EmbeddingClusterer
-from akkm.estimators._parameters import AUTO, COUNT, POSITIVE, estimator, parameter
+from akkm.estimators._embedding import WalkClusterer
+from akkm.estimators._parameters import AUTO, COUNT, estimator, parameter
 from akkm.typing import Array, Rows
 
 
 @estimator
-class DiffusionKernelKMeans(EmbeddingClusterer):
+class DiffusionKernelKMeans(WalkClusterer):
     """Kernel k-means with a diffusion kernel on the graph of nearest neighbours.
 
     Rows are compared by the ends of walks from neighbour to neighbour. Clusters may
@@ -120,10 +119,8 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
     2
     """
 
-    n_clusters: Any = parameter(COUNT, AUTO, default=8, kw_only=False)
     n_neighbors: int = parameter(COUNT, default=15)
     metric: str = parameter(str, default="euclidean")
-    diffusion: Any = parameter(POSITIVE, AUTO, default="auto")
     outliers: str = parameter(StrOptions({"attach", "mark"}), default="attach")
     max_rows: Any = parameter(
         Interval(Integral, 2, None, closed="left"), AUTO, default="auto"
@@ -151,24 +148,11 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
         """
         with self._running(X, y, sample_weight) as run:
             embedding, points, outlying = self._fit_embedding(run)
-            kernel = embedding.kernel
-            self.n_clusters_ = kernel.n_clusters
-            solution = self._cluster(run, embedding, points, self.n_clusters_)
+            solution = self._cluster_walks(run, embedding, points)
             self.labels_ = self._mark_outliers(solution.labels, outlying)
             self.outlying_ = outlying
-            self.evidence_ = kernel.evidence
-            if self.n_clusters == "auto":
-                self.evidence_ = check_balance(
-                    kernel.evidence, solution.labels, run.weights
-                )
-            self.eigenvalues_ = kernel.eigenvalues
-            self.diffusion_ = kernel.t
             self.n_components_ = embedding.n_components
-        self._warn_unless_converged(
-            solution.labels, solution.converged or solution.stopped
-        )
-        if self.n_clusters == "auto":
-            self._warn_if_unsure(self.evidence_)
+        self._warn_of_result(solution)
         return self
 
     def _fit_embedding(
@@ -176,8 +160,7 @@ class DiffusionKernelKMeans(EmbeddingClusterer):
     ) -> tuple[GraphEmbedding | LandmarkEmbedding, Array, Array]:
         """Embed rows by graph or landmarks: points (n, q) and outlying rows (n,)."""
         X, weights, engine, rng = run.X, run.weights, run.engine, run.rng
-        n_clusters = None if self.n_clusters == "auto" else int(self.n_clusters)
-        t = None if self.diffusion == "auto" else float(self.diffusion)
+        n_clusters, t = self._given_n_clusters, self._given_t
         max_rows = None if self.max_rows == "auto" else self.max_rows
         rows = distinct_rows(X, weights)
         too_many = max_rows is None and len(rows) > max_graph_rows(X.shape[1])

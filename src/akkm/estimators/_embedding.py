@@ -1,4 +1,4 @@
-"""Base class of estimators that run k-means in an embedding of the rows."""
+"""Base classes of estimators that run k-means in an embedding of the rows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ from typing import Any
 from akkm.approx import kmeans_problem, solve
 from akkm.core.lloyd import Solution, Step
 from akkm.core.threads import Threads
+from akkm.diffusion.estimate_k import check_balance
 from akkm.estimators._base import CenterClusterer, Run
-from akkm.estimators._parameters import IterationParameters, estimator
+from akkm.estimators._parameters import (
+    AUTO,
+    COUNT,
+    POSITIVE,
+    IterationParameters,
+    estimator,
+    parameter,
+)
 from akkm.typing import Array, Rows
 
 
@@ -53,3 +61,40 @@ class EmbeddingClusterer(IterationParameters, CenterClusterer):
         self.history_ = solution.history
         self.embedding_ = points
         return solution
+
+
+@estimator
+class WalkClusterer(EmbeddingClusterer):
+    """Base class of estimators whose embedding compares the ends of random walks."""
+
+    n_clusters: Any = parameter(COUNT, AUTO, default=8, kw_only=False)
+    diffusion: Any = parameter(POSITIVE, AUTO, default="auto")
+
+    @property
+    def _given_n_clusters(self) -> int | None:
+        """The number of clusters, None if it is to be estimated."""
+        return None if self.n_clusters == "auto" else int(self.n_clusters)
+
+    @property
+    def _given_t(self) -> float | None:
+        """The length of the walks, None if it follows from the spectrum."""
+        return None if self.diffusion == "auto" else float(self.diffusion)
+
+    def _cluster_walks(self, run: Run, embedding: Any, points: Array) -> Solution:
+        """Run k-means on points (n, q) and set the attributes of the walks."""
+        kernel = embedding.kernel
+        self.n_clusters_ = kernel.n_clusters
+        solution = self._cluster(run, embedding, points, kernel.n_clusters)
+        self.evidence_ = kernel.evidence
+        if self.n_clusters == "auto":
+            self.evidence_ = check_balance(
+                kernel.evidence, solution.labels, run.weights
+            )
+        self.eigenvalues_ = kernel.eigenvalues
+        self.diffusion_ = kernel.t
+        return solution
+
+    def _warn_of_result(self, solution: Solution) -> None:
+        self._warn_unless_converged(solution.labels, solution.finished)
+        if self.n_clusters == "auto":
+            self._warn_if_unsure(self.evidence_)

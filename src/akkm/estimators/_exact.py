@@ -201,7 +201,5 @@ class KernelKMeans(ExactClusterer):
             self._set_model(run, points, solution, dtype)
             self.labels_ = solution.labels
             self.inertia_ = solution.error
-        self._warn_unless_converged(
-            solution.labels, solution.converged or solution.stopped
-        )
+        self._warn_unless_converged(solution.labels, solution.finished)
         return self

@@ -150,9 +150,7 @@ class LeadersKernelKMeans(ExactClusterer):
             self.inertia_ = float(
                 errors.sum() if run.weights is None else run.weights @ errors
             )
-        self._warn_unless_converged(
-            self.labels_, solution.converged or solution.stopped
-        )
+        self._warn_unless_converged(self.labels_, solution.finished)
         return self
 
     def predict(self, X: Any) -> Array:

@@ -9,20 +9,19 @@ from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import StrOptions
 
-from akkm.diffusion.estimate_k import check_balance
 from akkm.diffusion.landmark_embedding import N_NEIGHBORS, fit_landmark_embedding
 from akkm.diffusion.landmark_positions import place_landmarks, resolve_n_landmarks
 from akkm.estimators import _checks
 from akkm.estimators._base import Run
-from akkm.estimators._embedding import EmbeddingClusterer
-from akkm.estimators._parameters import AUTO, COUNT, POSITIVE, estimator, parameter
+from akkm.estimators._embedding import WalkClusterer
+from akkm.estimators._parameters import AUTO, COUNT, estimator, parameter
 from akkm.kernels import Linear
 from akkm.typing import Rows
 from akkm.validation import require_count
 
 
 @estimator
-class SparseKernelKMeans(EmbeddingClusterer):
+class SparseKernelKMeans(WalkClusterer):
     """Kernel k-means with a sparse kernel: rows are compared through near landmarks.
 
     Each row is tied to its p nearest landmarks only. The kernel compares the ends of
@@ -100,7 +99,6 @@ class SparseKernelKMeans(EmbeddingClusterer):
     True
     """
 
-    n_clusters: Any = parameter(COUNT, AUTO, default=8, kw_only=False)
     n_landmarks: Any = parameter(COUNT, AUTO, default="auto")
     landmarks: Any = parameter(
         StrOptions({"k-means", "uniform"}),
@@ -109,7 +107,6 @@ class SparseKernelKMeans(EmbeddingClusterer):
         default="k-means",
     )
     n_neighbors: int = parameter(COUNT, default=N_NEIGHBORS)
-    diffusion: Any = parameter(POSITIVE, AUTO, default="auto")
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
@@ -131,7 +128,6 @@ class SparseKernelKMeans(EmbeddingClusterer):
         SparseKernelKMeans
             The fitted estimator.
         """
-        n_clusters = None if self.n_clusters == "auto" else self.n_clusters
         with self._running(X, y, sample_weight) as run:
             landmarks_rng, pairs_rng = run.rng.spawn(2)
             landmarks = self._landmark_points(run, landmarks_rng)
@@ -139,39 +135,26 @@ class SparseKernelKMeans(EmbeddingClusterer):
                 run.X,
                 landmarks,
                 run.engine,
-                n_clusters=n_clusters,
+                n_clusters=self._given_n_clusters,
                 weights=run.weights,
                 rng=pairs_rng,
                 n_neighbors=self.n_neighbors,
-                t=None if self.diffusion == "auto" else float(self.diffusion),
+                t=self._given_t,
             )
-            kernel = embedding.kernel
             run.progress.log(
                 f"{len(points):,} rows, {len(embedding.vectors):,} landmarks of "
                 f"{landmarks.shape[0]:,}, {embedding.n_components} components, "
-                f"{points.shape[1]} eigenvectors, walks of {kernel.t:.3g} steps"
+                f"{points.shape[1]} eigenvectors, t = {embedding.kernel.t:.3g}"
             )
-            self.n_clusters_ = kernel.n_clusters
-            solution = self._cluster(run, embedding, points, self.n_clusters_)
-            self.evidence_ = kernel.evidence
-            if n_clusters is None:
-                self.evidence_ = check_balance(
-                    kernel.evidence, solution.labels, run.weights
-                )
-            self.eigenvalues_ = kernel.eigenvalues
-            self.diffusion_ = kernel.t
+            solution = self._cluster_walks(run, embedding, points)
             self.landmarks_ = embedding.points
-        self._warn_unless_converged(
-            solution.labels, solution.converged or solution.stopped
-        )
-        if n_clusters is None:
-            self._warn_if_unsure(self.evidence_)
+        self._warn_of_result(solution)
         return self
 
     def _landmark_points(self, run: Run, rng: np.random.Generator) -> Rows:
         """Return the landmarks as points (m, d)."""
         X, weights = run.X, run.weights
-        n_clusters = None if self.n_clusters == "auto" else self.n_clusters
+        n_clusters = self._given_n_clusters
         if not isinstance(self.landmarks, str):
             given = _checks.landmark_array(self.landmarks, X, Linear(), n_clusters or 1)
             return X[given] if given.ndim == 1 else given

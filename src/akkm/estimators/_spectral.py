@@ -123,9 +123,7 @@ class NystroemSpectralClustering(
             self.landmark_indices_ = landmarks.indices
         self._warn_if_negative(factored.gram, "negative ones are dropped")
         self._warn_if_isolated(int((~points.any(axis=1)).sum()), len(points))
-        self._warn_unless_converged(
-            solution.labels, solution.converged or solution.stopped
-        )
+        self._warn_unless_converged(solution.labels, solution.finished)
         return self
 
     def _warn_if_isolated(self, count: int, n: int) -> None:

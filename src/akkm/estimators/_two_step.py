@@ -123,7 +123,5 @@ class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
             self.inertia_ = float(
                 errors.sum() if run.weights is None else run.weights @ errors
             )
-        self._warn_unless_converged(
-            self.labels_, solution.converged or solution.stopped
-        )
+        self._warn_unless_converged(self.labels_, solution.finished)
         return self

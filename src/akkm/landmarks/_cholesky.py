@@ -139,6 +139,5 @@ def _eliminate(
             residuals[part] -= np.square(columns).sum(axis=1)
             sketch[part] -= columns @ explained
 
-    for _ in pool.engine.map(eliminate, chunks(len(rows))):
-        pass
+    pool.engine.for_each(eliminate, chunks(len(rows)))
     residuals[new] = 0

@@ -53,6 +53,11 @@ class ExactSolution:
     stopped: bool  # by a callback
 
     @property
+    def finished(self) -> bool:
+        """Whether the run ended before `max_iter`."""
+        return self.converged or self.stopped
+
+    @property
     def n_iter(self) -> int:
         """Number of iterations."""
         return len(self.history)

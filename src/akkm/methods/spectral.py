@@ -55,8 +55,7 @@ class SpectralEmbedding:
             norms = np.linalg.norm(vectors, axis=1, keepdims=True)
             points[chunk] = vectors / np.where(norms > 0, norms, 1)
 
-        for _ in engine.map(embed, chunks(X.shape[0])):
-            pass
+        engine.for_each(embed, chunks(X.shape[0]))
         return points
 
 

@@ -274,6 +274,5 @@ def _squared_coordinates(strip: Strip, whitener: Array, n_jobs: int | None) -> A
             squares[rows] = (phi @ whitener) ** 2
 
     with Threads(n_jobs) as engine:
-        for _ in engine.map(fill, chunks(strip.n)):
-            pass
+        engine.for_each(fill, chunks(strip.n))
     return squares
