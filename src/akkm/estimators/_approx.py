@@ -7,8 +7,6 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 
@@ -167,55 +165,34 @@ class ApproxKernelKMeans(
 
     _takes_stored = True
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> ApproxKernelKMeans:
-        """Cluster the rows of X.
-
-        Parameters
-        ----------
-        X : array, data frame, CSR matrix, Dask collection or stored rows, (n, d)
-            The rows; see `akkm.open_rows` for rows in files.
-        y : None
-            Ignored.
-        sample_weight : array of shape (n,), optional
-            A row of weight 2 counts like two rows; one of weight 0 only gets a label.
-            May be a Dask array, which is computed.
-
-        Returns
-        -------
-        ApproxKernelKMeans
-            The fitted estimator.
-        """
+    def _fit(self, run: Run) -> None:
+        """Cluster the rows by Algorithm 2."""
         self._end_stream()
-        with self._running(X, y, sample_weight, self.landmarks) as run:
-            self._require_solvable(run.kernel)
-            init = self._initialisation(run.X.shape[0])
-            with labels_file(self.labels_file, run.X.shape[0]) as store_labels:
-                # Algorithm 2, step 1: sample the landmarks.
-                landmarks = self._sample_landmarks(run, init)
-                # Steps 2 and 3: their kernel matrix K̂ and its (pseudo)inverse.
-                factored = self._factor(run, landmarks)
-                # Steps 4 to 11: initialise, then update centers and labels in turn.
-                solution = self._iterate(run, factored, landmarks, init)
-                self._set_attributes(factored, landmarks, solution)
-                labels = store_labels(solution.labels)
-            if self.labels_file is None:
-                self.labels_ = as_rows(run.X).as_labels(labels)
-            else:
-                self.labels_ = labels
-            run.progress.log(
-                f"clustering error {self.inertia_:.6g} after {self.n_iter_} "
-                f"iterations, {solution.history[:, 1].sum() / factored.strip.n:.2f} "
-                "passes over the rows"
-            )
-        self._warn_if_negative(factored.gram, f"indefinite={self.indefinite!r}")
-        self._warn_if_diverged(factored)
+        self._require_solvable(run.kernel)
+        init = self._initialisation(run.X.shape[0])
+        with labels_file(self.labels_file, run.X.shape[0]) as store_labels:
+            # Algorithm 2, step 1: sample the landmarks.
+            landmarks = self._sample_landmarks(run, init)
+            # Steps 2 and 3: their kernel matrix K̂ and its (pseudo)inverse.
+            factored = self._factor(run, landmarks)
+            # Steps 4 to 11: initialise, then update centers and labels in turn.
+            solution = self._iterate(run, factored, landmarks, init)
+            self._set_attributes(factored, landmarks, solution)
+            labels = store_labels(solution.labels)
+        if self.labels_file is None:
+            self.labels_ = as_rows(run.X).as_labels(labels)
+        else:
+            self.labels_ = labels
+        run.progress.log(
+            f"clustering error {self.inertia_:.6g} after {self.n_iter_} "
+            f"iterations, {solution.history[:, 1].sum() / factored.strip.n:.2f} "
+            "passes over the rows"
+        )
+        self._warn_if_negative(run, factored.gram, f"indefinite={self.indefinite!r}")
+        self._warn_if_diverged(run, factored)
         if run.weights is None or is_dask(self.labels_):  # cheaper, the same clusters
             labels = np.flatnonzero(solution.stats.counts > 0)
-        self._warn_unless_converged(labels, solution.finished)
-        return self
+        self._warn_unless_converged(run, labels, solution.finished)
 
     def _require_solvable(self, kernel: Kernel) -> None:
         if self.solver == "gradient" and not kernel.psd:
@@ -318,10 +295,10 @@ class ApproxKernelKMeans(
         )
         return Checkpoint(self.checkpoint, mark)
 
-    def _warn_if_diverged(self, factored: Factored) -> None:
+    def _warn_if_diverged(self, run: Run, factored: Factored) -> None:
         gram = factored.gram
         if isinstance(gram, Unfactored) and (condition := gram.failure()):
-            self._warn(
+            run.warn(
                 "solver='gradient' did not converge: the condition number of the "
                 f"landmarks' kernel matrix is at least {condition:.1e}. Centers are "
                 "approximate; use solver='eigh', fewer landmarks or a narrower kernel.",

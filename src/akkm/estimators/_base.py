@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from typing import Any
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +15,7 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
-from sklearn.callback import CallbackSupportMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
@@ -82,11 +81,21 @@ class Run:
     rng: np.random.Generator
     engine: Threads
     progress: Progress
+    warnings: list[tuple[str, type[Warning]]] = field(default_factory=list)
+
+    def warn(self, text: str, category: type[Warning]) -> None:
+        """Warn at the end of the fit; an ensemble collects its members' warnings."""
+        self.warnings.append((text, category))
 
 
 @estimator
 class KernelClusterer(
-    CommonParameters, _Attributes, CallbackSupportMixin, ClusterMixin, BaseEstimator
+    CommonParameters,
+    _Attributes,
+    CallbackSupportMixin,
+    ClusterMixin,
+    BaseEstimator,
+    ABC,
 ):
     """Base class of all estimators: validates input and emits warnings.
 
@@ -160,12 +169,12 @@ class KernelClusterer(
         return X, weights, np.random.default_rng(seed)
 
     def _choose_kernel(
-        self, X: Rows, weights: Array | None, rng: np.random.Generator, landmarks: Any
+        self, X: Rows, weights: Array | None, rng: np.random.Generator
     ) -> Kernel:
         """Return the kernel with its width, or that of precomputed values."""
         width_rng = rng.spawn(1)[0]  # spawned even if the width is given
         if self._is_precomputed():
-            return _checks.precomputed(X, landmarks)
+            return _checks.precomputed(X, getattr(self, "landmarks", "uniform"))
         return resolve(
             self.kernel,
             X,
@@ -177,24 +186,48 @@ class KernelClusterer(
             rng=width_rng,
         )
 
-    @contextmanager
-    def _running(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: ArrayLike | None,
-        landmarks: Any = "uniform",
-    ) -> Iterator[Run]:
-        """Validate the input, then open the threads and the progress of a fit."""
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR matrix of shape (n, d)
+            The rows, or a precomputed kernel. `ApproxKernelKMeans` and
+            `EnsembleKernelKMeans` also take Dask collections and `akkm.open_rows`.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n,), optional
+            A row of weight 2 counts like two rows; one of weight 0 only gets a label.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
         X, weights, rng = self._begin(X, sample_weight)
-        kernel: Kernel = Linear()  # of estimators that embed rows by other means
+        kernel: Kernel = Linear()  # for estimators without a kernel parameter
         if self.kernel is not None:
-            kernel = self._choose_kernel(X, weights, rng, landmarks)
+            kernel = self._choose_kernel(X, weights, rng)
             X = _checks.allowed_by(kernel, X)
         progress = Progress(self, X, y, self.verbose)
         with Threads(self.n_jobs) as engine:
-            yield Run(X, weights, kernel, rng, engine, progress)
+            run = Run(X, weights, kernel, rng, engine, progress)
+            self._fit(run)
         progress.end()
+        for text, category in run.warnings:
+            if self._queued_warnings is None:
+                # Past scikit-learn's wrapper of fit.
+                warnings.warn(text, category, stacklevel=3)
+            else:
+                self._queued_warnings.append((text, category))
+        return self
+
+    @abstractmethod
+    def _fit(self, run: Run) -> None:
+        """Cluster the rows of a run and set the fitted attributes."""
 
     def _initialisation(self, n: int) -> str | Array:
         """Return the name of the initialisation, or valid initial labels (n,)."""
@@ -230,25 +263,25 @@ class KernelClusterer(
         """The number of clusters: the parameter or, once fitted, the estimate."""
         return int(getattr(self, "n_clusters_", self.n_clusters))
 
-    def _warn_unless_converged(self, labels: Array, converged: bool) -> None:
+    def _warn_unless_converged(self, run: Run, labels: Array, finished: bool) -> None:
         found = len(np.unique(labels))
         if found < self._n_clusters:
-            self._warn(
+            run.warn(
                 f"Number of distinct clusters ({found}) found smaller than "
                 f"n_clusters ({self._n_clusters}). Possibly due to duplicate points "
                 "in X.",
                 ConvergenceWarning,
             )
-        elif not converged:
-            self._warn(
+        elif not finished:
+            run.warn(
                 f"Stopped at max_iter={self.max_iter} before labels stopped changing; "
                 "raise max_iter for a converged result.",
                 ConvergenceWarning,
             )
 
-    def _warn_if_negative(self, span: Gram, treatment: str) -> None:
+    def _warn_if_negative(self, run: Run, span: Gram, treatment: str) -> None:
         if span.negative_mass > _NEGATIVE:
-            self._warn(
+            run.warn(
                 "The kernel is far from positive definite: more than "
                 f"{_NEGATIVE:.0%} of the eigenvalues' absolute sum on the landmarks is "
                 f"negative. Distances to centers then mean little ({treatment}); "
@@ -256,21 +289,13 @@ class KernelClusterer(
                 UserWarning,
             )
 
-    def _warn_if_unsure(self, evidence: Evidence) -> None:
+    def _warn_if_unsure(self, run: Run, evidence: Evidence) -> None:
         if not evidence.sure:
-            self._warn(
+            run.warn(
                 f"Unsure of the number of clusters, {evidence.n_clusters}: "
                 f"{evidence.why}; look at evidence_, or give n_clusters.",
                 UserWarning,
             )
-
-    def _warn(self, text: str, category: type[Warning]) -> None:
-        """Warn, or queue the warning for the ensemble."""
-        if self._queued_warnings is None:
-            # Past _warn_..., fit and scikit-learn's wrapper of fit.
-            warnings.warn(text, category, stacklevel=5)
-        else:
-            self._queued_warnings.append((text, category))
 
 
 class CenterClusterer(

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.callback import with_callbacks
 
 from akkm.consensus import bipartite_cut
 from akkm.diffusion.landmark_positions import distinct_candidates
-from akkm.estimators._base import CenterClusterer
+from akkm.estimators._base import CenterClusterer, Run
 from akkm.estimators._parameters import COUNT, estimator, parameter
-from akkm.estimators._progress import Progress
 from akkm.estimators._sparse import SparseKernelKMeans
 from akkm.estimators._voting import VotingClusterer
 
@@ -89,28 +86,9 @@ class ConsensusKernelKMeans(VotingClusterer):
     estimator: Any = parameter(CenterClusterer, None, default=None)
     n_members: int = parameter(COUNT, default=20)
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> ConsensusKernelKMeans:
-        """Cluster the rows of X.
-
-        Parameters
-        ----------
-        X : array, data frame or CSR matrix of shape (n, d)
-            The rows.
-        y : None
-            Ignored.
-        sample_weight : array of shape (n,), optional
-            A row of weight 2 counts like two rows; one of weight 0 only gets a label.
-
-        Returns
-        -------
-        ConsensusKernelKMeans
-            The fitted estimator.
-        """
-        X, weights, rng = self._begin(X, sample_weight)
-        progress = Progress(self, X, y, self.verbose)
+    def _fit(self, run: Run) -> None:
+        """Fit the members and combine their labels."""
+        X, weights, rng = run.X, run.weights, run.rng
         # Members can't have more clusters than there are distinct rows.
         most = _MAX_FACTOR * self.n_clusters
         distinct, _ = distinct_candidates(
@@ -131,7 +109,7 @@ class ConsensusKernelKMeans(VotingClusterer):
             member._queued_warnings = []  # members may find fewer clusters
             members.append(member.fit(X, sample_weight=weights))
             name = f"member {len(members)} of {self.n_members}"
-            if progress.member(name, f"{n_clusters} clusters"):
+            if run.progress.member(name, f"{n_clusters} clusters"):
                 break
         labelings = [member.labels_ for member in members]
         n_labels = sum(len(np.unique(labels)) for labels in labelings)
@@ -143,6 +121,4 @@ class ConsensusKernelKMeans(VotingClusterer):
             n_jobs=self.n_jobs,
         )
         self._set_attributes(members, consensus)
-        progress.end()
-        self._warn_unless_converged(self.labels_, True)
-        return self
+        self._warn_unless_converged(run, self.labels_, True)

@@ -6,8 +6,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from akkm.core.threads import Threads
@@ -126,34 +124,14 @@ class DiffusionKernelKMeans(WalkClusterer):
         Interval(Integral, 2, None, closed="left"), AUTO, default="auto"
     )
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> DiffusionKernelKMeans:
-        """Cluster the rows of X.
-
-        Parameters
-        ----------
-        X : array, data frame or CSR matrix of shape (n, d)
-            The rows.
-        y : None
-            Ignored.
-        sample_weight : array of shape (n,), optional
-            A row of weight 2 counts like two rows; one of weight 0 only gets a label.
-
-        Returns
-        -------
-        DiffusionKernelKMeans
-            The fitted estimator.
-        """
-        with self._running(X, y, sample_weight) as run:
-            embedding, points, outlying = self._fit_embedding(run)
-            solution = self._cluster_walks(run, embedding, points)
-            self.labels_ = self._mark_outliers(solution.labels, outlying)
-            self.outlying_ = outlying
-            self.n_components_ = embedding.n_components
-        self._warn_of_result(solution)
-        return self
+    def _fit(self, run: Run) -> None:
+        """Embed the rows by walks in the graph and cluster them."""
+        embedding, points, outlying = self._fit_embedding(run)
+        solution = self._cluster_walks(run, embedding, points)
+        self.labels_ = self._mark_outliers(solution.labels, outlying)
+        self.outlying_ = outlying
+        self.n_components_ = embedding.n_components
+        self._warn_of_result(run, solution)
 
     def _fit_embedding(
         self, run: Run

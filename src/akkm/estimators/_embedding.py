@@ -94,7 +94,7 @@ class WalkClusterer(EmbeddingClusterer):
         self.diffusion_ = kernel.t
         return solution
 
-    def _warn_of_result(self, solution: Solution) -> None:
-        self._warn_unless_converged(solution.labels, solution.finished)
+    def _warn_of_result(self, run: Run, solution: Solution) -> None:
+        self._warn_unless_converged(run, solution.labels, solution.finished)
         if self.n_clusters == "auto":
-            self._warn_if_unsure(self.evidence_)
+            self._warn_if_unsure(run, self.evidence_)

@@ -8,8 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 
@@ -17,8 +15,8 @@ from akkm.consensus import get_partitioner, mcla
 from akkm.consensus.on_workers import distinct_label_rows, vote_on_workers
 from akkm.core.gram import INDEFINITE
 from akkm.core.threads import Threads
-from akkm.estimators import _checks
 from akkm.estimators._approx import ApproxKernelKMeans
+from akkm.estimators._base import Run
 from akkm.estimators._parameters import (
     NOT_NEGATIVE,
     IterationParameters,
@@ -27,11 +25,8 @@ from akkm.estimators._parameters import (
     estimator,
     parameter,
 )
-from akkm.estimators._progress import Progress
 from akkm.estimators._voting import VotingClusterer
-from akkm.kernels import Kernel
 from akkm.rows import as_rows
-from akkm.typing import Rows
 
 # Maximal number of members that are fitted at the same time, each with its own state.
 _AT_ONCE = 8
@@ -126,44 +121,22 @@ class EnsembleKernelKMeans(
 
     _takes_stored = True
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> EnsembleKernelKMeans:
-        """Cluster the rows of X.
-
-        Parameters
-        ----------
-        X : array, data frame, CSR matrix, Dask collection or stored rows, (n, d)
-            The rows, or the kernel matrix (n, n).
-        y : None
-            Ignored.
-        sample_weight : array of shape (n,), optional
-            A row of weight 2 counts like two rows; one of weight 0 only gets a label.
-
-        Returns
-        -------
-        EnsembleKernelKMeans
-            The fitted estimator.
-        """
-        X, weights, rng = self._begin(X, sample_weight)
-        kernel = self._choose_kernel(X, weights, rng, "uniform")
-        X = _checks.allowed_by(kernel, X)
+    def _fit(self, run: Run) -> None:
+        """Cluster the rows by Algorithm 3."""
         get_partitioner(self.partitioner)  # fails early if METIS is not installed
-        progress = Progress(self, X, y, self.verbose)
-        seeds = rng.integers(2**31 - 1, size=self.n_members + 1).tolist()
-        # Algorithm 3, steps 1 to 4: run the members.
+        seeds = run.rng.integers(2**31 - 1, size=self.n_members + 1).tolist()
+        # Steps 1 to 4: run the members.
         members = []
-        for member in self._fit_members(X, kernel, weights, seeds[:-1]):
+        for member in self._fit_members(run, seeds[:-1]):
             members.append(member)
             name = f"member {len(members)} of {self.n_members}"
             text = f"clustering error {member.inertia_:.6g} after {member.n_iter_}"
-            if progress.member(name, f"{text} iterations"):
+            if run.progress.member(name, f"{text} iterations"):
                 break
         # Steps 5 to 8: combine their labels.
         labelings: Any = [member.labels_ for member in members]
-        on_workers = as_rows(X).partitions is not None
-        if on_workers:
+        weights, rows = run.weights, as_rows(run.X)
+        if rows.partitions is not None:
             labelings, weights = distinct_label_rows(labelings, weights)
         else:
             labelings = [np.asarray(labels) for labels in labelings]
@@ -177,38 +150,34 @@ class EnsembleKernelKMeans(
             n_jobs=self.n_jobs,
         )
         self._set_attributes(members, consensus)
-        if on_workers:
+        if rows.partitions is not None:
             vote = partial(consensus.meta.vote, n_jobs=1)
             all_labels = [member.labels_ for member in members]
             self.labels_, self.agreement_ = vote_on_workers(all_labels, vote)
         else:
-            self.labels_ = as_rows(X).as_labels(self.labels_)
+            self.labels_ = rows.as_labels(self.labels_)
         agreed = np.average(consensus.agreement, weights=weights)
-        progress.log(
+        run.progress.log(
             f"{agreed:.1%} of the members' votes agree with the consensus, "
             f"mean NMI with it {consensus.anmi:.3f}"
         )
-        progress.end()
-        self._repeat_warnings()
+        self._repeat_warnings(run)
         winners = len(np.unique(consensus.labels))
         if winners < max(map(len, self._meta.values)):
-            self._warn_of_lost_clusters(winners)
+            self._warn_of_lost_clusters(run, winners)
         else:
-            self._warn_unless_converged(consensus.labels, True)
-        return self
+            self._warn_unless_converged(run, consensus.labels, True)
 
-    def _fit_members(
-        self, X: Rows, kernel: Kernel, weights: Any, seeds: list[int]
-    ) -> Iterator[ApproxKernelKMeans]:
+    def _fit_members(self, run: Run, seeds: list[int]) -> Iterator[ApproxKernelKMeans]:
         """Fit several members at a time: small ones gain little from more threads."""
         at_most = min(self.n_members, _AT_ONCE)
-        n_threads = Threads(self.n_jobs).n_threads
+        n_threads = run.engine.n_threads
         at_once = min(at_most, n_threads)
         parameters = self.get_params(deep=False)
         names = ApproxKernelKMeans().get_params().keys() & parameters.keys()
         shared = {name: parameters[name] for name in names}
         shared |= {
-            "kernel": kernel,
+            "kernel": run.kernel,
             "n_jobs": max(1, n_threads // at_once),
             "cache_size": self.cache_size / at_most,
             "verbose": max(0, self.verbose - 1),
@@ -217,13 +186,13 @@ class EnsembleKernelKMeans(
         def fit(seed: int) -> ApproxKernelKMeans:
             member = ApproxKernelKMeans(**{**shared, "random_state": seed})
             member._queued_warnings = []
-            return member.fit(X, sample_weight=weights)
+            return member.fit(run.X, sample_weight=run.weights)
 
         with Threads(at_once) as engine:
             yield from engine.map(fit, seeds)
 
-    def _warn_of_lost_clusters(self, winners: int) -> None:
-        self._warn(
+    def _warn_of_lost_clusters(self, run: Run, winners: int) -> None:
+        run.warn(
             f"Members disagree so much that only {winners} of "
             f"{self.n_clusters} clusters won the vote of any row (anmi_ is "
             f"{self.anmi_:.2f}). The kernel may be too narrow: lower gamma, or raise "
@@ -231,7 +200,7 @@ class EnsembleKernelKMeans(
             ConvergenceWarning,
         )
 
-    def _repeat_warnings(self) -> None:
+    def _repeat_warnings(self, run: Run) -> None:
         """Emit the queued warnings of members once each, with their number."""
         queued = Counter(
             (category, text)
@@ -240,4 +209,4 @@ class EnsembleKernelKMeans(
             if not text.startswith("Number of distinct clusters")
         )
         for (category, text), count in queued.items():
-            self._warn(f"{count} of {len(self.members_)} members: {text}", category)
+            run.warn(f"{count} of {len(self.members_)} members: {text}", category)

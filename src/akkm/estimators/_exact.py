@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.callback import with_callbacks
 
 from akkm.approx import factor, solve
 from akkm.core.model import means_model
@@ -84,7 +82,7 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
             rng=run.rng,
         )
         factored = factor(run.X, run.kernel, landmarks, dtype=run.X.dtype)
-        self._warn_if_negative(factored.gram, "the initialisation drops them")
+        self._warn_if_negative(run, factored.gram, "the initialisation drops them")
         return solve(
             factored,
             run.engine,
@@ -173,33 +171,13 @@ class KernelKMeans(ExactClusterer):
     True
     """
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> KernelKMeans:
-        """Cluster the rows of X.
-
-        Parameters
-        ----------
-        X : array, data frame or CSR matrix of shape (n, d)
-            The rows, or the kernel matrix (n, n).
-        y : None
-            Ignored.
-        sample_weight : array of shape (n,), optional
-            A row of weight 2 counts like two rows; one of weight 0 only gets a label.
-
-        Returns
-        -------
-        KernelKMeans
-            The fitted estimator.
-        """
-        with self._running(X, y, sample_weight) as run:
-            n = run.X.shape[0]
-            run.progress.log(f"{n:,} rows, {run.kernel}")
-            points = np.arange(n) if isinstance(run.kernel, Precomputed) else run.X
-            solution, dtype = self._solve(run, self._initialisation(n), points)
-            self._set_model(run, points, solution, dtype)
-            self.labels_ = solution.labels
-            self.inertia_ = solution.error
-        self._warn_unless_converged(solution.labels, solution.finished)
-        return self
+    def _fit(self, run: Run) -> None:
+        """Cluster the rows."""
+        n = run.X.shape[0]
+        run.progress.log(f"{n:,} rows, {run.kernel}")
+        points = np.arange(n) if isinstance(run.kernel, Precomputed) else run.X
+        solution, dtype = self._solve(run, self._initialisation(n), points)
+        self._set_model(run, points, solution, dtype)
+        self.labels_ = solution.labels
+        self.inertia_ = solution.error
+        self._warn_unless_converged(run, solution.labels, solution.finished)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.callback import with_callbacks
 
 from akkm.core.model import Model
 from akkm.core.threads import Threads
@@ -92,66 +91,46 @@ class LeadersKernelKMeans(ExactClusterer):
     threshold: Any = parameter(NOT_NEGATIVE, AUTO, default="auto")
     n_leaders: Any = parameter(COUNT, AUTO, default="auto")
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> LeadersKernelKMeans:
-        """Find leaders, cluster them, and let the rows of X follow.
-
-        Parameters
-        ----------
-        X : array, data frame or CSR matrix of shape (n, d)
-            The rows, or the kernel matrix (n, n).
-        y : None
-            Ignored.
-        sample_weight : array of shape (n,), optional
-            A row of weight 2 counts like two rows; one of weight 0 never leads.
-
-        Returns
-        -------
-        LeadersKernelKMeans
-            The fitted estimator.
-        """
-        with self._running(X, y, sample_weight) as run:
-            rows, kernel = run.X, run.kernel
-            init = self._initialisation(rows.shape[0])
-            # Step 1: find the leaders in one pass.
-            leaders = self._find_leaders(run)
-            indices, points = leaders.indices, leaders.points
-            run.progress.log(
-                f"{rows.shape[0]:,} rows, {len(indices):,} leaders at a threshold of "
-                f"{points.threshold:.4g}, {kernel}"
-            )
-            # Step 2: kernel k-means on the leaders, weighted by their followers.
-            sample = rows[indices]
-            if isinstance(kernel, Precomputed):
-                sample, kernel = sample[:, indices], Precomputed()
-            followers = np.bincount(
-                leaders.counted, run.weights, minlength=len(indices)
-            ).astype(np.float64)
-            solution, dtype = self._solve(
-                replace(run, X=sample, weights=followers, kernel=kernel),
-                init if isinstance(init, str) else init[indices],
-                points.points,
-                lambda step: {"_leader_points": points, "_leader_labels": step.labels},
-            )
-            # Step 3: followers take their leader's label.
-            self._set_model(run, points.points, solution, dtype)
-            labels = solution.labels[leaders.followed]
-            diag = run.kernel.diag(rows)
-            errors = _errors(self._model, rows, labels, diag, run.engine)
-            self._leader_points: LeaderPoints = points
-            self._leader_labels: Array = solution.labels
-            self.threshold_ = points.threshold
-            self.leaders_ = indices if isinstance(kernel, Precomputed) else sample
-            self.leader_indices_ = indices
-            self.leader_weights_ = followers
-            self.labels_ = labels
-            self.inertia_ = float(
-                errors.sum() if run.weights is None else run.weights @ errors
-            )
-        self._warn_unless_converged(self.labels_, solution.finished)
-        return self
+    def _fit(self, run: Run) -> None:
+        """Find leaders, cluster them, and let the rows follow."""
+        rows, kernel = run.X, run.kernel
+        init = self._initialisation(rows.shape[0])
+        # Step 1: find the leaders in one pass.
+        leaders = self._find_leaders(run)
+        indices, points = leaders.indices, leaders.points
+        run.progress.log(
+            f"{rows.shape[0]:,} rows, {len(indices):,} leaders at a threshold of "
+            f"{points.threshold:.4g}, {kernel}"
+        )
+        # Step 2: kernel k-means on the leaders, weighted by their followers.
+        sample = rows[indices]
+        if isinstance(kernel, Precomputed):
+            sample, kernel = sample[:, indices], Precomputed()
+        followers = np.bincount(
+            leaders.counted, run.weights, minlength=len(indices)
+        ).astype(np.float64)
+        solution, dtype = self._solve(
+            replace(run, X=sample, weights=followers, kernel=kernel),
+            init if isinstance(init, str) else init[indices],
+            points.points,
+            lambda step: {"_leader_points": points, "_leader_labels": step.labels},
+        )
+        # Step 3: followers take their leader's label.
+        self._set_model(run, points.points, solution, dtype)
+        labels = solution.labels[leaders.followed]
+        diag = run.kernel.diag(rows)
+        errors = _errors(self._model, rows, labels, diag, run.engine)
+        self._leader_points: LeaderPoints = points
+        self._leader_labels: Array = solution.labels
+        self.threshold_ = points.threshold
+        self.leaders_ = indices if isinstance(kernel, Precomputed) else sample
+        self.leader_indices_ = indices
+        self.leader_weights_ = followers
+        self.labels_ = labels
+        self.inertia_ = float(
+            errors.sum() if run.weights is None else run.weights @ errors
+        )
+        self._warn_unless_converged(run, self.labels_, solution.finished)
 
     def predict(self, X: Any) -> Array:
         """Assign each row to the cluster of the leader that it follows.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import StrOptions
 
 from akkm.diffusion.landmark_embedding import N_NEIGHBORS, fit_landmark_embedding
@@ -108,48 +106,28 @@ class SparseKernelKMeans(WalkClusterer):
     )
     n_neighbors: int = parameter(COUNT, default=N_NEIGHBORS)
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> SparseKernelKMeans:
-        """Cluster the rows of X.
-
-        Parameters
-        ----------
-        X : array, data frame or CSR matrix of shape (n, d)
-            The rows.
-        y : None
-            Ignored.
-        sample_weight : array of shape (n,), optional
-            A row of weight 2 counts like two rows; one of weight 0 only gets a label.
-
-        Returns
-        -------
-        SparseKernelKMeans
-            The fitted estimator.
-        """
-        with self._running(X, y, sample_weight) as run:
-            landmarks_rng, pairs_rng = run.rng.spawn(2)
-            landmarks = self._landmark_points(run, landmarks_rng)
-            embedding, points = fit_landmark_embedding(
-                run.X,
-                landmarks,
-                run.engine,
-                n_clusters=self._given_n_clusters,
-                weights=run.weights,
-                rng=pairs_rng,
-                n_neighbors=self.n_neighbors,
-                t=self._given_t,
-            )
-            run.progress.log(
-                f"{len(points):,} rows, {len(embedding.vectors):,} landmarks of "
-                f"{landmarks.shape[0]:,}, {embedding.n_components} components, "
-                f"{points.shape[1]} eigenvectors, t = {embedding.kernel.t:.3g}"
-            )
-            solution = self._cluster_walks(run, embedding, points)
-            self.landmarks_ = embedding.points
-        self._warn_of_result(solution)
-        return self
+    def _fit(self, run: Run) -> None:
+        """Embed the rows by walks through landmarks and cluster them."""
+        landmarks_rng, pairs_rng = run.rng.spawn(2)
+        landmarks = self._landmark_points(run, landmarks_rng)
+        embedding, points = fit_landmark_embedding(
+            run.X,
+            landmarks,
+            run.engine,
+            n_clusters=self._given_n_clusters,
+            weights=run.weights,
+            rng=pairs_rng,
+            n_neighbors=self.n_neighbors,
+            t=self._given_t,
+        )
+        run.progress.log(
+            f"{len(points):,} rows, {len(embedding.vectors):,} landmarks of "
+            f"{landmarks.shape[0]:,}, {embedding.n_components} components, "
+            f"{points.shape[1]} eigenvectors, t = {embedding.kernel.t:.3g}"
+        )
+        solution = self._cluster_walks(run, embedding, points)
+        self.landmarks_ = embedding.points
+        self._warn_of_result(run, solution)
 
     def _landmark_points(self, run: Run, rng: np.random.Generator) -> Rows:
         """Return the landmarks as points (m, d)."""

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from numpy.typing import ArrayLike
-from sklearn.callback import with_callbacks
-
 from akkm.approx import factor
+from akkm.estimators._base import Run
 from akkm.estimators._embedding import EmbeddingClusterer
 from akkm.estimators._parameters import KernelParameters, LandmarkParameters, estimator
 from akkm.methods.spectral import spectral_embedding
@@ -86,49 +82,29 @@ class NystroemSpectralClustering(
     True
     """
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> NystroemSpectralClustering:
-        """Cluster the rows of X.
+    def _fit(self, run: Run) -> None:
+        """Embed the rows by eigenvectors and cluster them."""
+        landmarks = self._select_landmarks(run)
+        factored = factor(run.X, run.kernel, landmarks, dtype=run.X.dtype)
+        embedding = spectral_embedding(
+            factored, run.engine, n_vectors=self.n_clusters, weights=run.weights
+        )
+        points = embedding(run.X, run.engine)
+        run.progress.log(
+            f"{len(points):,} rows, {factored.strip.m:,} landmarks of rank "
+            f"{factored.gram.rank:,}, {points.shape[1]} eigenvectors, {run.kernel}"
+        )
+        solution = self._cluster(run, embedding, points, self.n_clusters)
+        self.eigenvalues_ = embedding.eigenvalues
+        self.landmarks_ = landmarks.attribute
+        self.landmark_indices_ = landmarks.indices
+        self._warn_if_negative(run, factored.gram, "negative ones are dropped")
+        self._warn_if_isolated(run, int((~points.any(axis=1)).sum()), len(points))
+        self._warn_unless_converged(run, solution.labels, solution.finished)
 
-        Parameters
-        ----------
-        X : array, data frame or CSR matrix of shape (n, d)
-            The rows, or a precomputed kernel.
-        y : None
-            Ignored.
-        sample_weight : array of shape (n,), optional
-            A row of weight 2 counts like two rows; one of weight 0 only gets a label.
-
-        Returns
-        -------
-        NystroemSpectralClustering
-            The fitted estimator.
-        """
-        with self._running(X, y, sample_weight, self.landmarks) as run:
-            landmarks = self._select_landmarks(run)
-            factored = factor(run.X, run.kernel, landmarks, dtype=run.X.dtype)
-            embedding = spectral_embedding(
-                factored, run.engine, n_vectors=self.n_clusters, weights=run.weights
-            )
-            points = embedding(run.X, run.engine)
-            run.progress.log(
-                f"{len(points):,} rows, {factored.strip.m:,} landmarks of rank "
-                f"{factored.gram.rank:,}, {points.shape[1]} eigenvectors, {run.kernel}"
-            )
-            solution = self._cluster(run, embedding, points, self.n_clusters)
-            self.eigenvalues_ = embedding.eigenvalues
-            self.landmarks_ = landmarks.attribute
-            self.landmark_indices_ = landmarks.indices
-        self._warn_if_negative(factored.gram, "negative ones are dropped")
-        self._warn_if_isolated(int((~points.any(axis=1)).sum()), len(points))
-        self._warn_unless_converged(solution.labels, solution.finished)
-        return self
-
-    def _warn_if_isolated(self, count: int, n: int) -> None:
+    def _warn_if_isolated(self, run: Run, count: int, n: int) -> None:
         if count > _MANY * n:
-            self._warn(
+            run.warn(
                 f"{count:,} of {n:,} rows have no similarity to the others (a degree "
                 "that is zero or negative) and can't be embedded. Spectral clustering "
                 "needs a kernel that is mostly positive and not too narrow: choose "

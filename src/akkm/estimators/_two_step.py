@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.callback import with_callbacks
 
 from akkm.estimators import _checks
+from akkm.estimators._base import Run
 from akkm.estimators._exact import ExactClusterer
 from akkm.estimators._parameters import LandmarkParameters, estimator
 from akkm.kernels import Precomputed
@@ -77,51 +75,31 @@ class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
     (2, 200)
     """
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> TwoStepKernelKMeans:
-        """Cluster the landmarks, then assign the rows of X.
-
-        Parameters
-        ----------
-        X : array, data frame or CSR matrix of shape (n, d)
-            The rows, or a precomputed kernel.
-        y : None
-            Ignored.
-        sample_weight : array of shape (n,), optional
-            A row of weight 2 counts like two rows; one of weight 0 only gets a label.
-
-        Returns
-        -------
-        TwoStepKernelKMeans
-            The fitted estimator.
-        """
-        with self._running(X, y, sample_weight, self.landmarks) as run:
-            landmarks = self._select_landmarks(run)
-            n, m, kernel = run.X.shape[0], landmarks.points.shape[0], run.kernel
-            sample, weights, indices = landmarks.rows, None, landmarks.indices
-            if isinstance(kernel, Precomputed):
-                sample, kernel = sample[:, landmarks.points], Precomputed()
-            init = self._initialisation(m if indices is None else n)
-            if indices is not None:
-                init = init if isinstance(init, str) else init[indices]
-                weights = None if run.weights is None else run.weights[indices]
-                _checks.require_enough_rows(m, self.n_clusters, weights)
-            run.progress.log(f"{n:,} rows, {m:,} landmarks, {run.kernel}")
-            # Step 1: kernel k-means on the landmarks.
-            on_sample = replace(run, X=sample, weights=weights, kernel=kernel)
-            solution, dtype = self._solve(on_sample, init, landmarks.points)
-            # Step 2: assign every row to the nearest center.
-            self._set_model(run, landmarks.points, solution, dtype)
-            diag = run.kernel.diag(run.X)
-            blocks = list(self._model.compare(run.X, run.engine, diag))
-            self.landmarks_ = landmarks.attribute
-            self.landmark_indices_ = landmarks.indices
-            self.labels_ = np.concatenate([block.labels for block in blocks])
-            errors = np.concatenate([block.squared_own for block in blocks])
-            self.inertia_ = float(
-                errors.sum() if run.weights is None else run.weights @ errors
-            )
-        self._warn_unless_converged(self.labels_, solution.finished)
-        return self
+    def _fit(self, run: Run) -> None:
+        """Cluster the landmarks, then assign the rows."""
+        landmarks = self._select_landmarks(run)
+        n, m, kernel = run.X.shape[0], landmarks.points.shape[0], run.kernel
+        sample, weights, indices = landmarks.rows, None, landmarks.indices
+        if isinstance(kernel, Precomputed):
+            sample, kernel = sample[:, landmarks.points], Precomputed()
+        init = self._initialisation(m if indices is None else n)
+        if indices is not None:
+            init = init if isinstance(init, str) else init[indices]
+            weights = None if run.weights is None else run.weights[indices]
+            _checks.require_enough_rows(m, self.n_clusters, weights)
+        run.progress.log(f"{n:,} rows, {m:,} landmarks, {run.kernel}")
+        # Step 1: kernel k-means on the landmarks.
+        on_sample = replace(run, X=sample, weights=weights, kernel=kernel)
+        solution, dtype = self._solve(on_sample, init, landmarks.points)
+        # Step 2: assign every row to the nearest center.
+        self._set_model(run, landmarks.points, solution, dtype)
+        diag = run.kernel.diag(run.X)
+        blocks = list(self._model.compare(run.X, run.engine, diag))
+        self.landmarks_ = landmarks.attribute
+        self.landmark_indices_ = landmarks.indices
+        self.labels_ = np.concatenate([block.labels for block in blocks])
+        errors = np.concatenate([block.squared_own for block in blocks])
+        self.inertia_ = float(
+            errors.sum() if run.weights is None else run.weights @ errors
+        )
+        self._warn_unless_converged(run, self.labels_, solution.finished)
