@@ -5,8 +5,6 @@ and is renamed. A process that is killed (SIGKILL) may leave its temporary file 
 but never a partial file under the final name.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 from contextlib import suppress

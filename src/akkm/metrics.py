@@ -4,8 +4,6 @@ Here belong functions of labels, or of rows and labels. Facts about a fitted mod
 in `akkm.inspect`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -7,8 +7,6 @@ the version that wrote the file and a checksum of all other members. Only the ty
 `trusted_types` lists are ever created from a file.
 """
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import json

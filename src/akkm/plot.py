@@ -5,8 +5,6 @@ or on new axes, and returns the axes. The colours are those of Okabe and Ito, wh
 colour-blind readers can distinguish; clusters also differ in shape.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

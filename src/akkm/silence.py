@@ -1,7 +1,5 @@
 """Suppress warnings that a library gives and that do not concern the user."""
 
-from __future__ import annotations
-
 import threading
 import warnings
 from collections.abc import Iterator

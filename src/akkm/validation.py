@@ -3,8 +3,6 @@
 Estimators validate their parameters themselves.
 """
 
-from __future__ import annotations
-
 from numbers import Integral
 from typing import Any
 

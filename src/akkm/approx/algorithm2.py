@@ -1,7 +1,5 @@
 """Approximate kernel k-means: the paper's Algorithm 2, from landmarks to labels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

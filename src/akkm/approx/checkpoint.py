@@ -5,8 +5,6 @@ centers. A checkpoint is therefore small for every n, and the same for rows in m
 in files and on a cluster.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import time

@@ -1,7 +1,5 @@
 """Initialisation: centers from samples, before the first sweep over all rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import nullcontext
 from copy import deepcopy

@@ -4,8 +4,6 @@ Commands read files, call estimators, and write labels, models and reports. They
 no computation that a Python user would miss.
 """
 
-from __future__ import annotations
-
 import sys
 
 __all__ = ["main"]

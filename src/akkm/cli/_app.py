@@ -4,8 +4,6 @@ Exit codes: 0 success; 1 a bug in akkm; 2 bad input, bad usage or a problem of t
 machine (one line on standard error says which); 130 Ctrl-C; 143 terminated.
 """
 
-from __future__ import annotations
-
 import errno
 import signal
 import sys

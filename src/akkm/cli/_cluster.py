@@ -1,7 +1,5 @@
 """`akkm cluster`: from a file to clusters, a model and a report."""
 
-from __future__ import annotations
-
 import datetime
 import time
 import warnings

@@ -1,7 +1,5 @@
 """`akkm compare`: the agreement of two labelings."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 

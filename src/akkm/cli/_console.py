@@ -1,7 +1,5 @@
 """Print facts and tables to standard output."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """`akkm demo`: cluster a disc inside a ring, and draw it."""
 
-from __future__ import annotations
-
 import time
 from importlib.util import find_spec
 from pathlib import Path

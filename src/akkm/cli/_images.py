@@ -1,7 +1,5 @@
 """`akkm images`: cluster a folder of images."""
 
-from __future__ import annotations
-
 import os
 import time
 from typing import Any

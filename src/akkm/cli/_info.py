@@ -1,7 +1,5 @@
 """`akkm info`: the content of a model file."""
 
-from __future__ import annotations
-
 import click
 
 from akkm.cli import _work

@@ -1,7 +1,5 @@
 """Label files: the cluster of each row, its distance to the center, its margin."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from csv import writer as csv_writer

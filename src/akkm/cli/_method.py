@@ -1,7 +1,5 @@
 """Build the estimator that the options describe."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from akkm.cli._options import Method

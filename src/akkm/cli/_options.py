@@ -1,7 +1,5 @@
 """Options that several commands share, collected in records."""
 
-from __future__ import annotations
-
 import csv
 import functools
 import shlex

@@ -1,7 +1,5 @@
 """`akkm plan`: what `akkm cluster` would do, and an estimate of its memory and time."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Iterator, Sequence

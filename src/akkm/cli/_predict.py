@@ -1,7 +1,5 @@
 """`akkm predict`: assign new rows to the clusters of a model."""
 
-from __future__ import annotations
-
 import copy
 import time
 from typing import Any

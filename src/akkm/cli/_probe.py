@@ -1,7 +1,5 @@
 """Estimate the memory and time of a fit from fits to two samples."""
 
-from __future__ import annotations
-
 import sys
 import time
 import tracemalloc

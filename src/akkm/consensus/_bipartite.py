@@ -5,8 +5,6 @@ to one of its rows and on to a cluster of that row. So on the side of the cluste
 graph is the table of shared weights, which is enough to cut it (Huang et al. 2020).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any

@@ -1,7 +1,5 @@
 """The overlap of clusters of different members, counted without indicator matrices."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import combinations
 from math import isqrt, prod

@@ -1,7 +1,5 @@
 """Labelings: labels of any type, checked and encoded as small integers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The meta-clustering algorithm MCLA, step by step."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The meta-graph, whose vertices are clusters, and its cut into meta-clusters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module

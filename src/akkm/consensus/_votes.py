@@ -1,7 +1,5 @@
 """Votes: each member votes for a meta-cluster; the largest mean of votes wins."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple

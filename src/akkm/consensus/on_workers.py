@@ -4,8 +4,6 @@ Rows with the same labels by all members are one distinct row of labels. A conse
 the distinct rows, weighted by how often they occur, is a consensus of all rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ about the square root of that, at the same cost per step. Without a factor there
 coordinates in which moves of centers are cheap to measure, so rows are not pruned.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The factored kernel matrix K̂ of the landmarks: centers α from sums of kernel rows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

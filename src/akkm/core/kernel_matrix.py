@@ -1,7 +1,5 @@
 """Square kernel matrices of a few rows, in float64."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from akkm.core.nearest import require_finite

@@ -5,8 +5,6 @@ from their sum. Bounds prove most labels without evaluating the row again
 (docs/design.md derives them). Where the rows are stored is not known here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Products k(X, Z) @ S with a thin matrix S, without storing k(X, Z)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Every task is a function of a partition and of the result of the task before, an
 changes neither. If a worker dies, Dask recomputes what it held from these.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

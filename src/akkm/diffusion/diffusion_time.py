@@ -6,8 +6,6 @@ rows by where walks of t steps from them end. Its feature map is the rows of V Î
 Eigenvectors that separate clusters poorly fade with t instead of being cut off.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from akkm.typing import Array

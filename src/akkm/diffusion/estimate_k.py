@@ -11,8 +11,6 @@ the cut decides: the eigenvalues bound from below how much similarity any C grou
 Clusters cut little more than the bound; pieces of one cluster cut many times as much.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple

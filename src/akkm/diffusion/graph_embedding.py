@@ -1,7 +1,5 @@
 """Embed rows by random walks on the neighbour graph, and place new rows."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass

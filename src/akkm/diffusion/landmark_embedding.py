@@ -7,8 +7,6 @@ eigenvectors of W follow from the m x m matrix A = Pᵀ P. Chen and Cai (2011) u
 C eigenvectors of this kernel; here all are weighted by eigenvalue^t (`diffusion_time`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

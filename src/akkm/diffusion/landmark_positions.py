@@ -1,7 +1,5 @@
 """Place landmarks near all rows, with few in dense regions."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import sparse
 

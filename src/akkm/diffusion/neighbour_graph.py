@@ -6,8 +6,6 @@ directions has full weight, an edge in one direction a small one. Tight clusters
 their edges, and bridges of stray rows lose theirs.
 """
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from typing import Any

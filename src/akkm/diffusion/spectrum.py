@@ -1,7 +1,5 @@
 """The spectrum of a similarity matrix, and the diffusion kernel made of it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from typing import Any

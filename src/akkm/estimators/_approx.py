@@ -1,7 +1,5 @@
 """ApproxKernelKMeans."""
 
-from __future__ import annotations
-
 from numbers import Integral
 from os import PathLike
 from typing import Any

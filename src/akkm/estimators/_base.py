@@ -1,7 +1,5 @@
 """What all estimators share: validation, kernels, landmarks, warnings, centers."""
 
-from __future__ import annotations
-
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields

@@ -1,7 +1,5 @@
 """Checks of rows, landmarks and initial labels that scikit-learn does not have."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

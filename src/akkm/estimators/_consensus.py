@@ -1,7 +1,5 @@
 """ConsensusKernelKMeans."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """DiffusionKernelKMeans."""
 
-from __future__ import annotations
-
 from numbers import Integral
 from typing import Any
 

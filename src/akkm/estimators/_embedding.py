@@ -1,7 +1,5 @@
 """Base classes of estimators that run k-means in an embedding of the rows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from akkm.approx import kmeans_problem, solve

@@ -1,7 +1,5 @@
 """EnsembleKernelKMeans."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial

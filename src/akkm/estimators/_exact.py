@@ -1,7 +1,5 @@
 """KernelKMeans, and the base class of estimators that use exact kernel k-means."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """LeadersKernelKMeans."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -4,8 +4,6 @@ Estimators are dataclasses: the fields are their constructor parameters, as scik
 expects them. Invalid values are reported by scikit-learn's `_validate_params`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Integral, Real

@@ -1,7 +1,5 @@
 """Progress output for people (`verbose`) and events for scikit-learn's callbacks."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """SparseKernelKMeans."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """NystroemSpectralClustering."""
 
-from __future__ import annotations
-
 from akkm.approx import factor
 from akkm.estimators._base import Run
 from akkm.estimators._embedding import EmbeddingClusterer

@@ -1,7 +1,5 @@
 """partial_fit for approximate kernel k-means."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Base class of estimators that combine the votes of several members."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

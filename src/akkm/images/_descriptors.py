@@ -1,7 +1,5 @@
 """SIFT descriptors (Lowe 2004) of the patches of an image."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Read images from files or arrays, in gray; make thumbnails of them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Spatial pyramids: histograms of words in cells, weighted by level."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from akkm.typing import Array

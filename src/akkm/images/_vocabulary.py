@@ -1,7 +1,5 @@
 """A vocabulary of visual words, and the nearest word of each descriptor."""
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 from threadpoolctl import threadpool_limits

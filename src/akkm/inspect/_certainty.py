@@ -1,7 +1,5 @@
 """How certain labels are: from distances to centers, or from an ensemble's votes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Comparison of clusters with given classes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

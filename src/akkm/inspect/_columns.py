@@ -1,7 +1,5 @@
 """Columns that differ between clusters: means per cluster in standard deviations."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

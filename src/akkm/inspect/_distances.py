@@ -1,7 +1,5 @@
 """Distances of sampled rows to the center of their cluster and the nearest other."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

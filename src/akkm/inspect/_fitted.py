@@ -1,7 +1,5 @@
 """The model that is inspected, with labels and embedding of the given rows."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

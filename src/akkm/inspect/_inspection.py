@@ -1,7 +1,5 @@
 """All facts about a fitted model; each is computed when it is first used."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any

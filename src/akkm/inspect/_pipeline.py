@@ -1,7 +1,5 @@
 """A scikit-learn pipeline that ends in an estimator of akkm."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The space in which a model found its clusters, and its two leading directions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

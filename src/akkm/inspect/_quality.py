@@ -1,7 +1,5 @@
 """Quality of a fit: convergence, coverage by the landmarks, width of the kernel."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A sample that contains rows of every cluster."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

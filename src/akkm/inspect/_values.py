@@ -1,7 +1,5 @@
 """Values of single rows, in a few columns that readers know."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Kernels made from sums over the columns, in compiled loops: no matrix product."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -9,8 +9,6 @@ compared with 128 points by vector instructions. 256 columns of a tile stay in t
 second-level cache while a block of rows is processed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

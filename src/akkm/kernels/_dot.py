@@ -1,7 +1,5 @@
 """Kernels that are functions of the dot product x·y: one matrix product per block."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Kernels given by the user: as a function, or as a matrix of kernel values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar

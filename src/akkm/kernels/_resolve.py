@@ -1,7 +1,5 @@
 """From names and settings (`kernel="rbf", gamma="scale"`) to a kernel object."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

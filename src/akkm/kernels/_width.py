@@ -1,7 +1,5 @@
 """Rules that choose gamma, the inverse width of a kernel, from the data."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import sparse
 from sklearn.metrics import pairwise

@@ -8,8 +8,6 @@ taken: a pivot i takes |E_i|² / E_ii from the trace of the residual matrix E. |
 estimated from a random sketch E Ω, which is updated after each pivot.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import linalg
 

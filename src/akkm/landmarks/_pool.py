@@ -1,7 +1,5 @@
 """The rows that landmarks are selected from, and how many are selected."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The strategy that selects a representative row of each of m k-means clusters."""
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning

@@ -1,7 +1,5 @@
 """Strategies that draw rows with chances in proportion to a score."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import linalg
 

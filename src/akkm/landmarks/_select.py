@@ -1,7 +1,5 @@
 """Select landmarks: by the name of a strategy, as row indices, or as points."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

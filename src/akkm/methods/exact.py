@@ -7,8 +7,6 @@ that a fit costs little more than one pass over K. As K is symmetric, half of K 
 enough.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any

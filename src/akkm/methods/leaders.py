@@ -4,8 +4,6 @@ A row follows the first leader within a distance τ, in the kernel's space. A ro
 such a leader becomes a leader itself. Which rows lead depends on the order of the rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

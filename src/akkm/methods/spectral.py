@@ -8,8 +8,6 @@ degrees, for that matrix (m² numbers per thread) and for the vectors. No array 
 The result is that of Fowlkes, Belongie, Chung and Malik (2004).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

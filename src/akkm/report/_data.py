@@ -1,7 +1,5 @@
 """The numbers that the page's script draws, for JSON."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Numbers and values as text for readers, and as JSON for the script."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

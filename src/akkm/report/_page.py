@@ -1,7 +1,5 @@
 """The page: templates, filled with the facts that are shown."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import math

@@ -1,7 +1,5 @@
 """`akkm.report`: from a fitted model to a page."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

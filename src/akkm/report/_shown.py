@@ -1,7 +1,5 @@
 """What of the facts the page has room for."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Run tasks on a Dask cluster, and report clearly when its workers are lost."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from typing import Any

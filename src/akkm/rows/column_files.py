@@ -1,7 +1,5 @@
 """Parquet and Arrow files, read piece by piece in any order; needs pyarrow."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence

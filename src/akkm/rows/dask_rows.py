@@ -1,7 +1,5 @@
 """Dask arrays and data frames as rows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Errors about files, and .npy files as batches of rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ Files are written to their full length before they are mapped. A full disk then 
 an error at once; later it would kill the process.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Callable, Iterator

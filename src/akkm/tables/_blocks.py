@@ -1,7 +1,5 @@
 """Batches as numbers and texts, and a count of missing and infinite values."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass

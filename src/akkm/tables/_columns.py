@@ -1,7 +1,5 @@
 """How a column is encoded, as a plain dict; its description; the way back."""
 
-from __future__ import annotations
-
 import datetime
 import math
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """CSV: the first block decides on types, rows are parsed in blocks."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Messages about CSV files that can't be parsed."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Tables in Parquet, Arrow and NumPy files, and temporary copies of other tables."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

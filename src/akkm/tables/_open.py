@@ -1,7 +1,5 @@
 """Open a table; its format follows from the extension of the file name."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Sequence

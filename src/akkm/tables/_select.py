@@ -1,7 +1,5 @@
 """Checks of the columns that the user or a model names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from akkm.rows.formats import TableError

@@ -1,7 +1,5 @@
 """Sparse tables: SciPy's .npz and LIBSVM. They are read and encoded as a whole."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import zipfile

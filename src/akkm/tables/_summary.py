@@ -1,7 +1,5 @@
 """Statistics of columns in one pass: moments of numbers, counts of values."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The interface of a table, whatever file it comes from."""
 
-from __future__ import annotations
-
 import difflib
 import shlex
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """The paper's Theorem 1, Corollary 1 and Theorem 2."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

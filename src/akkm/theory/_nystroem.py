@@ -1,7 +1,5 @@
 """The error of the kernel approximation by the landmarks of a fitted model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The eigenvalues of the kernel matrix, exact or from a sample of its rows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

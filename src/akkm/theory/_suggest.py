@@ -1,7 +1,5 @@
 """Suggest a number of landmarks by Corollary 1."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
