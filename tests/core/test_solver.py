@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
 from akkm import ApproxKernelKMeans
-from akkm.approx import algorithm2 as approximate
+from akkm.approx import factored as approximate
 from akkm.approx import seeding
 from akkm.core.bounds import Moves, State, max_past
 from akkm.core.gram import Centers, factor

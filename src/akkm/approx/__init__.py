@@ -4,8 +4,9 @@ The steps of approximate kernel k-means, as functions of checked arrays, belong 
 Parameters, validation and attributes of estimators do not.
 """
 
-from akkm.approx.algorithm2 import Factored, factor, kmeans_problem, solve
+from akkm.approx.algorithm2 import solve
 from akkm.approx.checkpoint import Checkpoint, fingerprint
+from akkm.approx.factored import Factored, factor, kmeans_problem
 from akkm.approx.seeding import prefetch_sample
 from akkm.approx.stream import Reservoir, Stream, match_labels
 

@@ -10,9 +10,10 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
 
+from akkm.approx.factored import Factored
 from akkm.core.gram import Centers, Gram
 from akkm.core.lloyd import lloyd
-from akkm.core.nearest import Probes, require_finite
+from akkm.core.nearest import require_finite
 from akkm.core.parts import Part
 from akkm.core.strip import Strip
 from akkm.core.threads import Threads
@@ -35,11 +36,8 @@ _MAX_SAMPLE_BYTES = 128 * 2**20
 
 
 def initial_centers(
-    strip: Strip,
-    gram: Gram,
-    probes: Probes,
+    factored: Factored,
     engine: Threads,
-    *,
     n_clusters: int,
     weights: Array | None,
     n_init: int,
@@ -53,6 +51,7 @@ def initial_centers(
     these are much smaller than the data. Clusters are numbered, and rows drawn, in an
     order that does not depend on that of the rows.
     """
+    strip, gram = factored.strip, factored.gram
     drawn, sizes = _draw_sample(strip.X, n_clusters, weights, rng)
     seeds = rng.integers(2**31, size=n_init)
     centers: Centers | None = None
@@ -72,7 +71,7 @@ def initial_centers(
         centers = lloyd(
             Part.of(part, gram, engine, labels=labels, weights=weight),
             gram,
-            probes,
+            factored.probes,
             dtype=part.dtype,
             centers=centers,
             n_clusters=n_clusters,

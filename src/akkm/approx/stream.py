@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from akkm.approx.algorithm2 import Factored
+from akkm.approx.factored import Factored
 from akkm.core.lloyd import centers_of
 from akkm.core.model import Model
 from akkm.core.nearest import Scorer

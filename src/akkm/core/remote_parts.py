@@ -56,8 +56,7 @@ class RemoteParts:
                 return [None] * len(self._blocks)
             if isinstance(values, np.ndarray):
                 values = [values[rows] for rows in self._slices]
-            sent: list[Any] = self._cluster.send(values)
-            return sent
+            return self._cluster.send(values)
 
         no_rows = strip.with_rows(np.empty((0, strip.X.shape[1]), dtype=strip.X.dtype))
         # Coordinates are needed only if lengths do not follow from the kernel.
@@ -75,10 +74,8 @@ class RemoteParts:
         """Start task(setup, rows, held, ...) for each partition: futures."""
         count = len(self._blocks)
         same = [[value] * count for value in values]
-        futures: list[Any] = self._cluster.map(
-            task, [self._setup] * count, self._blocks, self._held, *same
-        )
-        return futures
+        setups = [self._setup] * count
+        return self._cluster.map(task, setups, self._blocks, self._held, *same)
 
     def label_stats(self, n_clusters: int) -> Stats:
         """Sum the rows by their present labels."""
@@ -91,13 +88,11 @@ class RemoteParts:
         """Assign the rows whose label is not proved; without `moves`, all rows."""
         (arguments,) = self._cluster.send([(scorer, moves, stamp)])
         self._held = self._each(_sweep, arguments)
-        sweep: Sweep = self._cluster.add(self._cluster.map(_sweep_of, self._held))
-        return sweep
+        return self._cluster.add(self._cluster.map(_sweep_of, self._held))
 
     def cluster_stats(self, cluster: int) -> Stats:
         """Sum one cluster afresh, as cluster 0 of 1."""
-        stats: Stats = self._cluster.add(self._each(_call, "cluster_stats", (cluster,)))
-        return stats
+        return self._cluster.add(self._each(_call, "cluster_stats", (cluster,)))
 
     def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
         """Find the row farthest from its center; its cluster must not become empty."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from akkm.approx.algorithm2 import Factored
+from akkm.approx.factored import Factored
 from akkm.core.nearest import require_finite
 from akkm.core.products import KernelProduct
 from akkm.core.strip import Strip
