@@ -130,7 +130,7 @@ def test_not_a_folder(X, tmp_path):
 
 
 def test_settings_that_have_no_checkpoint(X, tmp_path):
-    with pytest.raises(ValueError, match="integer random_state"):
+    with pytest.raises(ValueError, match="needs an integer"):
         ApproxKernelKMeans(3, checkpoint=tmp_path).fit(X)
     with pytest.raises(ValueError, match="n_init=1"):
         ApproxKernelKMeans(

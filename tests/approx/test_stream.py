@@ -98,8 +98,8 @@ def test_centers_follow_a_batch_by_hand():
     model = ApproxKernelKMeans(2, kernel="linear", n_landmarks=2, random_state=0)
     first = np.array([[0.0], [0.2], [10.0], [10.2]])
     model.partial_fit(first)
-    assert model._due == 5
-    model._due = 6
+    assert model._refit_at == 5
+    model._refit_at = 6
     model.partial_fit(np.array([[11.1]]))
     own = int(model.predict([[10.0]])[0])
     # 4 rows count for 2; of that 1 - 1 / (5 / 2) is kept; then comes a row of 11.1.
