@@ -32,30 +32,36 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Solution:
-    """The result of a run."""
+class Outcome:
+    """How a run ended."""
 
-    parts: Parts  # the rows, with their labels
     centers: Centers  # the centers that the labels refer to
-    stats: Stats
     history: Array  # (t, 2) labels changed and rows evaluated in each iteration
     converged: bool
     stopped: bool  # by a callback
 
     @property
-    def labels(self) -> Any:
-        """Labels (n,) int32."""
-        return self.parts.labels
-
-    @property
     def n_iter(self) -> int:
-        """Iterations over all rows."""
+        """Number of iterations."""
         return len(self.history)
 
     @property
     def finished(self) -> bool:
         """Whether the run ended before `max_iter`."""
         return self.converged or self.stopped
+
+
+@dataclass(frozen=True)
+class Solution(Outcome):
+    """The result of a run over parts."""
+
+    parts: Parts  # the rows, with their labels
+    stats: Stats
+
+    @property
+    def labels(self) -> Any:
+        """Labels (n,) int32."""
+        return self.parts.labels
 
     def error(self, trace: float) -> float:
         """Sum of squared distances to the centers; `trace` is sum_i w_i k(x_i, x_i)."""
@@ -112,7 +118,7 @@ def lloyd(
             break
         largest = _refresh(parts, stats, largest)
         centers = centers_of(stats, gram, centers)
-    return Solution(parts, centers, stats, np.array(history), changed == 0, stop)
+    return Solution(centers, np.array(history), changed == 0, stop, parts, stats)
 
 
 def _refresh(parts: Parts, stats: Stats, largest: Array) -> Array:

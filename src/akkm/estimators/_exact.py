@@ -35,7 +35,7 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
 
         def attributes(step: ExactStep) -> dict[str, Any]:
             model = means_model(
-                run.kernel, run.X, points, step.alpha, step.norms, dtype
+                run.kernel, run.X, points, step.centers.alpha, step.centers.norms, dtype
             )
             return {"_model": model, "kernel_": run.kernel, **fitted(step)}
 
@@ -97,7 +97,7 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
         self, run: Run, points: Rows, solution: ExactSolution, dtype: Any
     ) -> None:
         """Set the attributes of centers that are means of the points."""
-        alpha, norms = solution.alpha, solution.norms
+        _, alpha, norms = solution.centers
         self._model = means_model(run.kernel, run.X, points, alpha, norms, dtype)
         self.kernel_ = run.kernel
         self.n_iter_ = solution.n_iter

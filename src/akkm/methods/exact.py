@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from akkm.core.gram import Centers
+from akkm.core.lloyd import Outcome, Step
 from akkm.core.nearest import Scorer, nearest_by_score, require_finite
 from akkm.core.products import KernelProduct
 from akkm.core.strip import Strip, float32_suffices
@@ -27,38 +29,18 @@ _COLUMNS = 4096
 
 
 @dataclass(frozen=True)
-class ExactStep:
-    """One iteration, as callbacks see it."""
+class ExactStep(Step):
+    """One iteration; `evaluated` counts the columns of K computed for it."""
 
-    iteration: int
-    changed: int  # rows whose label changed
-    evaluated: int  # columns of K that were computed for this iteration
-    alpha: Array  # (C, n) coefficients of the centers
-    norms: Array  # (C,) squared lengths of the centers
-    labels: Array  # (n,) int32, the nearest of these centers
+    labels: Array  # (n,) int32, the nearest of the centers
 
 
 @dataclass(frozen=True)
-class ExactSolution:
-    """The result of a run."""
+class ExactSolution(Outcome):
+    """The result of a run; `history` counts columns of K instead of rows."""
 
     labels: Array  # (n,) int32
-    alpha: Array  # (C, n) coefficients of the centers: Û
-    norms: Array  # (C,) squared lengths of the centers
     error: float  # sum of squared distances to the centers
-    history: Array  # (t, 2) labels changed and columns computed in each iteration
-    converged: bool
-    stopped: bool  # by a callback
-
-    @property
-    def finished(self) -> bool:
-        """Whether the run ended before `max_iter`."""
-        return self.converged or self.stopped
-
-    @property
-    def n_iter(self) -> int:
-        """Number of iterations."""
-        return len(self.history)
 
 
 def kernel_k_means(
@@ -81,8 +63,6 @@ def kernel_k_means(
     columns = np.arange(n)
     moved = _members(labels, w, n_clusters)
     F = np.zeros((n, n_clusters))
-    norms = np.zeros(n_clusters)
-    alpha = moved.T
     history: list[tuple[int, int]] = []
     for iteration in range(1, max_iter + 1):
         _add_columns(F, X, kernel, engine, columns, moved, dtype)
@@ -98,7 +78,8 @@ def kernel_k_means(
             array[:, ~filled] = array[:, [first]]
         scores = norms[:, None] - 2 * G.T
         require_finite(scores, dtype)
-        alpha = np.ascontiguousarray(U.T)
+        alpha = np.ascontiguousarray(U.T)  # Û
+        centers = Centers(np.empty((n_clusters, 0)), alpha, norms)
 
         scorer = Scorer.of(alpha, norms, dtype)
         length = np.sqrt(np.maximum(np.abs(diag), np.abs(norms).max()))
@@ -110,13 +91,13 @@ def kernel_k_means(
         changed = int((new != labels).sum())
         history.append((changed, len(columns)))
         stop = watch is not None and watch(
-            ExactStep(iteration, changed, len(columns), alpha, norms, new)
+            ExactStep(iteration, changed, len(columns), centers, new)
         )
-        error = float(w @ (diag + found.score))
+        squared = diag + found.score
+        error = float(w @ squared)
         if stop or iteration == max_iter:
             labels = new
             break
-        squared = diag + found.score
         reseeded = _reseed(new, w, squared, n_clusters, scorer.noise(length))
         if changed == 0 and not reseeded:
             break
@@ -124,9 +105,7 @@ def kernel_k_means(
         moved = _members(new[columns], w[columns], n_clusters)
         moved -= _members(labels[columns], w[columns], n_clusters)
         labels = new
-    return ExactSolution(
-        labels, alpha, norms, error, np.array(history), changed == 0, stop
-    )
+    return ExactSolution(centers, np.array(history), changed == 0, stop, labels, error)
 
 
 def _members(labels: Array, weights: Array, n_clusters: int) -> Array:
