@@ -2,6 +2,15 @@
 
 The steps of approximate kernel k-means, as functions of checked arrays, belong here.
 Parameters, validation and attributes of estimators do not.
+
+`factored`
+    The landmarks' kernel matrix K̂, factored, and the strip against them.
+`seeding`
+    The initialisation: centers from samples.
+`algorithm2`
+    Initialise and iterate; the best of several runs.
+`checkpoint`, `stream`
+    Resuming an interrupted fit; rows that arrive in batches.
 """
 
 from akkm.approx.algorithm2 import solve

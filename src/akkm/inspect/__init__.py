@@ -2,6 +2,17 @@
 
 Nothing in this package formats numbers, draws or writes HTML. `akkm.report`,
 `akkm.plot` and the command line present these records.
+
+`_columns`
+    Which columns distinguish the clusters, and how much.
+`_distances`, `_certainty`
+    Distances to the own and the next center; how certain each label is; typical rows.
+`_quality`, `_checks`
+    Convergence, landmarks and kernel width; the checks that follow from them.
+`_plane`, `_values`, `_sample`
+    The map of rows, rows in their original values, samples of rows per cluster.
+`_classes`
+    Comparison with given classes.
 """
 
 from akkm.inspect._certainty import Certainty
