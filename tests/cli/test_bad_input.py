@@ -321,7 +321,7 @@ def refuse(path, *args, **kwargs):
     [
         ("akkm.tables._open.open", "d.csv: can't be read (Permission"),
         (
-            "akkm.cli._outputs.AtomicFile",
+            "akkm.cli._outputs.OutputFile",
             "--labels out.csv can't be written: Permission",
         ),
     ],

@@ -60,7 +60,11 @@ class App(click.Group):
 
 @click.group(
     cls=App,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 96,
+        "show_default": True,
+    },
     epilog="\b\nExample:\n  akkm cluster flowers.csv -k 3 --report flowers.html",
 )
 @click.version_option(__version__, message="akkm %(version)s")

@@ -4,6 +4,7 @@ import datetime
 import time
 import warnings
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -13,20 +14,10 @@ from akkm.cli import _work
 from akkm.cli._console import Printer, seconds, short_kernel
 from akkm.cli._labels import require_name, require_writable
 from akkm.cli._method import build
-from akkm.cli._options import (
-    Encoding,
-    Method,
-    Run,
-    Source,
-    encoding_options,
-    memory_option,
-    method_options,
-    output_options,
-    quiet_option,
-    source_options,
-)
-from akkm.cli._outputs import Outputs
+from akkm.cli._options import Encoding, Method, Output, Run, Source, memory_option
+from akkm.cli._outputs import OutputFile, open_outputs
 from akkm.cli._progress import Iterations, Phases
+from akkm.cli._records import COUNT, options_of
 from akkm.typing import Array
 from akkm.version import __version__
 
@@ -41,18 +32,15 @@ Examples:
 
 
 @click.command(epilog=_EXAMPLES)
-@source_options
-@method_options
-@encoding_options
+@options_of(source=Source, method=Method, encoding=Encoding)
 @click.option(
     "--sample",
-    type=click.IntRange(min=1),
+    type=COUNT,
     metavar="N",
     help="Cluster N random rows, then assign all rows to their clusters.",
 )
 @memory_option
-@output_options
-@quiet_option
+@options_of(output=Output)
 @click.pass_obj
 def cluster(
     run: Run,
@@ -61,10 +49,7 @@ def cluster(
     encoding: Encoding,
     sample: int | None,
     memory: float,
-    labels: str | None,
-    model: str | None,
-    report: str | None,
-    quiet: bool,
+    output: Output,
 ) -> None:
     """Cluster the rows of DATA.
 
@@ -74,12 +59,11 @@ def cluster(
     Output files appear when all of them are complete.
     """
     estimator = build(method, encoding.scale)
-    if labels is not None:
+    if output.labels is not None:
         require_name(encoding.id)
-    printer = Printer(quiet)
-    paths = {"--labels": labels, "--model": model, "--report": report}
-    outputs = Outputs(paths, {"DATA": source.data}, run.written)
-    with outputs, Phases(printer.shows_progress) as phases:
+    printer = Printer(output.quiet)
+    opened = open_outputs(output.paths, {"DATA": source.data}, run.written)
+    with opened as outputs, Phases(printer.shows_progress) as phases:
         started = time.perf_counter()
         table = _work.open_source(source)
         encoder = _work.encoder_of(encoding)
@@ -93,24 +77,19 @@ def cluster(
         if sample is not None and sample < n:
             rows = _work.draw_rows(n, sample, method.seed)
         _work.require_enough(n if rows is None else len(rows), method)
-        if labels is not None and encoded.ids is not None:
-            require_writable(labels, encoded.ids)
+        if output.labels is not None and encoded.ids is not None:
+            require_writable(output.labels, encoded.ids)
         if encoded.on_disk and rows is None:
             estimator.set_params(cache_size=min(estimator.cache_size, memory / 2))
-        about = {
+        about = asdict(source) | {
             "command": run.command,
             "data": _work.describe(source.data),
-            "header": source.header,
-            "delimiter": source.delimiter,
-            "decimal": source.decimal,
-            "na": list(source.na),
             "notes": [*encoder.notes_, *_work.storage_notes(encoded, memory)],
             "seconds_reading": round(time.perf_counter() - started, 3),
         }
         warned = cluster_rows(
             estimator, encoder, encoded, about, outputs, phases, encoding.id, rows
         )
-        outputs.publish()
     summarise(printer, about, encoder.describe(), warned, run)
 
 
@@ -119,7 +98,7 @@ def cluster_rows(
     encoder: Any,
     encoded: Any,
     about: dict[str, Any],
-    outputs: Outputs,
+    outputs: dict[str, OutputFile],
     phases: Phases,
     key: str | None,
     rows: Array | None = None,
@@ -144,7 +123,7 @@ def cluster_rows(
         "features": encoded.X.shape[1],
         "k": k,
         "sizes": np.bincount(assigned[0], minlength=k).tolist(),
-        "settings": settings(estimator),
+        "settings": setting_facts(estimator),
         "seconds": round(fitted, 3),
         "notes": [*about["notes"], *warned],
     }
@@ -154,7 +133,7 @@ def cluster_rows(
         about["scores"] = _work.score(encoded.labels, assigned[0])
     if "--model" in outputs:
         with phases.phase("model"):
-            write_model(SavedModel(encoder, estimator, about), outputs["--model"])
+            write_model(SavedModel(encoder, estimator, about), outputs["--model"].file)
     if "--report" in outputs:
         new = None if rows is None else assigned
         _work.write_report(outputs, estimator, encoder, encoded, phases, about, new)
@@ -174,50 +153,25 @@ def fit(estimator: Any, X: Any, phases: Phases) -> list[str]:
     return list(dict.fromkeys(str(warning.message) for warning in caught))
 
 
-def settings(estimator: Any) -> dict[str, Any]:
-    """Settings and results as plain values, for model files."""
-    chosen = {
-        "method": type(estimator).__name__,
-        "kernel": str(estimator.kernel_),
-        "seed": estimator.random_state,
-    }
+def setting_facts(estimator: Any) -> dict[str, str]:
+    """Settings and results of a fitted estimator: names and texts."""
+    facts = {"method": f"{type(estimator).__name__}, seed {estimator.random_state}"}
     if estimator.n_clusters == "auto":
-        chosen["counted"] = str(estimator.evidence_)
+        facts["clusters"] = str(estimator.evidence_)
+    facts["kernel"] = short_kernel(str(estimator.kernel_))
     member = getattr(estimator, "members_", [estimator])[0]
     if hasattr(member, "landmarks_"):
-        chosen["landmarks"] = member.landmarks_.shape[0]
-        chosen["sampling"] = member.landmarks
+        facts["landmarks"] = f"{member.landmarks_.shape[0]:,} ({member.landmarks})"
+        if hasattr(estimator, "rank_"):
+            facts["landmarks"] += f", rank {estimator.rank_:,}"
     if hasattr(estimator, "leader_indices_"):
-        chosen["leaders"] = len(estimator.leader_indices_)
+        facts["leaders"] = f"{len(estimator.leader_indices_):,}"
     if hasattr(estimator, "members_"):
-        chosen["members"] = len(estimator.members_)
-        chosen["agreement"] = float(estimator.agreement_.mean())
-    if hasattr(estimator, "rank_"):
-        chosen["rank"] = int(estimator.rank_)
-    chosen["iterations"] = int(estimator.n_iter_)
+        agreement = f"{estimator.agreement_.mean():.1%} of their votes agree"
+        facts["members"] = f"{len(estimator.members_)}, {agreement}"
+    facts["iterations"] = str(estimator.n_iter_)
     if hasattr(estimator, "inertia_"):
-        chosen["error"] = float(estimator.inertia_)
-    return chosen
-
-
-def setting_facts(chosen: dict[str, Any]) -> list[tuple[str, str]]:
-    """Settings and results as text."""
-    facts = [("method", f"{chosen['method']}, seed {chosen['seed']}")]
-    if "counted" in chosen:
-        facts.append(("clusters", chosen["counted"]))
-    facts.append(("kernel", short_kernel(chosen["kernel"])))
-    if "landmarks" in chosen:
-        text = f"{chosen['landmarks']:,} ({chosen['sampling']})"
-        text += f", rank {chosen['rank']:,}" if "rank" in chosen else ""
-        facts.append(("landmarks", text))
-    if "leaders" in chosen:
-        facts.append(("leaders", f"{chosen['leaders']:,}"))
-    if "members" in chosen:
-        text = f"{chosen['members']}, {chosen['agreement']:.1%} of their votes agree"
-        facts.append(("members", text))
-    facts.append(("iterations", str(chosen["iterations"])))
-    if "error" in chosen:
-        facts.append(("error", f"{chosen['error']:.6g}"))
+        facts["error"] = f"{estimator.inertia_:.6g}"
     return facts
 
 
@@ -229,19 +183,17 @@ def summarise(
     run: Run,
 ) -> None:
     """Print what was done, and the results."""
-    facts = [
-        ("data", about["data"]),
-        ("rows", f"{about['rows']:,}"),
-        *_sample_facts(about),
+    reading = seconds(about["seconds_reading"])
+    facts = [("data", about["data"]), ("rows", f"{about['rows']:,}")]
+    if "sample" in about:
+        text = "random rows; the others were assigned to their clusters"
+        facts.append(("clustered", f"{about['sample']:,} {text}"))
+    facts += [
         ("features", f"{about['features']:,}"),
         *_work.listed("columns", columns),
         *_work.listed("notes", [note for note in about["notes"] if note not in warned]),
-        *setting_facts(about["settings"]),
-        (
-            "time",
-            f"{seconds(about['seconds_reading'])} reading, "
-            f"{seconds(about['seconds'])} clustering",
-        ),
+        *about["settings"].items(),
+        ("time", f"{reading} reading, {seconds(about['seconds'])} clustering"),
     ]
     if "scores" in about:
         facts.append(("scores", _work.score_text(about["scores"])))
@@ -255,12 +207,3 @@ def summarise(
         printer.facts(_work.listed("written", run.written))
     else:
         printer.say("Nothing was written; --labels FILE saves the clusters.")
-
-
-def _sample_facts(about: dict[str, Any]) -> list[tuple[str, str]]:
-    if "sample" not in about:
-        return []
-    text = (
-        f"{about['sample']:,} random rows; the others were assigned to their clusters"
-    )
-    return [("clustered", text)]

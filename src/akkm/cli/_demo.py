@@ -10,7 +10,7 @@ import numpy as np
 
 from akkm.cli._console import Printer, megabytes
 from akkm.cli._options import Run
-from akkm.cli._outputs import Outputs
+from akkm.cli._outputs import open_outputs
 from akkm.estimators import ApproxKernelKMeans
 from akkm.typing import Array
 
@@ -45,10 +45,10 @@ def demo(run: Run, rows: int) -> None:
     from akkm.report import report
 
     printer = Printer()
-    paths = {"--report": _PAGE}
+    paths: dict[str, str | None] = {"--report": _PAGE}
     if find_spec("matplotlib") is not None:
         paths["picture"] = _PICTURE
-    with Outputs(paths, {}, run.written) as outputs:
+    with open_outputs(paths, {}, run.written) as outputs:
         X, y = disc_in_ring(rows, np.random.default_rng(0))
         printer.say(f"{rows:,} points in the plane: a disc and a ring around it.")
         full = megabytes(4.0 * rows**2)
@@ -71,10 +71,9 @@ def demo(run: Run, rows: int) -> None:
             command=run.command,
             seconds=took,
         )
-        outputs["--report"].write(page.html.encode())
+        outputs["--report"].file.write(page.html.encode())
         if "picture" in outputs:
-            draw_labels(X, labels, model.landmarks_, outputs["picture"])
-        outputs.publish()
+            draw_labels(X, labels, model.landmarks_, outputs["picture"].file)
     printer.say(f"\nakkm compared the points with {len(model.landmarks_)} of them.")
     picture = _PICTURE if "picture" in outputs else _NO_PICTURE
     printer.facts([("picture", picture), ("report", str(Path(_PAGE).resolve()))])

@@ -11,17 +11,10 @@ from akkm.cli._cluster import cluster_rows, summarise
 from akkm.cli._console import Printer
 from akkm.cli._folder import KEY, read_folder
 from akkm.cli._method import build
-from akkm.cli._options import (
-    Method,
-    Run,
-    choice,
-    count,
-    output_options,
-    pyramid_method_options,
-    quiet_option,
-)
-from akkm.cli._outputs import Outputs
+from akkm.cli._options import Output, PyramidMethod, Run
+from akkm.cli._outputs import open_outputs
 from akkm.cli._progress import Phases
+from akkm.cli._records import COUNT, options_of
 
 _EXAMPLES = """\b
 Examples:
@@ -33,28 +26,32 @@ Examples:
 
 @click.command(epilog=_EXAMPLES)
 @click.argument("folder", metavar="FOLDER")
-@pyramid_method_options
-@count("--words", 200, "Number of visual words.")
-@count("--levels", 4, "Levels of the spatial pyramid.", most=6)
-@choice("--keypoints", ("grid", "detected"), "Which patches of an image are described.")
-@choice(
-    "--unreadable", ("skip", "error"), "Files that are not images: skip them, or stop."
+@options_of(method=PyramidMethod)
+@click.option(
+    "--words", "n_words", type=COUNT, default=200, help="Number of visual words."
 )
-@output_options
-@quiet_option
+@click.option(
+    "--levels",
+    type=click.IntRange(1, 6),
+    default=4,
+    help="Levels of the spatial pyramid.",
+)
+@click.option(
+    "--keypoints",
+    type=click.Choice(["grid", "detected"]),
+    default="grid",
+    help="Which patches of an image are described.",
+)
+@click.option(
+    "--unreadable",
+    type=click.Choice(["skip", "error"]),
+    default="skip",
+    help="Files that are not images: skip them, or stop.",
+)
+@options_of(output=Output)
 @click.pass_obj
 def images(
-    run: Run,
-    folder: str,
-    method: Method,
-    words: int,
-    levels: int,
-    keypoints: str,
-    unreadable: str,
-    labels: str | None,
-    model: str | None,
-    report: str | None,
-    quiet: bool,
+    run: Run, /, folder: str, method: PyramidMethod, output: Output, **words: Any
 ) -> None:
     """Cluster the images in FOLDER and the folders in it.
 
@@ -65,18 +62,10 @@ def images(
     from akkm.images import SpatialPyramid
 
     estimator = build(method, "none")
-    printer = Printer(quiet)
-    pyramid = SpatialPyramid(
-        words,
-        levels,
-        keypoints=keypoints,
-        unreadable=unreadable,
-        random_state=method.seed,
-        n_jobs=method.threads,
-    )
-    paths = {"--labels": labels, "--model": model, "--report": report}
-    outputs = Outputs(paths, {"FOLDER": folder}, run.written)
-    with outputs, Phases(printer.shows_progress) as phases:
+    printer = Printer(output.quiet)
+    pyramid = SpatialPyramid(**words, random_state=method.seed, n_jobs=method.threads)
+    opened = open_outputs(output.paths, {"FOLDER": folder}, run.written)
+    with opened as outputs, Phases(printer.shows_progress) as phases:
         started = time.perf_counter()
         rows = read_folder(pyramid, folder, phases, fit=True)
         _work.require_enough(rows.X.shape[0], method)
@@ -87,5 +76,4 @@ def images(
             "seconds_reading": round(time.perf_counter() - started, 3),
         }
         warned = cluster_rows(estimator, pyramid, rows, about, outputs, phases, KEY)
-        outputs.publish()
     summarise(printer, about, (), warned, run)

@@ -3,7 +3,6 @@
 import click
 
 from akkm.cli import _work
-from akkm.cli._cluster import setting_facts
 from akkm.cli._console import Printer, seconds
 
 _EXAMPLES = """\b
@@ -24,7 +23,7 @@ def info(model: str) -> None:
     facts += [(name, about[name]) for name in ("command", "date") if name in about]
     if "rows" in about:
         facts.append(("data", f"{about['data']}: {about['rows']:,} rows"))
-    facts += setting_facts(about["settings"]) if "settings" in about else []
+    facts += about.get("settings", {}).items()
     if "seconds" in about:
         facts.append(("time", seconds(about["seconds"])))
     if "scores" in about:

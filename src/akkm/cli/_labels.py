@@ -1,7 +1,7 @@
 """Label files: the cluster of each row, its distance to the center, its margin."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from csv import writer as csv_writer
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,32 +19,37 @@ _BATCH_ROWS = 2**17
 _COLUMNS = ("cluster", "distance", "margin", "agreement")
 
 
-@dataclass(frozen=True)
-class Assigned:
-    """A batch of b rows and their clusters."""
+def label_batches(
+    estimator: Any, X: Any, key: str, keys: Any, *, fitted: bool
+) -> Iterator[Any]:
+    """Assign rows X to clusters, in batches: tables as label files contain them.
 
-    clusters: Array  # (b,) int32
-    measures: dict[str, Array]  # distance and margin, or agreement: (b,)
-
-
-def assign(estimator: Any, X: Any, *, fitted: bool) -> Iterator[Assigned]:
-    """Assign rows X to clusters, in batches; `fitted`: X are the training rows."""
-    ensemble = hasattr(estimator, "members_")
+    `key` names the column of `keys` (n,), the ids or numbers of the rows. `fitted`: X
+    are the training rows.
+    """
     for start in range(0, X.shape[0], _BATCH_ROWS):
         rows = slice(start, min(start + _BATCH_ROWS, X.shape[0]))
-        if ensemble and fitted:
+        clusters: Any = estimator.labels_[rows] if fitted else None
+        if not hasattr(estimator, "members_"):
+            clusters, measures = _distances(estimator, X[rows], clusters)
+        elif fitted:
             measures = {"agreement": estimator.agreement_[rows]}
-            yield Assigned(estimator.labels_[rows], measures)
-        elif ensemble:
-            votes = estimator._votes(X[rows])
-            yield Assigned(votes.labels, {"agreement": votes.agreement})
         else:
-            known = estimator.labels_[rows] if fitted else None
-            yield _with_distances(estimator, X[rows], known)
+            votes = estimator._votes(X[rows])
+            clusters, measures = votes.labels, {"agreement": votes.agreement}
+        # A margin is missing if there is only one center.
+        columns = {
+            name: pa.array(values, mask=~np.isfinite(values))
+            for name, values in measures.items()
+        }
+        clusters = clusters.astype(np.int32)
+        yield pa.table({key: keys[rows], "cluster": clusters, **columns})
 
 
-def _with_distances(estimator: Any, X: Any, clusters: Array | None) -> Assigned:
-    """Distances to the own center, and how much farther the next center is."""
+def _distances(
+    estimator: Any, X: Any, clusters: Array | None
+) -> tuple[Array, dict[str, Array]]:
+    """Clusters (b,), distances to their centers, and how much farther the next is."""
     if clusters is None and isinstance(estimator, LeadersKernelKMeans):
         clusters = estimator.predict(X)  # the cluster of the leader, not of the center
     nearest, distances = estimator._nearest(X)
@@ -52,8 +57,30 @@ def _with_distances(estimator: Any, X: Any, clusters: Array | None) -> Assigned:
     rows = np.arange(len(clusters))
     own = distances[rows, clusters].copy()
     distances[rows, clusters] = np.inf
-    margin = distances.min(axis=1) - own
-    return Assigned(clusters, {"distance": own, "margin": margin})
+    return clusters, {"distance": own, "margin": distances.min(axis=1) - own}
+
+
+def write_batches(batches: Iterable[Any], file: BinaryIO, path: str) -> Iterator[Any]:
+    """Write tables to a Parquet or CSV file, by its name, and pass them on."""
+    writer: Any = None
+    for batch in batches:
+        if writer is None:
+            writer = _open_writer(file, path, batch.schema)
+        writer.write_table(batch)
+        yield batch
+    if writer is not None:
+        writer.close()
+
+
+def _open_writer(file: BinaryIO, path: str, schema: Any) -> Any:
+    if Path(path).suffix.lower() != ".csv":
+        return parquet.ParquetWriter(file, schema, compression="zstd")
+    # pyarrow would quote all column names.
+    names = io.StringIO()
+    csv_writer(names, lineterminator="\n").writerow(schema.names)
+    file.write(names.getvalue().encode())
+    options = csv.WriteOptions(include_header=False, quoting_style="needed")
+    return csv.CSVWriter(file, schema, write_options=options)
 
 
 def require_name(id: str | None) -> None:
@@ -70,52 +97,12 @@ def require_writable(path: str, ids: Any) -> None:
     if not str(ids.type).endswith("binary"):  # any of them may not be UTF-8
         ids = ids[:1]
     try:
-        writer = LabelWriter(io.BytesIO(), path, "id")
-        writer.write(ids, Assigned(np.zeros(len(ids), np.int32), {}))
-        writer.close()
+        list(write_batches([pa.table({"id": ids})], io.BytesIO(), path))
     except pa.ArrowException as error:
         raise ValueError(
             f"--id is a column of type {ids.type}, which {path} can't contain; write "
             ".parquet, or leave out --id."
         ) from error
-
-
-class LabelWriter:
-    """Writes batches of rows to a Parquet or CSV file, by the ending of its name."""
-
-    def __init__(self, file: BinaryIO, path: str, key: str) -> None:
-        self._file, self._key = file, key
-        self._csv = Path(path).suffix.lower() == ".csv"
-        self._writer: Any = None
-
-    def write(self, keys: Any, assigned: Assigned) -> None:
-        """Write rows with their ids or numbers (b,)."""
-        # A margin is missing if there is only one center.
-        columns = {
-            name: pa.array(values, mask=~np.isfinite(values))
-            for name, values in assigned.measures.items()
-        }
-        batch = pa.table(
-            {self._key: keys, "cluster": assigned.clusters.astype(np.int32), **columns}
-        )
-        if self._writer is None:
-            self._writer = self._open(batch.schema)
-        self._writer.write_table(batch)
-
-    def close(self) -> None:
-        """Finish the file."""
-        if self._writer is not None:
-            self._writer.close()
-
-    def _open(self, schema: Any) -> Any:
-        if not self._csv:
-            return parquet.ParquetWriter(self._file, schema, compression="zstd")
-        # pyarrow would quote all column names.
-        names = io.StringIO()
-        csv_writer(names, lineterminator="\n").writerow(schema.names)
-        self._file.write(names.getvalue().encode())
-        options = csv.WriteOptions(include_header=False, quoting_style="needed")
-        return csv.CSVWriter(self._file, schema, write_options=options)
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,10 @@
 """Output files of a command: all of them appear at its end, complete, or none."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from types import TracebackType
-from typing import BinaryIO
 
 from akkm.atomic_file import AtomicFile
 
@@ -20,8 +16,19 @@ _ENDINGS = {
 }
 
 
-class Outputs:
-    """Temporary files that are renamed when all of them are complete.
+class OutputFile(AtomicFile):
+    """A file that is written atomically, and its name as the user gave it."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+@contextmanager
+def open_outputs(
+    paths: Mapping[str, str | None], inputs: Mapping[str, str], written: list[str]
+) -> Iterator[dict[str, OutputFile]]:
+    """Open temporary files, which are renamed if the block succeeds.
 
     They are created at once, so that a folder that can't be written to is noticed
     before the long computation.
@@ -35,76 +42,45 @@ class Outputs:
     written : list
         The names of published files are appended to it.
 
+    Yields
+    ------
+    dict
+        Option names and their temporary files.
+
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from akkm.cli._outputs import Outputs
+    >>> from akkm.cli._outputs import open_outputs
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path, written = Path(folder, "labels.csv"), []
     ...     paths = {"--labels": str(path), "--model": None}
-    ...     with Outputs(paths, {"DATA": "-"}, written) as outputs:
-    ...         _ = outputs["--labels"].write(b"row,cluster")
+    ...     with open_outputs(paths, {"DATA": "-"}, written) as outputs:
+    ...         _ = outputs["--labels"].file.write(b"row,cluster")
     ...         exists_before = path.exists()
-    ...         outputs.publish()
     ...     exists_before, path.read_text(), written == [str(path)]
     (False, 'row,cluster', True)
     """
-
-    def __init__(
-        self,
-        paths: Mapping[str, str | None],
-        inputs: Mapping[str, str],
-        written: list[str],
-    ) -> None:
-        self._paths = {name: path for name, path in paths.items() if path is not None}
-        self._inputs, self._written = inputs, written
-        self._files: dict[str, AtomicFile] = {}
-        self._cleanup = ExitStack()
-
-    def __enter__(self) -> Outputs:
-        for name, path in self._paths.items():
-            endings = _ENDINGS.get(name, ("",))
-            if not path.lower().endswith(endings):
-                raise ValueError(
-                    f"{name} {path}: expected a name that ends in "
-                    f"{' or '.join(endings)}."
-                )
-        _require_different({**self._paths, **self._inputs})
-        with ExitStack() as cleanup:  # if one of the files can't be created
-            for name, path in self._paths.items():
-                self._files[name] = _create(name, path)
-                cleanup.callback(self._files[name].discard)
-            self._cleanup = cleanup.pop_all()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._cleanup.close()
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._paths
-
-    def __getitem__(self, name: str) -> BinaryIO:
-        return self._files[name].file
-
-    def path(self, name: str) -> str | None:
-        """The file that an option names, if it was given."""
-        return self._paths.get(name)
-
-    def publish(self) -> None:
-        """Rename all temporary files; call it when all of them are complete."""
-        for file in self._files.values():
+    given = {name: path for name, path in paths.items() if path is not None}
+    for name, path in given.items():
+        endings = _ENDINGS.get(name, ("",))
+        if not path.lower().endswith(endings):
+            expected = " or ".join(endings)
+            raise ValueError(f"{name} {path}: expected a name that ends in {expected}.")
+    _require_different({**given, **inputs})
+    files: dict[str, OutputFile] = {}
+    with ExitStack() as cleanup:
+        for name, path in given.items():
+            files[name] = _create(name, path)
+            cleanup.callback(files[name].discard)
+        yield files
+        for file in files.values():
             file.sync()
         with _ignoring_signals():
-            for name, file in self._files.items():
+            for file in files.values():
                 suffix = " (replaced)" if file.target.exists() else ""
                 file.publish()
-                self._written.append(self._paths[name] + suffix)
+                written.append(file.path + suffix)
 
 
 def _require_different(paths: Mapping[str, str]) -> None:
@@ -120,7 +96,7 @@ def _require_different(paths: Mapping[str, str]) -> None:
         seen[real] = name
 
 
-def _create(name: str, path: str) -> AtomicFile:
+def _create(name: str, path: str) -> OutputFile:
     """The temporary file for an option; ValueError if it can't be written."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"{name} {path} is not a regular file; give another name.")
@@ -130,7 +106,7 @@ def _create(name: str, path: str) -> AtomicFile:
             f"{name} {path}: there is no folder {folder}; create it first."
         )
     try:
-        return AtomicFile(path)
+        return OutputFile(path)
     except OSError as error:
         raise ValueError(
             f"{name} {path} can't be written: {error.strerror}."

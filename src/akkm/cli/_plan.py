@@ -14,16 +14,10 @@ import pyarrow as pa
 from akkm.cli import _work
 from akkm.cli._console import Printer, megabytes, seconds, short_kernel
 from akkm.cli._method import build
-from akkm.cli._options import (
-    Encoding,
-    Method,
-    Source,
-    encoding_options,
-    method_options,
-    source_options,
-)
+from akkm.cli._options import Encoding, Method, Source
 from akkm.cli._probe import Probe, probe, process_memory
 from akkm.cli._progress import Phases
+from akkm.cli._records import options_of
 from akkm.diffusion.graph_embedding import max_graph_rows
 from akkm.diffusion.landmark_positions import resolve_n_landmarks
 from akkm.landmarks import number_of_landmarks
@@ -51,9 +45,7 @@ Examples:
 
 
 @click.command(epilog=_EXAMPLES)
-@source_options
-@method_options
-@encoding_options
+@options_of(source=Source, method=Method, encoding=Encoding)
 def plan(source: Source, method: Method, encoding: Encoding) -> None:
     """Estimate what clustering DATA would take, and show how it would be done.
 

@@ -11,16 +11,10 @@ from akkm.cli import _work
 from akkm.cli._console import Printer, seconds
 from akkm.cli._folder import KEY, read_folder
 from akkm.cli._labels import require_name, require_writable
-from akkm.cli._options import (
-    Run,
-    Source,
-    drop_option,
-    memory_option,
-    quiet_option,
-    source_options,
-)
-from akkm.cli._outputs import Outputs
+from akkm.cli._options import Encoding, Output, Run, Source, memory_option
+from akkm.cli._outputs import open_outputs
 from akkm.cli._progress import Phases
+from akkm.cli._records import COUNT, option_of, options_of
 
 _EXAMPLES = """\b
 Example:
@@ -30,8 +24,8 @@ Example:
 
 @click.command(epilog=_EXAMPLES)
 @click.argument("model", metavar="MODEL")
-@source_options
-@drop_option
+@options_of(source=Source)
+@option_of(Encoding, "drop")
 @click.option(
     "--missing",
     type=click.Choice(["error", "drop", "mean"]),
@@ -41,16 +35,16 @@ Example:
 @click.option(
     "--labels", metavar="FILE", required=True, help="Write clusters: .parquet or .csv."
 )
-@click.option("--report", metavar="FILE", help="Write a report: .html.")
+@option_of(Output, "report")
 @memory_option
-@click.option("--threads", type=click.IntRange(min=1), help="[default: all]")
-@quiet_option
+@click.option("--threads", type=COUNT, help="[default: all]")
+@option_of(Output, "quiet")
 @click.pass_obj
 def predict(
     run: Run,
     model: str,
     source: Source,
-    drop: tuple[str, ...],
+    drop: list[str],
     missing: str | None,
     labels: str,
     report: str | None,
@@ -68,7 +62,7 @@ def predict(
     printer = Printer(quiet)
     wanted = {"--labels": labels, "--report": report}
     inputs = {"MODEL": model, "DATA": source.data}
-    with Outputs(wanted, inputs, run.written) as outputs:
+    with open_outputs(wanted, inputs, run.written) as outputs:
         saved = load_model(model)
         encoder, about = saved.encoder, saved.about
         key = encoder.id if saved.of_table else KEY
@@ -102,7 +96,6 @@ def predict(
                 _work.write_report(
                     outputs, estimator, encoder, encoded, shown, described, assigned
                 )
-        outputs.publish()
     facts = [
         ("model", f"{model}, of {about.get('data', 'unknown data')}"),
         ("data", _work.describe(source.data)),
@@ -121,9 +114,7 @@ def predict(
     printer.facts(_work.listed("written", run.written))
 
 
-def _adapt(
-    encoder: Any, table: Any, drop: tuple[str, ...], missing: str | None
-) -> None:
+def _adapt(encoder: Any, table: Any, drop: list[str], missing: str | None) -> None:
     """Let an encoder ignore more columns, and treat missing values differently."""
     from akkm.tables import require_columns
 

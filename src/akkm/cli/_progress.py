@@ -19,11 +19,11 @@ from rich.progress import (
 )
 
 
-class Phases:
+class Phases(Progress):
     """Shows one line per phase of the work, if `shown`."""
 
     def __init__(self, shown: bool) -> None:
-        self._progress = Progress(
+        super().__init__(
             SpinnerColumn(),
             TextColumn("{task.description:<11}"),
             BarColumn(bar_width=24),
@@ -34,20 +34,13 @@ class Phases:
             disable=not shown,
         )
 
-    def __enter__(self) -> Phases:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._progress.stop()
-
     @contextmanager
     def phase(self, name: str, total: int | None = None) -> Iterator[Phase]:
         """A part of the work; `total` is its number of rows, if that is known."""
-        task = self._progress.add_task(name, total=total, detail="")
-        yield Phase(self._progress, task)
-        done = self._progress.tasks[task].completed or 1
-        self._progress.update(task, total=done, completed=done)
+        task = self.add_task(name, total=total, detail="")
+        yield Phase(self, task)
+        done = self.tasks[task].completed or 1
+        self.update(task, total=done, completed=done)
 
 
 class Phase:

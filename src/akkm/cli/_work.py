@@ -6,6 +6,7 @@ import copy
 import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +15,9 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from akkm.cli._console import Printer, megabytes
-from akkm.cli._labels import LabelWriter, assign
+from akkm.cli._labels import label_batches, write_batches
 from akkm.cli._options import Encoding, Method, Source
-from akkm.cli._outputs import Outputs
+from akkm.cli._outputs import OutputFile
 from akkm.cli._progress import Phases
 from akkm.typing import Array
 
@@ -53,15 +54,7 @@ def encoder_of(encoding: Encoding) -> TableEncoder:
     """The encoder with these options."""
     from akkm.tables import TableEncoder
 
-    return TableEncoder(
-        columns=list(encoding.columns) or None,
-        drop=list(encoding.drop),
-        id=encoding.id,
-        label=encoding.label,
-        text=list(encoding.text),
-        scale=encoding.scale,
-        missing=encoding.missing,
-    )
+    return TableEncoder(**{**asdict(encoding), "columns": encoding.columns or None})
 
 
 def require_enough(n: int, method: Method) -> None:
@@ -116,7 +109,7 @@ def draw_rows(n: int, size: int, seed: int) -> Array:
 
 
 def write_labels(
-    outputs: Outputs,
+    outputs: Mapping[str, OutputFile],
     estimator: Any,
     encoded: Any,
     key: str | None,
@@ -125,32 +118,23 @@ def write_labels(
     fitted: bool,
 ) -> tuple[Array, Array | None]:
     """Clusters of all rows (n,), and agreement of an ensemble; written if asked."""
-    path = outputs.path("--labels")
-    ensemble = hasattr(estimator, "members_")
-    if path is None and fitted:
-        return estimator.labels_, estimator.agreement_ if ensemble else None
-    named = encoded.ids is not None and key is not None
-    keys = encoded.ids if named else encoded.rows
-    clusters: list[Array] = []
-    agreement: list[Array] = []
-    start, n = 0, encoded.X.shape[0]
-    writer = None
-    if path is not None:
-        name = str(key) if named else "row"
-        writer = LabelWriter(outputs["--labels"], path, name)
-    with phases.phase("labels", n) as phase:
-        for part in assign(estimator, encoded.X, fitted=fitted):
-            stop = start + len(part.clusters)
-            clusters.append(part.clusters)
-            agreement.append(part.measures.get("agreement", np.empty(0)))
-            if writer is not None:
-                writer.write(keys[start:stop], part)
-            phase.advance(stop - start)
-            start = stop
-        if writer is not None:
-            writer.close()
-    whole = np.concatenate(agreement) if ensemble else None
-    return np.concatenate(clusters), whole
+    file = outputs.get("--labels")
+    if file is None and fitted:
+        return estimator.labels_, getattr(estimator, "agreement_", None)
+    keys = encoded.ids
+    if keys is None or key is None:
+        key, keys = "row", encoded.rows
+    batches = label_batches(estimator, encoded.X, key, keys, fitted=fitted)
+    if file is not None:
+        batches = write_batches(batches, file.file, file.path)
+    parts: dict[str, list[Array]] = {"cluster": [], "agreement": []}
+    with phases.phase("labels", encoded.X.shape[0]) as phase:
+        for batch in batches:
+            for name in parts.keys() & batch.column_names:
+                parts[name].append(batch[name].to_numpy())
+            phase.advance(batch.num_rows)
+    agreement = np.concatenate(parts["agreement"]) if parts["agreement"] else None
+    return np.concatenate(parts["cluster"]), agreement
 
 
 def score(labels: Any, clusters: Array) -> dict[str, Any]:
@@ -199,7 +183,7 @@ def _has_labels(labels: Any) -> bool:
 
 
 def write_report(
-    outputs: Outputs,
+    outputs: Mapping[str, OutputFile],
     estimator: Any,
     encoder: Any,
     encoded: Any,
@@ -247,7 +231,7 @@ def write_report(
             original=encoder.original if of_table and encoder.matrix_ is None else None,
             new_rows=assigned is not None,
         )
-        outputs["--report"].write(page.html.encode())
+        outputs["--report"].file.write(page.html.encode())
 
 
 def say_sizes(printer: Printer, sizes: Sequence[int]) -> None:

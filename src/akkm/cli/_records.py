@@ -1,0 +1,89 @@
+"""Records whose fields are filled by options of the command line."""
+
+import csv
+import functools
+from collections.abc import Callable
+from dataclasses import field, fields
+from typing import Any
+
+import click
+
+Command = Callable[..., Any]
+Option = Callable[[Command], Command]
+
+COUNT = click.IntRange(min=1)
+
+
+class NumberOr(click.ParamType[Any]):
+    """A positive number, or one of several words."""
+
+    name = "number or word"
+
+    def __init__(self, number: Callable[[str], float], words: tuple[str, ...]) -> None:
+        self._number, self._words = number, words
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Convert the text of an option."""
+        if not isinstance(value, str) or value in self._words:
+            return value
+        try:
+            number = self._number(value)
+        except ValueError:
+            number = 0
+        if not 0 < number < float("inf"):
+            words = ", ".join(self._words)
+            self.fail(f"{value!r} is neither a positive number nor {words}.")
+        return number
+
+
+def option(*names: str, **settings: Any) -> Any:
+    """A field of a record that is filled by an option."""
+    return field(metadata={"option": click.option(*names, **settings)})
+
+
+def choice(name: str, values: tuple[str, ...], help: str) -> Any:
+    """A field with one of several values; the first is the default."""
+    return option(name, type=click.Choice(values), default=values[0], help=help)
+
+
+def split_names(ctx: Any, param: Any, values: tuple[str, ...]) -> list[str]:
+    """Split column names at commas; names that contain commas are quoted."""
+    split = []
+    for value in values:
+        names = next(csv.reader([value], skipinitialspace=True), [])
+        if not names or not all(names):
+            raise click.BadParameter(
+                f"{value!r} has an empty name; expected names such as a,b,c."
+            )
+        split += names
+    return split
+
+
+def option_of(record: Any, name: str) -> Option:
+    """The option that fills a field of a record, as a decorator."""
+    option: Option = record.__dataclass_fields__[name].metadata["option"]
+    return option
+
+
+def options_of(**records: Any) -> Option:
+    """Give a command the options of records, and pass it records instead of options."""
+    names = {
+        argument: [f.name for f in fields(record) if "option" in f.metadata]
+        for argument, record in records.items()
+    }
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def collecting(**given: Any) -> Any:
+            for argument, record in records.items():
+                values = {name: given.pop(name) for name in names[argument]}
+                given[argument] = record(**values)
+            return command(**given)
+
+        decorated: Command = collecting
+        for argument in reversed(names):
+            for name in reversed(names[argument]):
+                decorated = option_of(records[argument], name)(decorated)
+        return decorated
+
+    return decorate
