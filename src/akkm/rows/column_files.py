@@ -50,22 +50,16 @@ class ColumnFiles(Pieces):
 
     Parameters
     ----------
-    paths : sequence of Path
+    paths : sequence of str or Path
         The files.
     columns : sequence of str, optional
         The columns that all files need, with the same types; by default all.
-    owner : object, optional
-        Kept alive with these files: that of a temporary file.
     """
 
     def __init__(
-        self,
-        paths: Sequence[Path],
-        columns: Sequence[str] | None = None,
-        owner: Any = None,
+        self, paths: Sequence[str | Path], columns: Sequence[str] | None = None
     ) -> None:
-        self._owner = owner
-        self._pieces: list[tuple[Path, int]] = []
+        self._pieces: list[tuple[str | Path, int]] = []
         counts = [0]
         for path in paths:
             with _reading(path):
@@ -89,11 +83,11 @@ class ColumnFiles(Pieces):
         self.starts = np.cumsum(counts, dtype=np.int64)
 
     @abstractmethod
-    def _open(self, path: Path) -> tuple[pa.Schema, list[int]]:
+    def _open(self, path: str | Path) -> tuple[pa.Schema, list[int]]:
         """The schema of a file, and the number of rows of each piece."""
 
     @abstractmethod
-    def _read(self, path: Path, number: int, names: list[str]) -> pa.RecordBatch:
+    def _read(self, path: str | Path, number: int, names: list[str]) -> pa.RecordBatch:
         """Columns of one piece, in any order."""
 
     def read(self, piece: int, names: Sequence[str]) -> pa.RecordBatch:
@@ -110,13 +104,13 @@ class ColumnFiles(Pieces):
 class ParquetFiles(ColumnFiles):
     """Parquet files; a piece is a row group."""
 
-    def _open(self, path: Path) -> tuple[pa.Schema, list[int]]:
+    def _open(self, path: str | Path) -> tuple[pa.Schema, list[int]]:
         with ParquetFile(path) as file:
             groups = range(file.metadata.num_row_groups)
             rows = [file.metadata.row_group(i).num_rows for i in groups]
             return file.schema_arrow, rows
 
-    def _read(self, path: Path, number: int, names: list[str]) -> pa.RecordBatch:
+    def _read(self, path: str | Path, number: int, names: list[str]) -> pa.RecordBatch:
         with ParquetFile(path) as file:
             table = file.read_row_group(number, columns=names, use_threads=False)
             (batch,) = table.combine_chunks().to_batches()
@@ -133,13 +127,13 @@ class ParquetFiles(ColumnFiles):
 class ArrowFiles(ColumnFiles):
     """Arrow (Feather) files; a piece is a record batch."""
 
-    def _open(self, path: Path) -> tuple[pa.Schema, list[int]]:
+    def _open(self, path: str | Path) -> tuple[pa.Schema, list[int]]:
         with pa.memory_map(str(path)) as source:
             file = pa.ipc.open_file(source)
             numbers = range(file.num_record_batches)
             return file.schema, [file.get_batch(i).num_rows for i in numbers]
 
-    def _read(self, path: Path, number: int, names: list[str]) -> pa.RecordBatch:
+    def _read(self, path: str | Path, number: int, names: list[str]) -> pa.RecordBatch:
         fields = sorted(self.schema.get_field_index(name) for name in names)
         options = pa.ipc.IpcReadOptions(included_fields=fields)
         with pa.OSFile(str(path)) as source:
@@ -208,10 +202,11 @@ def _number_type(path: str, field: pa.Field) -> np.dtype[Any]:
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[None]:
+def _reading(path: str | Path) -> Iterator[None]:
     """Name the file in pyarrow's errors."""
     try:
         yield
     except (pa.ArrowException, OSError, EOFError) as error:
-        kind = "Parquet" if path.suffix.lower() in (".parquet", ".pq") else "Arrow"
+        parquet = Path(path).suffix.lower() in (".parquet", ".pq")
+        kind = "Parquet" if parquet else "Arrow"
         raise unreadable(path, kind, error) from None

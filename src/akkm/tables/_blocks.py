@@ -84,6 +84,7 @@ class Blocks:
     def __init__(self, table: Table, selection: Selection, missing: str):
         self._table, self.selection, self._policy = table, selection, missing
         self.n_rows = self.n_used = 0
+        self.notes: tuple[str, ...] = ()  # on missing values, after the last row
         self.missing: Counter[str] = Counter()
         self._infinite: Counter[str] = Counter()
         self._first: dict[str, int] = {}  # row of the first infinity of a column
@@ -102,14 +103,9 @@ class Blocks:
             self.n_used += V.shape[1]
             yield Block(batch, used, V, texts, others)
         self._require_finite()
-        if self._policy == "error" and self.missing.total():
-            raise missing_error(self._table, self.missing, self.n_rows)
-        if not self.n_used:
-            raise no_rows_error(self._table, self.missing, self.n_rows)
-
-    def notes(self) -> tuple[str, ...]:
-        """What was done about missing values."""
-        return missing_notes(self._policy, self.missing, self.n_rows, self.n_used)
+        self.notes = missing_notes(
+            self._table, self._policy, self.missing, self.n_rows, self.n_used
+        )
 
     def _complete(self, V: Array, texts: list[pa.DictionaryArray]) -> Array:
         """Whether each row has all its values (r,); counts those that it lacks."""
@@ -132,12 +128,11 @@ class Blocks:
         return complete
 
     def _require_finite(self) -> None:
-        if self._infinite:
-            counts = [
-                f"{count:,} in {quoted_names([name])} (first in "
-                f"{row_text(self._first[name])})"
-                for name, count in self._infinite.items()
-            ]
+        counts = [
+            f"{n:,} in {quoted_names([name])} (first in {row_text(self._first[name])})"
+            for name, n in self._infinite.items()
+        ]
+        if counts:
             raise TableError(
                 f"{self._table.name}: infinite values: {first_few(counts)}; replace "
                 "them, or leave the cells empty and add --missing drop or --missing "
@@ -145,35 +140,28 @@ class Blocks:
             )
 
 
-def missing_error(table: Table, missing: Counter[str], n_rows: int) -> TableError:
-    """The error for missing values with missing="error"."""
-    words = ", ".join([word for word in table.blanks if word][:3])
-    blanks = f"; empty cells, {words}, ... count as missing, see --na" if words else ""
-    return TableError(
-        f"{table.name}: missing values: {counts_by_column(missing)} (of {n_rows:,} rows"
-        f"{blanks}); add --missing drop to leave these rows out, or --missing mean to "
-        "fill them"
-    )
-
-
 def missing_notes(
-    policy: str, missing: Counter[str], n_rows: int, n_used: int
+    table: Table, policy: str, missing: Counter[str], n_rows: int, n_used: int
 ) -> tuple[str, ...]:
-    """What was done about missing values, if there are any."""
-    if not missing.total():
-        return ()
+    """What was done about missing values; TableError if they can't be handled."""
+    counts = counts_by_column(missing)
+    if policy == "error" and counts:
+        words = ", ".join([word for word in table.blanks if word][:3])
+        if words:
+            words = f"; empty cells, {words}, ... count as missing, see --na"
+        raise TableError(
+            f"{table.name}: missing values: {counts} (of {n_rows:,} rows{words}); add "
+            "--missing drop to leave these rows out, or --missing mean to fill them"
+        )
+    if not n_used:
+        raise TableError(
+            f"{table.name}: every row has a missing value: {counts} (of {n_rows:,} "
+            "rows); leave out columns that are mostly empty (--drop)"
+        )
     text = "missing values filled (numbers with the mean, text as 'missing')"
     if policy == "drop":
         text = f"{n_rows - n_used:,} of {n_rows:,} rows left out, as values are missing"
-    return (f"{text}: {counts_by_column(missing)}",)
-
-
-def no_rows_error(table: Table, missing: Counter[str], n_rows: int) -> TableError:
-    """The error if missing="drop" leaves no row."""
-    return TableError(
-        f"{table.name}: every row has a missing value: {counts_by_column(missing)} (of "
-        f"{n_rows:,} rows); leave out columns that are mostly empty (--drop)"
-    )
+    return (f"{text}: {counts}",) if counts else ()
 
 
 def counts_by_column(counts: Counter[str]) -> str:

@@ -119,7 +119,7 @@ def _require_text(name: str, counts: Counts, table: Table) -> None:
     if texts and 1 - sum(texts.values()) / counts.n >= MOSTLY:
         value = max(texts, key=texts.__getitem__)
         place = f"{texts[value]:,} of {counts.n:,} rows"
-        raise not_a_number(table.name, name, place, value, decimal=table.decimal)
+        raise not_a_number(table, name, place, value)
 
 
 def describe_columns(

@@ -44,11 +44,9 @@ class CsvTable(Table):
         missing: Sequence[str],
         block: int = BLOCK,
         kept: int = KEPT,
-        owner: Any = None,
     ):
         self.name, self.decimal, self.blanks = name, decimal, tuple(missing)
         self._path, self._size = path, os.path.getsize(path)
-        self._owner = owner  # of a temporary file
         self._delimiter, self._header = delimiter, header
         self._block, self._most_kept = block, kept
         self._blank_lines = 0  # before the header
@@ -197,5 +195,4 @@ class CsvTable(Table):
             except _FAILURES as again:
                 error = again
         before = self._blank_lines + self._header
-        names, block = self._names, self._block
-        return csv_error(str(error), self.name, names, block, before, self.decimal)
+        return csv_error(str(error), self, self._names, self._block, before)

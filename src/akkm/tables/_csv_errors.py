@@ -3,18 +3,15 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import islice
 
 from akkm.rows.formats import TableError
 from akkm.tables._table import Table, as_option, quoted_names, row_text
 
-_VALUE = re.compile(
-    r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (\w+).*?: "
-    r"invalid value '(.*)'",
-    re.DOTALL,
-)
-_FIELDS = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
-_ENCODING = re.compile(r"In CSV column #(\d+): Row #(\d+):.*invalid UTF8")
+_VALUE = re.compile(r"conversion error to (\w+).*?: invalid value '(.*)'", re.DOTALL)
+_FIELDS = re.compile(r"Expected (\d+) columns, got (\d+)")
+_ROW, _COLUMN = re.compile(r"Row #(\d+)"), re.compile(r"In CSV column #(\d+)")
 # Distinct values that are examined.
 _EXAMINED = 2_000
 # A CSV column with at least this share of numbers should be one of numbers.
@@ -28,24 +25,21 @@ _DATE = (
 
 
 def csv_error(
-    error: str, file: str, names: Sequence[str], block: int, before: int, decimal: str
+    error: str, table: Table, names: Sequence[str], block: int, before: int
 ) -> TableError:
     """Translate a message of pyarrow; `before` lines precede the first row."""
-    if match := _VALUE.search(error):
-        column, row, kind, value = match.groups()
-        place = row_text(int(row) - before - 1)
-        return not_a_number(file, names[int(column)], place, value, kind, decimal)
-    if match := _FIELDS.search(error):
-        row, expected, got = (int(number) for number in match.groups())
+    row, column = _ROW.search(error), _COLUMN.search(error)
+    place = row_text(int(row[1]) - before - 1) if row else ""
+    name = names[int(column[1])] if column else ""
+    if row and column and (match := _VALUE.search(error)):
+        return not_a_number(table, name, place, match[2], match[1])
+    if row and (match := _FIELDS.search(error)):
         text = (
-            f"{row_text(row - before - 1)} has {got:,} fields, expected {expected:,} "
-            "as in the first line; look for a missing or additional delimiter or quote"
+            f"{place} has {int(match[2]):,} fields, expected {int(match[1]):,} as in "
+            "the first line; look for a missing or additional delimiter or quote"
         )
     elif "invalid UTF8" in error or "codec can't decode" in error:
-        where = ""
-        if match := _ENCODING.search(error):
-            place = row_text(int(match[2]) - before - 1)
-            where = f" in {place}, column {names[int(match[1])]!r}"
+        where = f" in {place}, column {name!r}" if row and column else ""
         text = f"not UTF-8 text{where}; convert it, with iconv -f latin1 -t utf-8"
     elif "Empty CSV" in error:
         text = "there are no rows"
@@ -59,24 +53,19 @@ def csv_error(
     else:
         first = (error.strip() or "no reason given").splitlines()[0]
         text = f"can't be read as CSV ({first[:200]})"
-    return TableError(f"{file}: {text}")
+    return TableError(f"{table.name}: {text}")
 
 
 def not_a_number(
-    file: str,
-    column: str,
-    place: str,
-    value: str,
-    kind: str = "double",
-    decimal: str = ".",
+    table: Table, column: str, place: str, value: str, kind: str = "double"
 ) -> TableError:
     """The error for text in a column of numbers."""
     what = {"double": "numbers", "bool": "true and false"}.get(kind, "dates or times")
     cure = f"if it means a missing value, add {as_option('--na', value[:60])}"
-    if kind == "double" and (seen := number_format(value, decimal)):
+    if kind == "double" and (seen := number_format(value, table.decimal)):
         cure = f"it looks like {seen[0]}: {seen[1]}"
     return TableError(
-        f"{file}: column {column!r} holds {what}, but {quoted_names([value])} in "
+        f"{table.name}: column {column!r} holds {what}, but {quoted_names([value])} in "
         f"{place}; {cure}, or read the column as text ({as_option('--text', column)}) "
         f"or leave it out ({as_option('--drop', column)})"
     )
@@ -147,22 +136,17 @@ def number_format(value: str, decimal: str) -> tuple[str, str] | None:
     other, word = (",", "comma") if decimal == "." else (".", "point")
     switch = "add --decimal ','" if decimal == "." else "leave out --decimal"
     here, there = re.escape(decimal), re.escape(other)
-    grouped, with_point = "numbers with thousands separators", f"a decimal {word}"
+    start, group = r"\d{1,3}", r"\d{3}"
+    grouped, pointed = "numbers with thousands separators", f"a decimal {word}"
     bare = "write them without"
+    unclear = f"{bare} (or, if it is {pointed}, {switch})"
+    both = f"write them without {decimal!r} and {switch}"
     for pattern, what, cure in (
-        (
-            rf"\d{{1,3}}{there}\d{{3}}",
-            grouped,
-            f"{bare} (or, if it is {with_point}, {switch})",
-        ),
-        (rf"\d{{1,3}}({there}\d{{3}})+({here}\d+)?", grouped, bare),
-        (r"\d{1,3}(['’ \u00a0\u202f]\d{3})+([.,]\d+)?", grouped, bare),
-        (rf"\d*{there}\d+([eE][+-]?\d+)?", f"numbers with {with_point}", switch),
-        (
-            rf"\d{{1,3}}({here}\d{{3}})+{there}\d+",
-            f"numbers with {with_point}",
-            f"write them without {decimal!r} and {switch}",
-        ),
+        (rf"{start}{there}{group}", grouped, unclear),
+        (rf"{start}({there}{group})+({here}\d+)?", grouped, bare),
+        (rf"{start}(['’ \u00a0\u202f]{group})+([.,]\d+)?", grouped, bare),
+        (rf"\d*{there}\d+([eE][+-]?\d+)?", f"numbers with {pointed}", switch),
+        (rf"{start}({here}{group})+{there}\d+", f"numbers with {pointed}", both),
         (_WITH_SIGN, "numbers with a sign such as % or €", bare),
         (_DATE, "dates", "write them as 2024-12-31"),
     ):
@@ -174,11 +158,8 @@ def number_format(value: str, decimal: str) -> tuple[str, str] | None:
 def is_number(text: str, decimal: str = ".") -> bool:
     """Whether a cell can be read as a number."""
     if decimal != ".":
-        if "." in text:
-            return False
-        text = text.replace(decimal, ".")
-    try:
+        text = text.translate({ord("."): "_", ord(decimal): "."})
+    with suppress(ValueError):
         float(text)
-    except ValueError:
-        return False
-    return "_" not in text
+        return "_" not in text
+    return False

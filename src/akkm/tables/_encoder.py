@@ -160,12 +160,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             The encoder itself.
         """
         self._validate_params()
-        for option, names in (
-            ("--columns", self.columns or ()),
-            ("--drop", self.drop),
-            ("--text", self.text),
-        ):
-            require_columns(table, names, option)
+        require_columns(table, self.columns or (), "--columns")
+        require_columns(table, self.drop, "--drop")
+        require_columns(table, self.text, "--text")
         for option, name in (("--id", self.id), ("--label", self.label)):
             if name is not None:
                 require_single_values(table, name, option)
@@ -254,10 +251,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _fit_dense(self, table: Table, used: list[Column]) -> None:
         as_text = set(self.text)
-        numbers = [c for c in used if c.kind == "number" and c.name not in as_text]
         texts = [c for c in used if c.kind == "text" or c.name in as_text]
+        numbers = [c for c in used if c.kind == "number" and c.name not in as_text]
         moments, counts = Moments(len(numbers)), [Counts() for _ in texts]
-        selection = _select(table, numbers, texts, self._held_out(), as_text)
+        held_out = self._held_out()
+        table.read_as_text([*as_text, *held_out])
+        selection = Selection(
+            [c.name for c in numbers], [c.name for c in texts], held_out
+        )
         blocks = Blocks(table, selection, self.missing)
         for block in blocks:
             moments.add(block.V)
@@ -270,9 +271,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         encodings: dict[str, Encoding] = {}
         for i, column in enumerate(numbers):
-            encodings[column.name] = number_encoding(
-                column, moments, i, self.scale, table
-            )
+            found = number_encoding(column, moments, i, self.scale, table)
+            encodings[column.name] = found
             if not column.is_time and moments.numbers_rows(i):
                 self.notes_.append(
                     f"{column.name}: seems to number the rows; if so, use it as --id "
@@ -281,37 +281,34 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for column, count in zip(texts, counts, strict=True):
             if self.missing == "mean" and count.missing:
                 count.values["missing"] += count.missing
-            encodings[column.name] = text_encoding(
-                column, count, self.most_values, column.name in as_text, table
-            )
+            forced = column.name in as_text
+            found = text_encoding(column, count, self.most_values, forced, table)
+            encodings[column.name] = found
         self.matrix_: dict[str, Any] | None = None
         self.columns_ = [encodings[column.name] for column in used]
         self.feature_names_ = [
             name for encoding in self.columns_ for name in feature_names(encoding)
         ]
-        self.notes_ += blocks.notes()
+        self.notes_ += blocks.notes
 
     def _transform_dense(self, table: Table, memory: float | None) -> Encoded:
         ignored = {*self._held_out(), *self.ignored_}
         require_same_columns(table, self.columns_, ignored)
         there = {column.name: column for column in table.columns}
         encoder = RowEncoder([e for e in self.columns_ if not is_left_out(e)])
-        # "True" is not a boolean if there were other words beside it in training.
-        as_text = {
-            *self.text,
-            *(
-                e["name"]
-                for e in encoder.texts
-                if there[e["name"]].type == "bool" and not is_boolean(e)
-            ),
-        }
-        selection = _select(
-            table,
-            [there[e["name"]] for e in encoder.numbers],
-            [there[e["name"]] for e in encoder.texts],
-            [name for name in self._held_out() if name in there],
-            as_text,
+        numbers, texts = (
+            [e["name"] for e in group] for group in (encoder.numbers, encoder.texts)
         )
+        held_out = [name for name in self._held_out() if name in there]
+        # "True" is not a boolean if there were other words beside it in training.
+        forced = [
+            name
+            for name, encoding in zip(texts, encoder.texts, strict=True)
+            if there[name].kind != "text"
+            or (there[name].type == "bool" and not is_boolean(encoding))
+        ]
+        table.read_as_text([*self.text, *forced, *held_out])
+        selection = Selection(numbers, texts, held_out)
         blocks, n_rows = Blocks(table, selection, self.missing), table.n_rows
         if memory is not None and n_rows is None:  # CSV: most files are parsed once
             n_rows = sum(batch.num_rows for batch in table.batches(selection.names))
@@ -321,7 +318,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         else:
             X, rows, others = encode_in_memory(table, blocks, encoder)
         held: dict[Any, Any] = dict(zip(selection.others, others, strict=True))
-        notes = (*blocks.notes(), *encoder.notes())
+        notes = (*blocks.notes, *encoder.notes())
         ids, labels = held.get(self.id), held.get(self.label)
         return Encoded(X, ids, labels, rows, notes, on_disk)
 
@@ -349,16 +346,3 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if labels is None and table.target is not None and np.ptp(table.target) > 0:
             labels = as_integers(table.target[rows])
         return Encoded(X, held.get(self.id), labels, rows, notes)
-
-
-def _select(
-    table: Table,
-    numbers: list[Column],
-    texts: list[Column],
-    others: list[str],
-    as_text: set[str],
-) -> Selection:
-    """The columns to read; those of CSV that are text whatever they hold."""
-    forced = [c.name for c in texts if c.kind != "text" or c.name in as_text]
-    table.read_as_text([*forced, *others])
-    return Selection([c.name for c in numbers], [c.name for c in texts], others)

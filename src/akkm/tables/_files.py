@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -45,9 +45,8 @@ class FileTable(Table):
 class NpyPieces(Pieces):
     """A .npy file in pieces; its columns are called "0", "1", ..."""
 
-    def __init__(self, path: str, name: str, owner: Any = None) -> None:
+    def __init__(self, path: str, name: str) -> None:
         self._path, self._name = path, name
-        self._owner = owner  # of a temporary file
         X = map_npy(path, name)
         self._dtype = X.dtype.newbyteorder("=")
         if X.dtype.kind == "b" or X.dtype.itemsize > 8:  # unknown to Arrow, or not 0, 1
@@ -79,7 +78,7 @@ class Spool:
     def __init__(self, rows: int) -> None:
         self._rows, self._waiting = rows, list[pa.RecordBatch]()
         self._writer: Any = None
-        self._file = TemporaryFile()
+        self._path = TemporaryPath()
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Append rows; dictionaries may differ between batches."""
@@ -93,7 +92,7 @@ class Spool:
 
     def pieces(self, name: str) -> ArrowFiles:
         """The rows in pieces; `name` is the table, for messages."""
-        return ArrowFiles([Path(self._close(name))], owner=self._file)
+        return ArrowFiles([self._close(name)])
 
     def map(self, name: str) -> list[pa.ChunkedArray]:
         """The columns, memory-mapped."""
@@ -104,7 +103,7 @@ class Spool:
         if self._writer is None:
             raise TableError(f"{name}: there are no rows")
         self._writer.close()
-        return self._file.name
+        return self._path
 
     def _write(self) -> None:
         if not self._waiting:
@@ -113,7 +112,7 @@ class Spool:
         self._waiting = []
         with writing_temporary_file():
             if self._writer is None:
-                self._writer = pa.ipc.new_file(self._file.name, table.schema)
+                self._writer = pa.ipc.new_file(str(self._path), table.schema)
             self._writer.write_table(table, self._rows)
 
 
@@ -152,23 +151,29 @@ def open_npz(path: str) -> Table:
                 copy = temporary_copy(array)
     except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise unreadable(path, ".npz", error) from None
-    return FileTable(path, NpyPieces(copy.name, path, owner=copy))
+    return FileTable(path, NpyPieces(copy, path))
 
 
-class TemporaryFile:
-    """An empty file, deleted with this object or at the end of the process."""
+class TemporaryPath(str):
+    """The path of an empty file, deleted with this object or at the process's end."""
 
-    def __init__(self) -> None:
+    def __new__(cls) -> Self:
         with writing_temporary_file():
-            number, self.name = tempfile.mkstemp(prefix="akkm-")
+            number, path = tempfile.mkstemp(prefix="akkm-")
         os.close(number)
-        weakref.finalize(self, os.unlink, self.name)
+        self = super().__new__(cls, path)
+        weakref.finalize(self, os.unlink, path)
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies in other processes don't delete the file."""
+        return str, (str(self),)
 
 
-def temporary_copy(source: Any) -> TemporaryFile:
+def temporary_copy(source: Any) -> TemporaryPath:
     """Copy an open file."""
-    copy = TemporaryFile()
-    with writing_temporary_file(), open(copy.name, "wb") as file:
+    copy = TemporaryPath()
+    with writing_temporary_file(), open(copy, "wb") as file:
         shutil.copyfileobj(source, file, 1 << 20)
     return copy
 

@@ -157,6 +157,6 @@ def _standard_input(**options: Any) -> Table:
     if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
         raise TableError(f"{name}: nothing is piped into it; expected CSV")
     copy = temporary_copy(sys.stdin.buffer)
-    if os.path.getsize(copy.name) == 0:
+    if os.path.getsize(copy) == 0:
         raise TableError(f"{name}: it is empty")
-    return CsvTable(copy.name, name, owner=copy, **options)
+    return CsvTable(copy, name, **options)

@@ -5,7 +5,6 @@ import gzip
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,7 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from akkm.rows.formats import TableError, unreadable
-from akkm.tables._blocks import (
-    counts_by_column,
-    missing_error,
-    missing_notes,
-    no_rows_error,
-)
+from akkm.tables._blocks import counts_by_column, missing_notes
 from akkm.tables._columns import LARGEST
 from akkm.tables._table import Column, Table, quoted_names, row_text
 from akkm.typing import Array
@@ -48,9 +42,6 @@ class SparseTable(Table):
         self.columns = tuple(
             Column(str(i), "number", str(X.dtype)) for i in range(first, X.shape[1])
         )
-
-    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        raise TableError(f"{self.name}: a sparse table is read through its matrix")
 
 
 def open_sparse(path: str) -> Table:
@@ -145,20 +136,19 @@ def _complete(
     """
     n, width = matrix.shape
     X = (matrix if len(columns) == width else matrix[:, columns]).astype(np.float64)
+    entries = X.tocoo()
     infinite, absent = np.isinf(X.data), np.isnan(X.data)
     if infinite.any():
-        counts = counts_by_column(_count(X, infinite, columns))
-        first = row_text(int(_rows_of(X, infinite)[0]))
+        counts = counts_by_column(_count(columns[entries.col[infinite]]))
         raise TableError(
-            f"{table.name}: infinite values: {counts} (first in {first}); replace them"
+            f"{table.name}: infinite values: {counts} (first in "
+            f"{row_text(int(entries.row[infinite][0]))}); replace them"
         )
-    missing_counts, rows = _count(X, absent, columns), np.arange(n)
-    if missing_counts and missing == "error":
-        raise missing_error(table, missing_counts, n)
-    if missing_counts and missing == "drop":
-        rows = np.setdiff1d(rows, _rows_of(X, absent))
-        if not len(rows):
-            raise no_rows_error(table, missing_counts, n)
+    absences, rows = _count(columns[entries.col[absent]]), np.arange(n)
+    if missing == "drop":
+        rows = np.setdiff1d(rows, entries.row[absent])
+    notes = missing_notes(table, missing, absences, n, len(rows))
+    if len(rows) < n:
         X = X[rows]
         absent = np.isnan(X.data)
     if means is None:  # of the values that are not missing, zeros included
@@ -167,14 +157,9 @@ def _complete(
         there = X.shape[0] - np.bincount(X.indices[absent], minlength=d)
         means = sums / np.maximum(there, 1)
     X.data[absent] = means[X.indices[absent]]
-    return X, rows, means, missing_notes(missing, missing_counts, n, len(rows))
+    return X, rows, means, notes
 
 
-def _rows_of(X: Any, stored: Array) -> Array:
-    """The rows of some of the stored values."""
-    return np.searchsorted(X.indptr, np.flatnonzero(stored), side="right") - 1
-
-
-def _count(X: Any, stored: Array, columns: Array) -> Counter[str]:
-    counts = np.bincount(X.indices[stored], minlength=len(columns))
-    return Counter({str(columns[i]): int(counts[i]) for i in np.flatnonzero(counts)})
+def _count(columns: Array) -> Counter[str]:
+    """How often each column occurs, in the order of the columns."""
+    return Counter(map(str, np.sort(columns)))

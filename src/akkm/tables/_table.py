@@ -2,7 +2,6 @@
 
 import difflib
 import shlex
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from akkm.rows.column_files import Pieces
+from akkm.rows.formats import TableError
 from akkm.typing import Array
 
 _BYTES = ("binary", "large_binary", "fixed_size_binary")
@@ -53,7 +53,7 @@ class Column:
         return self.kind != "other" or self.type.startswith(_BYTES)
 
 
-class Table(ABC):
+class Table:
     """An opened file. Opening it reads little; `batches` reads all rows.
 
     Attributes
@@ -103,7 +103,6 @@ class Table(ABC):
     matrix: Any = None
     target: Array | None = None
 
-    @abstractmethod
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read the rows from the first to the last; may be called again.
 
@@ -117,9 +116,15 @@ class Table(ABC):
         pyarrow.RecordBatch
             Consecutive rows. Columns have the types of the file; in CSV, numbers are
             float64 and text is dictionary-encoded.
-        """
 
-    def read_as_text(self, names: Collection[str]) -> None:  # noqa: B027
+        Raises
+        ------
+        TableError
+            If the table is sparse.
+        """
+        raise TableError(f"{self.name}: a sparse table is read through its matrix")
+
+    def read_as_text(self, names: Collection[str]) -> None:
         """Read exactly these columns of a CSV file as text from now on.
 
         Files with typed columns ignore this.
