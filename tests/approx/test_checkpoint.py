@@ -1,6 +1,7 @@
 """A fit that was killed goes on where it was, and only the same fit does."""
 
 import errno
+import shutil
 import subprocess
 import sys
 import time
@@ -12,12 +13,18 @@ from sklearn.datasets import make_blobs
 from akkm import ApproxKernelKMeans
 from akkm.approx import checkpoint
 
-SETTINGS = {"n_clusters": 12, "n_landmarks": 80, "gamma": 0.02, "random_state": 0}
+SETTINGS = {
+    "n_clusters": 8,
+    "n_landmarks": 40,
+    "gamma": 0.02,
+    "random_state": 0,
+    "init": "random",
+}
 
 
 @pytest.fixture(scope="module")
 def X():
-    X, _ = make_blobs(20_000, 5, centers=6, cluster_std=4, random_state=1)
+    X, _ = make_blobs(11_000, 5, centers=6, cluster_std=4, random_state=1)
     return X.astype(np.float32)
 
 
@@ -53,28 +60,37 @@ class StopAt:
         pass
 
 
-def interrupted(X, folder, iteration, **settings):
+def interrupt(X, folder, iteration, **settings):
     model = ApproxKernelKMeans(**{**SETTINGS, "checkpoint": folder, **settings})
     model.set_callbacks(StopAt(iteration))
     with pytest.raises(Stop):
         model.fit(X)
 
 
+@pytest.fixture(scope="module")
+def stopped(X, tmp_path_factory):
+    """A folder with the checkpoint of a fit that ended early; not to be changed."""
+    folder = tmp_path_factory.mktemp("stopped")
+    interrupt(X, folder, 2)
+    return folder
+
+
 @pytest.mark.parametrize("init", ["k-means++", "random"])
 def test_it_goes_on_from_there(init, X, tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "_EVERY", 0.0)
-    expected = ApproxKernelKMeans(**SETTINGS, init=init).fit(X)
+    settings = {**SETTINGS, "init": init}
+    expected = ApproxKernelKMeans(**settings).fit(X)
     half = expected.n_iter_ // 2
     for iteration in sorted({1, min(2, half), half}):
-        interrupted(X, tmp_path, iteration, init=init)
-    model = ApproxKernelKMeans(**SETTINGS, init=init, checkpoint=tmp_path).fit(X)
+        interrupt(X, tmp_path, iteration, init=init)
+    model = ApproxKernelKMeans(**settings, checkpoint=tmp_path).fit(X)
     np.testing.assert_array_equal(model.labels_, expected.labels_)
     assert model.n_iter_ == expected.n_iter_
-    assert model.inertia_ == pytest.approx(expected.inertia_, rel=1e-9)
+    assert model.inertia_ == pytest.approx(expected.inertia_, rel=1e-7)
     # What had been done was not done again, but for a pass each time.
     passed = np.flatnonzero(model.history_[:, 0] != expected.history_[:, 0])
     assert set(passed) <= {0, min(2, half) - 1, half - 1}
-    again = ApproxKernelKMeans(**SETTINGS, init=init, checkpoint=tmp_path).fit(X)
+    again = ApproxKernelKMeans(**settings, checkpoint=tmp_path).fit(X)
     np.testing.assert_array_equal(again.labels_, expected.labels_)
 
 
@@ -91,28 +107,24 @@ def test_it_is_written_now_and_then(X, tmp_path, monkeypatch, expected):
 
 @pytest.mark.parametrize(
     "other",
-    [{"n_clusters": 11}, {"gamma": 0.03}, {"random_state": 1}, {"max_iter": 7}],
+    [{"n_clusters": 7}, {"gamma": 0.03}, {"random_state": 1}, {"max_iter": 7}],
     ids=str,
 )
-def test_other_settings_are_refused(other, X, tmp_path):
-    interrupted(X, tmp_path, 2)
-    model = ApproxKernelKMeans(**{**SETTINGS, "checkpoint": tmp_path, **other})
+def test_other_settings_are_refused(other, X, stopped):
+    model = ApproxKernelKMeans(**{**SETTINGS, "checkpoint": stopped, **other})
     with pytest.raises(ValueError, match="other data or settings"):
         model.fit(X)
 
 
-def test_other_data_are_refused(X, tmp_path):
-    interrupted(X, tmp_path, 2)
+def test_other_data_are_refused(X, stopped):
     with pytest.raises(ValueError, match="other data or settings"):
-        ApproxKernelKMeans(**SETTINGS, checkpoint=tmp_path).fit(X + 1)
+        ApproxKernelKMeans(**SETTINGS, checkpoint=stopped).fit(X + 1)
     with pytest.raises(ValueError, match="other data or settings"):
-        ApproxKernelKMeans(**SETTINGS, checkpoint=tmp_path).fit(
-            X, None, np.ones(20_000)
-        )
+        ApproxKernelKMeans(**SETTINGS, checkpoint=stopped).fit(X, None, np.ones(len(X)))
 
 
-def test_what_does_not_matter_may_change(X, tmp_path, expected):
-    interrupted(X, tmp_path, 2)
+def test_what_does_not_matter_may_change(X, stopped, tmp_path, expected):
+    shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
     model = ApproxKernelKMeans(**SETTINGS, checkpoint=tmp_path, n_jobs=1, cache_size=0)
     np.testing.assert_array_equal(model.fit(X).labels_, expected.labels_)
 
@@ -140,7 +152,7 @@ def test_settings_that_have_no_checkpoint(X, tmp_path):
 
 def test_no_space_left(X, tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "_EVERY", 0.0)
-    interrupted(X, tmp_path, 2)
+    interrupt(X, tmp_path, 2)
     before = (tmp_path / "akkm-checkpoint.npz").read_bytes()
 
     def full(*args, **kwargs):
@@ -161,38 +173,30 @@ checkpoint._EVERY = 0.0
 X = np.load(sys.argv[1], mmap_mode="r")
 model = ApproxKernelKMeans(40, n_landmarks=100, gamma=0.02, random_state=0,
                            init="random", checkpoint=sys.argv[2], n_jobs=1)
-print("begun", flush=True)
 np.save(sys.argv[3], model.fit(X).labels_)
 """
 
 
-def test_killed_at_ten_random_moments(tmp_path, rng):
+def test_killed_at_random_moments(tmp_path, rng):
+    """Twice after some checkpoints were written; the third fit ends as a whole one."""
     X, _ = make_blobs(20_000, 5, centers=6, cluster_std=4, random_state=1)
-    np.save(tmp_path / "x.npy", X.astype(np.float32))
-
-    def start(folder, out):
-        command = [sys.executable, "-c", SCRIPT, tmp_path / "x.npy", folder, out]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        with process.stdout as said:
-            said.readline()
-        return process, time.perf_counter()
-
-    process, begun = start(tmp_path / "whole", tmp_path / "whole.npy")
-    assert process.wait() == 0
-    took = time.perf_counter() - begun
-    killed = 0
-    for share in rng.uniform(0.05, 0.4, size=10):
-        process, _ = start(tmp_path / "parts", tmp_path / "parts.npy")
-        try:
-            process.wait(share * took)
-            break
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            killed += 1
-    process, _ = start(tmp_path / "parts", tmp_path / "parts.npy")
-    assert process.wait() == 0
-    assert killed >= 2
-    np.testing.assert_array_equal(
-        np.load(tmp_path / "parts.npy"), np.load(tmp_path / "whole.npy")
-    )
+    X = X.astype(np.float32)
+    np.save(tmp_path / "x.npy", X)
+    folder, out = tmp_path / "parts", tmp_path / "labels.npy"
+    written = folder / "akkm-checkpoint.npz"
+    command = [sys.executable, "-c", SCRIPT, tmp_path / "x.npy", folder, out]
+    for _ in range(2):
+        before = written.stat().st_mtime_ns if written.exists() else None
+        process = subprocess.Popen(command)
+        while not written.exists() or written.stat().st_mtime_ns == before:
+            assert process.poll() is None
+            time.sleep(0.01)
+        time.sleep(rng.uniform(0.01, 0.1))
+        process.kill()
+        assert process.wait() < 0
+        assert not out.exists()
+    assert subprocess.run(command).returncode == 0
+    whole = ApproxKernelKMeans(
+        40, n_landmarks=100, gamma=0.02, random_state=0, init="random"
+    ).fit(X)
+    np.testing.assert_array_equal(np.load(out), whole.labels_)
