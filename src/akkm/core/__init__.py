@@ -7,15 +7,16 @@ does not.
 `strip`
     Kernel rows of all rows against the landmarks, in tiles, recomputed or cached.
 `gram`, `gradient`
-    Centers α from the clusters' sums: by the factored K̂, or by conjugate gradients.
+    Centers α from the clusters' means: by the factored K̂, or by conjugate gradients.
 `nearest`
     The nearest center of each row, decided so that rounding does not matter.
 `bounds`
     Bounds that prove a row's label, so that the row is skipped.
 `parts`, `remote_parts`
-    One sweep over the rows of this process, and over partitions held by workers.
+    One sweep over the rows of this process, and over partitions held by workers; what
+    a dead worker held is recomputed.
 `lloyd`
-    The loop: sweep, stop, refill empty clusters, update centers.
+    The loop: sweep, stop, refill empty clusters, centers from the clusters' sums.
 `model`
     The fitted centers, and the comparison of new rows with them.
 """

@@ -1,4 +1,4 @@
-"""The factored kernel matrix K̂ of the landmarks: centers α from sums of kernel rows."""
+"""The factored kernel matrix K̂ of the landmarks: centers α from mean kernel rows."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple

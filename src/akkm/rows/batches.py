@@ -103,10 +103,7 @@ class DiskRows(Rows):
         return self._batches.as_labels(labels)
 
     def prefetch(self, rows: Array | None) -> None:
-        """Hint: these rows will be read next, in order; None stands for all rows.
-
-        Batches without any of these rows are not read at all.
-        """
+        """Hint: these rows will be read next, in order; None stands for all rows."""
         starts = self._batches.starts
         if rows is None:
             used = np.arange(len(starts) - 1)
@@ -161,7 +158,10 @@ class DiskRows(Rows):
             yield function(self._batch(b), rows, *(values[rows] for values in aligned))
 
     def __getitem__(self, rows: Any) -> Array:
-        """Rows of a slice or an index array, in memory: (b, d)."""
+        """Rows of a slice or an index array, in memory: (b, d).
+
+        Batches without any of these rows are not read: `by_batch` leaves them out.
+        """
         if isinstance(rows, slice):
             start, stop, step = rows.indices(self.shape[0])
             if step == 1:
