@@ -46,13 +46,7 @@ _HEADER = "akkm.json"
 # Fitted attributes with one entry per training row: long, and not needed to predict.
 _PER_ROW = ("labels_", "agreement_", "embedding_", "outlying_")
 # Attributes that only make sense in the process that fitted the model.
-_OF_PROCESS = (
-    "_queued_warnings",
-    "_skl_callbacks",
-    "_reservoir",
-    "_stream",
-    "_refit_at",
-)
+_OF_PROCESS = ("_warnings", "_skl_callbacks", "_reservoir", "_stream", "_refit_at")
 # Parameters that name files on this machine.
 _FILES = {"checkpoint", "labels_file"}
 

@@ -1,4 +1,4 @@
-"""What all estimators share: validation, kernels, landmarks, warnings, centers."""
+"""What all estimators share: validation, fit, kernels, landmarks and warnings."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import (
     BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
-    TransformerMixin,
 )
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
@@ -31,7 +29,7 @@ from akkm.estimators._parameters import CommonParameters, estimator
 from akkm.estimators._progress import Progress
 from akkm.kernels import Kernel, Linear, Precomputed, resolve
 from akkm.landmarks import Landmarks, select_landmarks
-from akkm.rows import apply_lazily, is_dask, is_rows, rows_of_dask
+from akkm.rows import is_dask, is_rows, rows_of_dask
 from akkm.typing import Array, Rows
 
 # A larger negative share of the eigenvalues leads to a warning.
@@ -66,7 +64,7 @@ class _Attributes:
     # embedding(X, engine) maps rows to points, in estimators that embed rows.
     _embedding: Any
     # Warnings of a member of an ensemble are queued here instead of being emitted.
-    _queued_warnings: list[tuple[str, type[Warning]]] | None = None
+    _warnings: list[tuple[str, type[Warning]]] | None = None
 
 
 @dataclass(frozen=True)
@@ -202,7 +200,7 @@ class KernelClusterer(
 
         Returns
         -------
-        self : object
+        object
             The fitted estimator.
         """
         X, weights, rng = self._begin(X, sample_weight)
@@ -216,11 +214,11 @@ class KernelClusterer(
             self._fit(run)
         progress.end()
         for text, category in run.warnings:
-            if self._queued_warnings is None:
+            if self._warnings is None:
                 # Past scikit-learn's wrapper of fit.
                 warnings.warn(text, category, stacklevel=3)
             else:
-                self._queued_warnings.append((text, category))
+                self._warnings.append((text, category))
         return self
 
     @abstractmethod
@@ -294,123 +292,3 @@ class KernelClusterer(
                 f"{evidence.why}; look at evidence_, or give n_clusters.",
                 UserWarning,
             )
-
-
-class CenterClusterer(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelClusterer
-):
-    """Base class of estimators whose clusters have centers."""
-
-    def _embed(self, X: Rows, engine: Threads) -> Rows:
-        """Map valid rows (n, d) to the space in which the model has its centers."""
-        return X
-
-    def predict(self, X: Any) -> Array:
-        """Assign each row to the nearest center.
-
-        Parameters
-        ----------
-        X : array, data frame or CSR matrix of shape (n, d)
-            New rows; k(rows, training rows) for a precomputed kernel.
-
-        Returns
-        -------
-        int32 array of shape (n,)
-            Cluster of each row. A Dask array, not computed yet, if X is a Dask array or
-            data frame.
-        """
-        if is_dask(X):
-            return apply_lazily(self.predict, X, width=None, dtype=np.int32)
-        X = self._new_rows(X)
-        with Threads(self.n_jobs) as engine:
-            blocks = self._model.compare(self._embed(X, engine), engine)
-            return np.concatenate([block.labels for block in blocks])
-
-    def transform(self, X: Any) -> Array:
-        """Compute the distances to the centers, in the space that was clustered.
-
-        Parameters
-        ----------
-        X : array, data frame or CSR matrix of shape (n, d)
-            New rows; k(rows, training rows) for a precomputed kernel.
-
-        Returns
-        -------
-        array of shape (n, n_clusters)
-            Distances in the precision of X. The space is the kernel's RKHS (without its
-            negative part, if the kernel is indefinite and that part was dropped), or
-            the embedding of spectral and diffusion methods.
-        """
-        if is_dask(X):
-            width = self._n_features_out
-            return apply_lazily(self.transform, X, width=width, dtype=None)
-        return self._nearest(X)[1]
-
-    def score(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Return minus the clustering error of the rows under the fitted centers.
-
-        Parameters
-        ----------
-        X : array, data frame or CSR matrix of shape (n, d)
-            Rows; k(rows, training rows) for a precomputed kernel.
-        y : None
-            Ignored.
-        sample_weight : array of shape (n,), optional
-            Weights of the rows.
-
-        Returns
-        -------
-        float
-            On the training rows, `-inertia_`. Only scores of the same kernel and width
-            are comparable: a search for gamma by score ends at the widest kernel.
-        """
-        X = self._new_rows(X)
-        with Threads(self.n_jobs) as engine:
-            blocks = self._model.compare(self._embed(X, engine), engine)
-            errors = np.concatenate([block.squared_own for block in blocks])
-        return self._score(errors, X, sample_weight)
-
-    def _score(self, errors: Array, X: Rows, sample_weight: ArrayLike | None) -> float:
-        """Return minus the weighted sum of the errors (n,) of rows."""
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        total = weights @ errors
-        _require_lengths(total)
-        return float(-total)
-
-    def _nearest(self, X: Any) -> tuple[Array, Array]:
-        """Return nearest centers (n,) and all distances (n, C), in one pass."""
-        X = self._new_rows(X)
-        labels = np.empty(X.shape[0], dtype=np.int32)
-        distances = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
-        start = 0
-        with Threads(self.n_jobs) as engine:
-            for block in self._model.compare(self._embed(X, engine), engine):
-                stop = start + len(block.labels)
-                labels[start:stop] = block.labels
-                distances[start:stop] = np.sqrt(block.squared.clip(0))
-                start = stop
-        _require_lengths(distances)
-        return labels, distances
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self._model.scorer.norms)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-
-def _require_lengths(values: Any) -> None:
-    if np.isnan(values).any():
-        raise ValueError(
-            "Distances need k(x, x) of the new rows, which a precomputed kernel matrix "
-            "does not contain unless its diagonal is constant. Use predict, normalise "
-            "the kernel, or pass rows and a kernel function."
-        )

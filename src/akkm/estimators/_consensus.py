@@ -7,7 +7,8 @@ from sklearn.base import clone
 
 from akkm.consensus import bipartite_cut
 from akkm.diffusion.landmark_positions import distinct_candidates
-from akkm.estimators._base import CenterClusterer, Run
+from akkm.estimators._base import Run
+from akkm.estimators._centers import CenterClusterer
 from akkm.estimators._parameters import COUNT, estimator, parameter
 from akkm.estimators._sparse import SparseKernelKMeans
 from akkm.estimators._voting import VotingClusterer
@@ -104,7 +105,7 @@ class ConsensusKernelKMeans(VotingClusterer):
             member = clone(prototype).set_params(
                 n_clusters=n_clusters, random_state=seed, n_jobs=self.n_jobs
             )
-            member._queued_warnings = []  # members may find fewer clusters
+            member._warnings = []  # members may find fewer clusters
             members.append(member.fit(X, sample_weight=weights))
             name = f"member {len(members)} of {self.n_members}"
             if run.progress.member(name, f"{n_clusters} clusters"):

@@ -6,7 +6,8 @@ from akkm.approx import kmeans_problem, solve
 from akkm.core.lloyd import Solution, Step
 from akkm.core.threads import Threads
 from akkm.diffusion.estimate_k import check_balance
-from akkm.estimators._base import CenterClusterer, Run
+from akkm.estimators._base import Run
+from akkm.estimators._centers import CenterClusterer
 from akkm.estimators._parameters import (
     AUTO,
     COUNT,

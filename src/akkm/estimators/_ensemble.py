@@ -183,7 +183,7 @@ class EnsembleKernelKMeans(
 
         def fit(seed: int) -> ApproxKernelKMeans:
             member = ApproxKernelKMeans(**{**shared, "random_state": seed})
-            member._queued_warnings = []
+            member._warnings = []
             return member.fit(run.X, sample_weight=run.weights)
 
         with Threads(at_once) as engine:
@@ -203,7 +203,7 @@ class EnsembleKernelKMeans(
         queued = Counter(
             (category, text)
             for member in self.members_
-            for text, category in member._queued_warnings or ()
+            for text, category in member._warnings or ()
             if not text.startswith("Number of distinct clusters")
         )
         for (category, text), count in queued.items():

@@ -7,7 +7,8 @@ import numpy as np
 
 from akkm.approx import factor, solve
 from akkm.core.model import means_model
-from akkm.estimators._base import CenterClusterer, Run
+from akkm.estimators._base import Run
+from akkm.estimators._centers import CenterClusterer
 from akkm.estimators._parameters import IterationParameters, KernelParameters, estimator
 from akkm.kernels import Precomputed
 from akkm.landmarks import select_landmarks

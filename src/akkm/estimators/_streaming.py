@@ -9,7 +9,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from akkm.approx import Reservoir, Stream, factor, match_labels
 from akkm.core.threads import Threads
-from akkm.estimators._base import CenterClusterer
+from akkm.estimators._centers import CenterClusterer
 from akkm.landmarks import Landmarks
 from akkm.rows import is_dask, is_rows
 
