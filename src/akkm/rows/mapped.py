@@ -85,7 +85,10 @@ def labels_file(path: Any, n: int) -> Iterator[Callable[[Any], Any]]:
         def store(labels: Any) -> Array:
             with _naming(path):
                 file.file.seek(start)
-                for block in _blocks(labels):
+                # A Dask array is computed one partition at a time.
+                dask = not isinstance(labels, np.ndarray)
+                for i in range(labels.numblocks[0] if dask else 1):
+                    block = labels.blocks[i].compute() if dask else labels
                     file.file.write(np.ascontiguousarray(block, dtype="<i4").data)
                 file.sync()
                 file.publish()
@@ -100,15 +103,6 @@ def _write(file: BinaryIO, n: int, value: float, dtype: Any) -> None:
     for start in range(0, n, _STEP):
         file.write(np.full(min(_STEP, n - start), value, dtype).data)
     file.flush()
-
-
-def _blocks(labels: Any) -> Iterator[Any]:
-    """Yield an array as it is, and a Dask array one partition at a time."""
-    if isinstance(labels, np.ndarray):
-        yield labels
-        return
-    for number in range(labels.numblocks[0]):
-        yield labels.blocks[number].compute()
 
 
 @contextmanager

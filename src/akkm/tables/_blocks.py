@@ -97,9 +97,7 @@ class Blocks:
             if self._policy != "drop":
                 used[:] = True
             elif not used.all():
-                mask, V = pa.array(used), V[:, used]
-                texts = [text.filter(mask) for text in texts]
-                others = [other.filter(mask) for other in others]
+                V, texts, others = self.selection.split(batch.filter(pa.array(used)))
             self.n_used += V.shape[1]
             yield Block(batch, used, V, texts, others)
         self._require_finite()

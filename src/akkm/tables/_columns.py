@@ -194,14 +194,11 @@ def original_entries(
     X: Any, names: Sequence[str], scale: Array
 ) -> list[dict[str, Any]]:
     """Rows of a sparse X (b, d) as values by name, zeros left out."""
-    X = X.tocsr()
-    return [
-        {
-            names[j]: _rounded(float(x), 0.0, float(scale[j]))
-            for j, x in zip(X.indices[a:b], X.data[a:b], strict=True)
-        }
-        for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)
-    ]
+    rows: list[dict[str, Any]] = [{} for _ in range(X.shape[0])]
+    X = X.tocoo()
+    for i, j, x in zip(X.row, X.col, X.data.tolist(), strict=True):
+        rows[i][names[j]] = _rounded(x, 0.0, float(scale[j]))
+    return rows
 
 
 def _number(values: Array, encoding: Encoding) -> Any:

@@ -138,26 +138,21 @@ class CsvTable(Table):
     def _infer_types(self) -> dict[str, pa.DataType]:
         """The types with which columns are read, in the order of the file."""
         types = {field.name: field.type for field in self._parse(None).schema}
+        empty = [name for name, kind in types.items() if pa.types.is_null(kind)]
         for name, kind in types.items():
             if pa.types.is_integer(kind) or pa.types.is_floating(kind):
                 types[name] = pa.float64()  # there may be fractions further down
             elif not pa.types.is_boolean(kind) and not pa.types.is_temporal(kind):
-                types[name] = pa.null() if pa.types.is_null(kind) else _TEXT
-        empty = [name for name, kind in types.items() if pa.types.is_null(kind)]
-        if empty:
-            types |= self._infer_from_later_blocks(empty)
-        return types
-
-    def _infer_from_later_blocks(self, names: list[str]) -> dict[str, pa.DataType]:
-        """Types of columns that are empty in the first block."""
-        types: dict[str, pa.DataType] = dict.fromkeys(names, pa.float64())
-        for batch in self._parse(dict.fromkeys(names, pa.string())):
-            for name in list(names):
+                types[name] = _TEXT
+        types |= dict.fromkeys(empty, pa.float64())
+        # Later blocks decide on columns that are empty in the first one.
+        for batch in self._parse(dict.fromkeys(empty, pa.string())) if empty else ():
+            for name in list(empty):
                 if texts := pc.unique(batch.column(name).drop_null()).to_pylist():
                     if not all(is_number(text, self.decimal) for text in texts):
                         types[name] = _TEXT
-                    names.remove(name)
-            if not names:
+                    empty.remove(name)
+            if not empty:
                 break
         return types
 

@@ -87,22 +87,18 @@ class RowEncoder:
     def __init__(self, encodings: list[Encoding]):
         self.numbers = [e for e in encodings if e["kind"] == "number"]
         self.texts = [e for e in encodings if e["kind"] == "text"]
-        starts, self.width = {}, 0
+        self._starts, self.width = dict[str, int](), 0
         for encoding in encodings:
-            starts[encoding["name"]] = self.width
+            self._starts[encoding["name"]] = self.width
             self.width += len(feature_names(encoding))
-        at = [starts[e["name"]] for e in self.numbers]
-        # Writing to a slice is faster than to a list of columns.
-        together = at == list(range(at[0], at[0] + len(at))) if at else False
-        self._at: Any = slice(at[0], at[-1] + 1) if together else at
+        self._at: Any = [self._starts[e["name"]] for e in self.numbers]
+        if self._at and self._at[-1] - self._at[0] == len(self._at) - 1:
+            # Writing to a slice is faster than to a list of columns.
+            self._at = slice(self._at[0], self._at[-1] + 1)
         self._shift, self._scale, self._mean = (
             np.array([[e[key]] for e in self.numbers])
             for key in ("shift", "scale", "mean")
         )
-        self._text_starts = [starts[e["name"]] for e in self.texts]
-        self._codes_of = [
-            {value: i for i, value in enumerate(e["values"])} for e in self.texts
-        ]
         self._unseen: dict[str, Counter[str]] = {}
         self._peaks = np.zeros(len(self.numbers))  # largest absolute values
 
@@ -110,10 +106,10 @@ class RowEncoder:
         """Write rows to X (b, width), which is 0; V (d, b) is overwritten."""
         if V.size:
             self._encode_numbers(V, X)
-        for i, text in enumerate(texts):
-            codes = self._codes(i, text)
+        for encoding, text in zip(self.texts, texts, strict=True):
+            codes = self._codes(encoding, text)
             rows = np.flatnonzero(codes >= 0)
-            X[rows, self._text_starts[i] + codes[rows]] = 1
+            X[rows, self._starts[encoding["name"]] + codes[rows]] = 1
 
     def require_single_precision(self, table: Table) -> None:
         """Raise TableError if a number was too large for float32."""
@@ -142,9 +138,9 @@ class RowEncoder:
             self._peaks = np.fmax(self._peaks, np.fmax(V.max(axis=1), -V.min(axis=1)))
             X[:, self._at] = V.T
 
-    def _codes(self, i: int, text: pa.DictionaryArray) -> Array:
+    def _codes(self, encoding: Encoding, text: pa.DictionaryArray) -> Array:
         """The category of each row (b,), -1 for none."""
-        known, encoding = self._codes_of[i], self.texts[i]
+        known = {value: i for i, value in enumerate(encoding["values"])}
         other = known["other"] if encoding["pooled"] else -1
         # The last entry is for missing values.
         values = [*text.dictionary.to_pylist(), "missing"]
@@ -153,9 +149,7 @@ class RowEncoder:
         codes = code_of[indices]
         if (codes < 0).any():
             unseen = self._unseen.setdefault(encoding["name"], Counter())
-            counts = np.bincount(indices[codes < 0], minlength=len(values))
-            for j in np.flatnonzero(counts):
-                unseen[values[j]] += int(counts[j])
+            unseen.update(np.array(values, dtype=object)[indices[codes < 0]])
         return codes
 
 

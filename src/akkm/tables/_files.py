@@ -6,7 +6,7 @@ import tempfile
 import weakref
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -123,7 +123,7 @@ def open_arrow(path: str) -> Table:
     if magic.startswith(b"FEA1"):
         raise TableError(f"{path}: Feather V1 is not supported; save it as V2")
     if magic == b"ARROW1":
-        return FileTable(path, open_column_files(Path(path)))
+        return open_columns(path)
     spool = Spool(1 << 16)
     try:
         with pa.memory_map(path) as source:
@@ -152,6 +152,20 @@ def open_npz(path: str) -> Table:
     except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise unreadable(path, ".npz", error) from None
     return FileTable(path, NpyPieces(copy, path))
+
+
+def open_columns(path: str) -> Table:
+    """A Parquet or Arrow file, or a folder of such files."""
+    return FileTable(path, open_column_files(Path(path)))
+
+
+# How to open a file, by its extension.
+OPENERS: dict[str, Callable[[str], Table]] = {
+    **dict.fromkeys((".parquet", ".pq"), open_columns),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), open_arrow),
+    ".npy": lambda path: FileTable(path, NpyPieces(path, path)),
+    ".npz": open_npz,
+}
 
 
 class TemporaryPath(str):

@@ -2,20 +2,12 @@
 
 import os
 import sys
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 from akkm.rows.formats import TableError
-from akkm.rows.open import open_column_files
 from akkm.tables._csv import BLOCK, KEPT, MISSING, CsvTable
-from akkm.tables._files import (
-    FileTable,
-    NpyPieces,
-    open_arrow,
-    open_npz,
-    temporary_copy,
-)
+from akkm.tables._files import OPENERS, open_columns, temporary_copy
 from akkm.tables._sparse import open_libsvm
 from akkm.tables._table import Table, did_you_mean
 
@@ -99,41 +91,26 @@ def open_table(
     if path == "-":
         return _standard_input(delimiter=delimiter, **options)
     if os.path.isdir(path):
-        return _open_columns(path)
+        return open_columns(path)
     _require_readable(path)
     lower = path.lower()
     compressed = lower.endswith(_COMPRESSED)
     inner = lower.rpartition(".")[0] if compressed else lower
     if inner.endswith(_LIBSVM):
         return open_libsvm(path)
-    if compressed and inner.endswith(tuple(_OPENERS)):
+    if compressed and inner.endswith(tuple(OPENERS)):
         raise TableError(f"{path}: only CSV is read compressed; decompress it first")
     if compressed or inner.endswith(_CSV):
         tabs = inner.endswith((".tsv", ".tab")) and delimiter == ","
         return CsvTable(path, path, delimiter="\t" if tabs else delimiter, **options)
     extension = os.path.splitext(lower)[1]
-    if extension not in _OPENERS:
+    if extension not in OPENERS:
         raise TableError(
             f"{path}: unknown file format ({extension or 'no extension'}); expected "
             ".csv, .tsv, .txt (also .gz), .parquet, .arrow, .feather, .ipc, .npy, "
             ".npz, .svm or .libsvm"
         )
-    return _OPENERS[extension](path)
-
-
-def _open_columns(path: str) -> Table:
-    return FileTable(path, open_column_files(Path(path)))
-
-
-_OPENERS: dict[str, Callable[[str], Table]] = {
-    ".parquet": _open_columns,
-    ".pq": _open_columns,
-    ".arrow": open_arrow,
-    ".feather": open_arrow,
-    ".ipc": open_arrow,
-    ".npy": lambda path: FileTable(path, NpyPieces(path, path)),
-    ".npz": open_npz,
-}
+    return OPENERS[extension](path)
 
 
 def _require_readable(path: str) -> None:

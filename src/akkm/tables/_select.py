@@ -116,13 +116,9 @@ def _require_same_kind(table: Table, column: Column, encoding: Encoding) -> None
     as_text = not table.typed or encoding["as_text"] or column.type == "null"
     if encoding["kind"] == "text" and as_text:
         return
-    found, expected = (
-        "dates" if time else {"number": "numbers", "text": "text"}[kind]
-        for kind, time in (
-            (column.kind, column.is_time),
-            (encoding["kind"], encoding["time"]),
-        )
-    )
+    plural = {"number": "numbers", "text": "text"}
+    found = "dates" if column.is_time else plural[column.kind]
+    expected = "dates" if encoding["time"] else plural[encoding["kind"]]
     if found != expected:
         raise TableError(
             f"{table.name}: column {column.name!r} holds {found}, but {expected} in "

@@ -119,11 +119,10 @@ def _with_width(table: Table, width: int) -> tuple[Any, tuple[str, ...]]:
     if table.target is None:
         what = "missing are" if here < width else "unknown are"
         raise TableError(f"{table.name}: not the columns of the model: {what} {names}")
-    if here < width:
-        parts = (X.data, X.indices, X.indptr)
-        return sparse.csr_array(parts, shape=(X.shape[0], width)), ()
+    X = X.copy()
+    X.resize((X.shape[0], width))
     note = f"columns {names} are not in the model and were left out"
-    return X[:, :width], (note,)
+    return X, (note,) if here > width else ()
 
 
 def _complete(
