@@ -90,7 +90,7 @@ class TestRoundTrips:
     def test_a_temporary_file_goes_with_its_table(self, monkeypatch):
         monkeypatch.setattr(sys, "stdin", Piped(b"a,b\n1,2\n3,4\n"))
         table = open_table("-")
-        path = str(table._path)
+        path = str(table.path)
         assert os.path.exists(path)
         del table
         assert not os.path.exists(path)

@@ -7,7 +7,7 @@ an error at once; later it would kill the process.
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -35,16 +35,13 @@ def full(
     [-1, -1, -1]
     """
     folder = tempfile.gettempdir() if folder is None else folder
-    try:
-        with tempfile.TemporaryFile(dir=folder) as file:
-            _write(file, n, value, dtype)
-            array = np.memmap(file, dtype=dtype, mode="r+", shape=(n,))
-    except OSError as error:
-        raise OSError(
-            error.errno,
-            f"{folder}: the state of {n:,} rows can't be written there: "
-            f"{error.strerror}. Free some space, or set TMPDIR to another folder",
-        ) from None
+    failure = f"{folder}: the state of {n:,} rows can't be written there"
+    with (
+        _explaining(failure, "Free some space, or set TMPDIR to another folder"),
+        tempfile.TemporaryFile(dir=folder) as file,
+    ):
+        _write(file, n, value, dtype)
+        array = np.memmap(file, dtype=dtype, mode="r+", shape=(n,))
     return np.asarray(array)
 
 
@@ -73,17 +70,21 @@ def labels_file(path: Any, n: int) -> Iterator[Callable[[Any], Any]]:
         raise ValueError(
             f"labels_file={str(path)!r}: expected a name that ends in .npy."
         )
-    with _naming(path):
-        file = AtomicFile(path)
-    try:
-        with _naming(path):
+    messages = (
+        f"{path}: labels can't be written",
+        "An existing file is unchanged; free some space, or give another labels_file",
+    )
+    with ExitStack() as stack:
+        with _explaining(*messages):
+            file = AtomicFile(path)
+            stack.callback(file.discard)
             header = {"descr": "<i4", "fortran_order": False, "shape": (n,)}
             np.lib.format.write_array_header_1_0(file.file, header)
             start = file.file.tell()
             _write(file.file, n, -1, "<i4")
 
         def store(labels: Any) -> Array:
-            with _naming(path):
+            with _explaining(*messages):
                 file.file.seek(start)
                 # A Dask array is computed one partition at a time.
                 dask = not isinstance(labels, np.ndarray)
@@ -95,8 +96,6 @@ def labels_file(path: Any, n: int) -> Iterator[Callable[[Any], Any]]:
             return np.load(path, mmap_mode="r")
 
         yield store
-    finally:
-        file.discard()
 
 
 def _write(file: BinaryIO, n: int, value: float, dtype: Any) -> None:
@@ -106,12 +105,10 @@ def _write(file: BinaryIO, n: int, value: float, dtype: Any) -> None:
 
 
 @contextmanager
-def _naming(path: Any) -> Iterator[None]:
+def _explaining(failure: str, advice: str) -> Iterator[None]:
+    """Say what could not be written, and what to do, if the disk refuses."""
     try:
         yield
     except OSError as error:
-        raise OSError(
-            error.errno,
-            f"{path}: labels can't be written: {error.strerror}. An existing file is "
-            "unchanged; free some space, or give another labels_file",
-        ) from None
+        text = f"{failure}: {error.strerror}. {advice}"
+        raise OSError(error.errno, text) from None

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -28,27 +29,22 @@ _TEXT = pa.dictionary(pa.int32(), pa.string())
 _FAILURES = (pa.ArrowException, OSError, UnicodeDecodeError)
 
 
+@dataclass(eq=False, repr=False)
 class CsvTable(Table):
     """A CSV file, compressed or not; see `open_table` for the parameters."""
 
+    path: str
+    name: str
+    header: bool
+    delimiter: str
+    decimal: str
+    blanks: tuple[str, ...]
+    block: int = BLOCK
+    kept: int = KEPT
     typed = False
 
-    def __init__(
-        self,
-        path: str,
-        name: str,
-        *,
-        header: bool,
-        delimiter: str,
-        decimal: str,
-        missing: Sequence[str],
-        block: int = BLOCK,
-        kept: int = KEPT,
-    ):
-        self.name, self.decimal, self.blanks = name, decimal, tuple(missing)
-        self._path, self._size = path, os.path.getsize(path)
-        self._delimiter, self._header = delimiter, header
-        self._block, self._most_kept = block, kept
+    def __post_init__(self) -> None:
+        self._size = os.path.getsize(self.path)
         self._blank_lines = 0  # before the header
         self._file: Any = None
         self._as_text: frozenset[str] = frozenset()
@@ -77,7 +73,7 @@ class CsvTable(Table):
             for batch in self._parse(types):
                 n_rows += batch.num_rows
                 n_bytes += batch.nbytes
-                if n_bytes <= self._most_kept:
+                if n_bytes <= self.kept:
                     batches.append(batch)
                 else:
                     batches.clear()
@@ -101,7 +97,7 @@ class CsvTable(Table):
 
     def _open(self) -> Any:
         """The text of the file, decompressed."""
-        file = self._file = pa.OSFile(self._path)
+        file = self._file = pa.OSFile(self.path)
         start = file.read(4)
         file.seek(0)
         for magic, compression in _MAGIC.items():
@@ -111,7 +107,7 @@ class CsvTable(Table):
 
     def _column_names(self) -> list[str]:
         with self._open() as file:
-            start = file.read(self._block)
+            start = file.read(self.block)
         if b"\0" in start:
             raise TableError(
                 f"{self.name}: not text (it has NUL bytes), or UTF-16; expected CSV in "
@@ -120,9 +116,9 @@ class CsvTable(Table):
         text = start.decode("utf-8-sig", errors="replace")
         self._blank_lines = len(text[: -len(text.lstrip("\r\n"))].splitlines())
         found = self._parse(None).schema.names
-        require_delimiter(text.split("\n"), self.name, self._delimiter, len(found))
+        require_delimiter(text.split("\n"), self.name, self.delimiter, len(found))
         positions = [str(i) for i in range(len(found))]
-        if not self._header:
+        if not self.header:
             return positions
         names = [name.strip() or str(i) for i, name in enumerate(found)]
         require_distinct(
@@ -160,15 +156,15 @@ class CsvTable(Table):
         return pa.csv.open_csv(
             self._open(),
             read_options=pa.csv.ReadOptions(
-                block_size=self._block,
+                block_size=self.block,
                 use_threads=threads,
                 column_names=self._names,
-                autogenerate_column_names=not (self._header or self._names),
+                autogenerate_column_names=not (self.header or self._names),
                 skip_rows=self._blank_lines,
-                skip_rows_after_names=int(self._header and bool(self._names)),
+                skip_rows_after_names=int(self.header and bool(self._names)),
             ),
             parse_options=pa.csv.ParseOptions(
-                delimiter=self._delimiter, newlines_in_values=True
+                delimiter=self.delimiter, newlines_in_values=True
             ),
             convert_options=pa.csv.ConvertOptions(
                 column_types=types,
@@ -189,5 +185,5 @@ class CsvTable(Table):
                     pass
             except _FAILURES as again:
                 error = again
-        before = self._blank_lines + self._header
-        return csv_error(str(error), self, self._names, self._block, before)
+        before = self._blank_lines + self.header
+        return csv_error(str(error), self, self._names, self.block, before)

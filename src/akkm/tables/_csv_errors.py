@@ -97,20 +97,18 @@ def unusual_numbers(
     name: str, values: Counter[str], table: Table, *, dates: bool
 ) -> TableError | None:
     """The error for a text column in CSV that seems to hold numbers, or `dates`."""
-    examined = list(islice(values, _EXAMINED))
-    regular = 0
+    numbers = total = 0
     rows: Counter[str] = Counter()  # by format
     examples: dict[str, dict[str, str]] = {}  # value -> what to do, by format
-    for value in examined:
-        if is_number(value, table.decimal):
-            regular += values[value]
-            continue
+    for value, count in islice(values.items(), _EXAMINED):
+        total += count
         what, cure = number_format(value, table.decimal) or ("", "")
-        if what and (dates or what != "dates"):
-            rows[what] += values[value]
+        if is_number(value, table.decimal):
+            numbers += count
+        elif what and (dates or what != "dates"):
+            rows[what] += count
             examples.setdefault(what, {})[value] = cure
-    total = sum(values[value] for value in examined)
-    if not rows or regular + rows.total() < MOSTLY * total:
+    if not rows or numbers + rows.total() < MOSTLY * total:
         return None
     what = rows.most_common(1)[0][0]
     # 1,065 is ambiguous, 1,065,000 is not: the shortest advice is the most certain.

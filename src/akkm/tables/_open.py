@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 from akkm.rows.formats import TableError
 from akkm.tables._csv import BLOCK, KEPT, MISSING, CsvTable
@@ -86,24 +85,24 @@ def open_table(
             f"decimal {decimal!r} is not valid; expected '.' or ',', and not the "
             "delimiter"
         )
-    options: dict[str, Any] = {"header": header, "decimal": decimal, "missing": missing}
-    options |= {"block": block, "kept": kept}
+    inner = path.lower()
+    if compressed := inner.endswith(_COMPRESSED):
+        inner = inner.rpartition(".")[0]
+    if inner.endswith((".tsv", ".tab")) and delimiter == ",":
+        delimiter = "\t"
+    options = (header, delimiter, decimal, tuple(missing), block, kept)
     if path == "-":
-        return _standard_input(delimiter=delimiter, **options)
+        return CsvTable(_copy_standard_input(), "standard input", *options)
     if os.path.isdir(path):
         return open_columns(path)
     _require_readable(path)
-    lower = path.lower()
-    compressed = lower.endswith(_COMPRESSED)
-    inner = lower.rpartition(".")[0] if compressed else lower
     if inner.endswith(_LIBSVM):
         return open_libsvm(path)
     if compressed and inner.endswith(tuple(OPENERS)):
         raise TableError(f"{path}: only CSV is read compressed; decompress it first")
     if compressed or inner.endswith(_CSV):
-        tabs = inner.endswith((".tsv", ".tab")) and delimiter == ","
-        return CsvTable(path, path, delimiter="\t" if tabs else delimiter, **options)
-    extension = os.path.splitext(lower)[1]
+        return CsvTable(path, path, *options)
+    extension = os.path.splitext(inner)[1]
     if extension not in OPENERS:
         raise TableError(
             f"{path}: unknown file format ({extension or 'no extension'}); expected "
@@ -128,12 +127,11 @@ def _require_readable(path: str) -> None:
         raise TableError(f"{path}: can't be read ({error.strerror})") from None
 
 
-def _standard_input(**options: Any) -> Table:
-    """CSV on standard input, copied to a temporary file: it is read twice."""
-    name = "standard input"
+def _copy_standard_input() -> str:
+    """Copy standard input to a temporary file, as CSV is read twice."""
     if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
-        raise TableError(f"{name}: nothing is piped into it; expected CSV")
+        raise TableError("standard input: nothing is piped into it; expected CSV")
     copy = temporary_copy(sys.stdin.buffer)
     if os.path.getsize(copy) == 0:
-        raise TableError(f"{name}: it is empty")
-    return CsvTable(copy, name, **options)
+        raise TableError("standard input: it is empty")
+    return copy
