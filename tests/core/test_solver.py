@@ -461,7 +461,7 @@ def test_kept_rows(rng):
 
     def fetch(rows):
         computed.clear()
-        strip.prefetch(rows)
+        strip.reserve(rows)
         for part, phi in strip.tiles(rows):
             np.testing.assert_allclose(phi, K[part])
         return list(computed)

@@ -166,7 +166,6 @@ class Part:
                 stats.add_rows(phi, self.state.labels[rows], self._weights_of(rows))
             return stats
 
-        self.strip.prefetch(None)
         total = Stats.zeros(n_clusters, self.strip.m)
         for stats in self.engine.map(sum_chunk, self.strip.X.chunks()):
             total += stats
@@ -175,13 +174,12 @@ class Part:
     def sweep(self, scorer: Scorer, moves: Moves | None, stamp: int) -> Sweep:
         """Assign the rows whose label is not proved; without `moves`, all rows."""
         work: list[Any] = self.strip.X.chunks()
-        rows = None
         if moves is not None:
             find = partial(self._unproved, scorer, moves, stamp == 0)
             none = np.empty(0, dtype=np.int64)  # a partition may have no rows
             rows = np.concatenate([none, *self.engine.map(find, work)])
+            self.strip.reserve(rows)
             work = self.strip.X.split(rows)
-        self.strip.prefetch(rows)
         total = Sweep(Stats.zeros(len(scorer.norms), self.strip.m), 0, 0)
         for part in self.engine.map(partial(self._assign, scorer, stamp), work):
             total += part

@@ -47,11 +47,6 @@ class RowCache:
         self._slots[new] = np.arange(self._n_used, self._n_used + len(new)) + 1
         self._n_used += len(new)
 
-    def missing(self, rows: Array) -> Array:
-        """Return those of the rows (b,) that are not cached."""
-        slots = self._slots[rows] - 1
-        return rows[(slots < 0) | ~self._filled[slots]]
-
     def fetch(self, rows: Array, compute: Fill, out: Array) -> Array:
         """Write the kernel rows of rows (b,) to `out`; compute and cache new ones."""
         slots = self._slots[rows] - 1
@@ -73,7 +68,7 @@ class Strip:
     """Kernel rows of the rows X (n, d) against the points Z (m, d).
 
     The strip is never in memory as a whole unless `compute_all` is called. With
-    `use_cache`, rows passed to `prefetch` are cached as far as they fit.
+    `use_cache`, rows passed to `reserve` are cached as far as they fit.
     """
 
     def __init__(self, X: Rows, kernel: Kernel, Z: Rows, dtype: Any) -> None:
@@ -135,12 +130,10 @@ class Strip:
         fit = _TILE_BYTES // (self.m * self.dtype.itemsize)
         return int(np.clip(fit // 32 * 32, 32, _TILE_ROWS))
 
-    def prefetch(self, rows: Array | None) -> None:
-        """Announce the rows of the next sweep, to cache and read ahead; None: all."""
-        if self._cache is not None and rows is not None:
+    def reserve(self, rows: Array) -> None:
+        """Announce the rows (b,) of the next sweep, to be cached if they fit."""
+        if self._cache is not None:
             self._cache.reserve(rows)
-            rows = self._cache.missing(rows)
-        self.X.prefetch(rows)
 
     def tiles(self, rows: Any) -> Iterator[tuple[Any, Array]]:
         """Yield pairs (some of the rows, their kernel rows), a tile at a time.

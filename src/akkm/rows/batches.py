@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -72,13 +71,11 @@ class DiskRows(Rows):
         self.names = batches.names
         # Batches in memory or being read, the least recently used first.
         self._loaded: OrderedDict[int, Future[Array]] = OrderedDict()
-        self._successor: dict[int, int] = {}  # of each batch that will be used
         # Rows that will be gathered soon (s,), and their values (s, d) once read.
         self._announced: Array | None = None
         self._announced_rows: Array | None = None
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
-        self.prefetch(None)
 
     def __repr__(self) -> str:
         n, d = self.shape
@@ -101,15 +98,6 @@ class DiskRows(Rows):
     def as_labels(self, labels: Array) -> Any:
         """Return labels (n,) in the container that users of the source expect."""
         return self._batches.as_labels(labels)
-
-    def prefetch(self, rows: Array | None) -> None:
-        """Hint: these rows will be read next, in order; None stands for all rows."""
-        starts = self._batches.starts
-        if rows is None:
-            used = np.arange(len(starts) - 1)
-        else:
-            used = np.unique(np.searchsorted(starts, rows, side="right") - 1)
-        self._successor = dict(pairwise(used.tolist()))
 
     def chunks(self) -> list[slice]:
         """Cut all rows into units of work that do not cross batches."""
@@ -153,7 +141,6 @@ class DiskRows(Rows):
         self, function: Callable[..., Result], *aligned: Array, block_rows: int = 0
     ) -> Iterator[Result]:
         """Yield function(batch, slice of its rows, ...) for each batch, in order."""
-        self.prefetch(None)
         for b, rows in enumerate(slices_between(self._batches.starts)):
             yield function(self._batch(b), rows, *(values[rows] for values in aligned))
 
@@ -190,21 +177,17 @@ class DiskRows(Rows):
         return np.concatenate(parts or [np.empty((0, self.shape[1]), self.dtype)])
 
     def _batch(self, b: int, next_batches: Sequence[int] | None = None) -> Array:
-        """Return a batch, and start reading the next ones."""
+        """Return a batch, and start reading the next ones: those given, or all."""
+        if next_batches is None:
+            count = len(self._batches.starts) - 1
+            next_batches = range(b + 1, min(b + 1 + _AHEAD, count))
         with self._lock:
             future = self._request(b)
-            for later in self._successors(b) if next_batches is None else next_batches:
+            for later in next_batches:
                 self._request(later)
             while len(self._loaded) > _IN_MEMORY:
                 self._loaded.popitem(last=False)
         return future.result()
-
-    def _successors(self, b: int) -> Iterator[int]:
-        for _ in range(_AHEAD):
-            if b not in self._successor:
-                return
-            b = self._successor[b]
-            yield b
 
     def _request(self, b: int) -> Future[Array]:
         """Start reading a batch unless it is in memory or on its way."""

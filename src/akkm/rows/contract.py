@@ -36,7 +36,7 @@ class Rows(ABC):
     * `map_blocks` calls its function on blocks that cover all rows once, in order;
     * `random_labels(C, rng)` stands for the labels that an array would get from the
       same generator, and leaves the generator in the same state;
-    * `prefetch` and `prefetch_gather` are hints: they change time, never numbers.
+    * `prefetch_gather` is a hint: it changes time, never numbers.
 
     Attributes
     ----------
@@ -97,9 +97,6 @@ class Rows(ABC):
     @abstractmethod
     def checked_by(self, check: Callable[[Any], None]) -> Rows:
         """Return the same rows, with check(block) called on each block that is read."""
-
-    def prefetch(self, rows: Array | None) -> None:  # noqa: B027 (a hint)
-        """Hint: these rows will be read next, in order; None stands for all rows."""
 
     def prefetch_gather(self, rows: Array) -> None:  # noqa: B027 (a hint)
         """Hint: these rows will be gathered soon; read them with the next ones."""
