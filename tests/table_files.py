@@ -1,4 +1,4 @@
-"""Files and comparisons that the tests of tables share."""
+"""Files and comparisons shared by the tests of tables."""
 
 import io
 
@@ -8,13 +8,14 @@ import pyarrow.csv
 
 
 class Piped(io.TextIOWrapper):
-    """Standard input with something piped into it."""
+    """Standard input that reads piped data."""
 
     def __init__(self, data):
         super().__init__(io.BytesIO(data))
 
 
 def same(a, b):
+    """Assert that two encoded tables have equal rows, identifiers and labels."""
     np.testing.assert_array_equal(a.X, b.X)
     np.testing.assert_array_equal(a.rows, b.rows)
     for one, other in ((a.ids, b.ids), (a.labels, b.labels)):
@@ -27,7 +28,7 @@ def mixed(n=3_000):
     rng = np.random.default_rng(0)
     return pa.table(
         {
-            "key": pa.array(2**53 + np.arange(n)),  # float64 could not tell them apart
+            "key": pa.array(2**53 + np.arange(n)),  # not distinct in float64
             "x": rng.normal(1e6, 1, n),
             "whole": rng.integers(-5, 5, n),
             "flag": rng.random(n) < 0.3,

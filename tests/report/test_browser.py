@@ -1,4 +1,4 @@
-"""The page in a browser: layout, pictures, keyboard, touch and print."""
+"""The report in a browser: layout, pictures, keyboard, touch and print."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory, model, blobs):
-    """Reports: three clusters with hostile names, 23, and an estimated number."""
+    """Three reports: 3 clusters, 23 clusters, and an estimated number of clusters."""
     folder = tmp_path_factory.mktemp("reports")
     X, y = blobs
     report(
@@ -63,7 +63,7 @@ def pages(tmp_path_factory, model, blobs):
 
 @pytest.fixture
 def opened(browser, pages):
-    """Open a report; fail in the end if there were errors or requests."""
+    """Open reports; fail at teardown if a page logged anything or made a request."""
     problems, views = [], []
 
     def open_(name, width=1440, **options):
@@ -101,7 +101,7 @@ class TestBrowser:
     @pytest.mark.parametrize("name", ["three", "many", "estimated"])
     @pytest.mark.parametrize("width", [390, 1440])
     @pytest.mark.parametrize("scheme", ["light", "dark"])
-    def test_fits_and_is_complete(self, opened, name, width, scheme):
+    def test_page_fits_the_screen_and_is_complete(self, opened, name, width, scheme):
         view = opened(name, width, color_scheme=scheme)
         for summary in view.locator("details summary").all():
             summary.click()
@@ -157,21 +157,21 @@ class TestBrowser:
         assert card.locator("dt").all_inner_texts()[:2] == [
             "cluster", "distance to its center"
         ]  # fmt: skip
-        assert "<script>" in card.inner_text()  # as text
+        assert "<script>" in card.inner_text()  # shown as text, not run
         first = card.get_attribute("data-row")
         box = view.locator("#map-picture .mark").nth(700).bounding_box()
         view.touchscreen.tap(box["x"] + 4, box["y"] + 4)
         assert card.get_attribute("data-row") != first
         assert view.evaluate("window.hacked") is None
 
-    def test_keys_go_from_row_to_row(self, opened):
-        view = opened("three")  # nobody has touched the mouse
+    def test_arrow_keys_move_between_rows(self, opened):
+        view = opened("three")  # the mouse has not been used
         card = view.locator("#map-row")
         view.locator("#summary summary").focus()
         view.keyboard.press("Tab")
         inside = "document.activeElement.closest('#map-picture') !== null"
         assert view.evaluate(inside)
-        # Chromium would focus whatever listens for it; others need this.
+        # Chromium focuses SVGs with a focus listener; other browsers need tabindex.
         assert view.locator("#map-picture > svg").get_attribute("tabindex") == "0"
         seen = [card.get_attribute("data-row")]
         for key in ("ArrowRight", "ArrowRight", "ArrowDown", "End", "ArrowLeft"):
@@ -180,7 +180,7 @@ class TestBrowser:
         assert None not in seen
         assert len(set(seen)) == 6
 
-    def test_a_cluster_can_be_picked(self, opened):
+    def test_legend_button_dims_the_other_clusters(self, opened):
         view = opened("three")
         button = view.locator("#map-legend button").nth(1)
         button.click()
@@ -191,7 +191,7 @@ class TestBrowser:
         button.click()
         assert view.locator("#map-picture .dim").count() == 0
 
-    def test_turning_the_phone_draws_again(self, opened):
+    def test_rotating_the_phone_redraws_the_map(self, opened):
         view = opened("many", 390)
         view.set_viewport_size({"width": 844, "height": 390})
         until(
@@ -201,8 +201,8 @@ class TestBrowser:
         assert view.locator("#map-picture .mark").count() == 2000
 
     @pytest.mark.parametrize("name", ["three", "many"])
-    def test_paper(self, opened, name):
-        """From a dark screen: white, nothing on top of anything, legend and all."""
+    def test_printed_page(self, opened, name):
+        """Printing from dark mode gives a white page with legend and no overlaps."""
         view = opened(name, 718, color_scheme="dark")
         view.evaluate("dispatchEvent(new Event('beforeprint'))")
         view.emulate_media(media="print", color_scheme="dark")
@@ -218,7 +218,7 @@ class TestBrowser:
         )
         assert view.locator("#map-legend").is_visible()
         assert view.locator("#summary table").last.is_visible()  # unfolded
-        assert not view.locator("#sizes table").is_visible()  # the picture is there
+        assert not view.locator("#sizes table").is_visible()  # the picture shows it
         outside = view.evaluate(
             """() => [...document.querySelectorAll("section")].flatMap((section) => {
               const frame = section.getBoundingClientRect();
@@ -248,13 +248,13 @@ class TestBrowser:
         for k, (shape, fill) in enumerate(looks):
             for other_shape, other_fill in looks[:k]:
                 assert fill != other_fill or shape != other_shape
-        # On the map as in the legend.
+        # The map uses the same shapes and colours as the legend.
         mark = view.locator("#map-picture .mark").first
         cluster = first_cluster(view)
         assert mark.get_attribute("d") == looks[cluster][0]
         assert mark.evaluate("m => getComputedStyle(m).fill") == looks[cluster][1]
 
-    def test_a_phone_shows_what_there_is_and_that_there_is_more(self, opened):
+    def test_wide_tables_on_a_phone_show_that_they_scroll(self, opened):
         view = opened("many", 390)
         assert view.locator("#map-row").bounding_box()["height"] < 100
         box = view.locator(".scroll:has(.heat)").first
@@ -272,7 +272,7 @@ class TestBrowser:
         )
         assert not opened("three").locator(".sideways:visible").count()
 
-    def test_without_scripts_the_tables_are_there(self, browser, pages):
+    def test_tables_are_shown_without_javascript(self, browser, pages):
         context = browser.new_context(java_script_enabled=False)
         view = context.new_page()
         view.goto(pages["three"].as_uri())
@@ -280,7 +280,7 @@ class TestBrowser:
         assert "need JavaScript" in view.locator("main").inner_text()
         context.close()
 
-    def test_everything_that_can_be_used_has_a_name_and_a_focus_ring(self, opened):
+    def test_interactive_elements_have_a_name_and_a_focus_ring(self, opened):
         view = opened("three")
         nameless = view.evaluate(
             """() => [...document.querySelectorAll("a, button, summary, [tabindex]")]

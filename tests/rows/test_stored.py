@@ -1,4 +1,4 @@
-"""Rows in files: the same labels as in memory, and no more of them read than needed."""
+"""Rows in files: labels are the same as in memory, and only needed batches are read."""
 
 import os
 import pickle
@@ -82,7 +82,7 @@ def rows(request, X, table, tmp_path):
     ],
     ids=lambda s: "-".join(str(v)[:8] for v in s.values()),
 )
-def test_labels_are_those_of_the_array(settings, rows, X):
+def test_labels_equal_those_of_an_array(settings, rows, X):
     settings = {"n_landmarks": 100, "random_state": 0, **settings}
     expected = ApproxKernelKMeans(5, **settings).fit(X)
     found = ApproxKernelKMeans(5, **settings).fit(rows)
@@ -97,7 +97,7 @@ def test_labels_are_those_of_the_array(settings, rows, X):
 
 
 @pytest.mark.parametrize("form", STORED, ids=lambda f: f.__name__)
-def test_rows_are_the_arrays(form, X, table, tmp_path, rng):
+def test_rows_equal_those_of_the_array(form, X, table, tmp_path, rng):
     rows = form(X, table, tmp_path)
     assert isinstance(rows, DiskRows)
     assert rows.shape == X.shape
@@ -107,7 +107,7 @@ def test_rows_are_the_arrays(form, X, table, tmp_path, rng):
         np.testing.assert_array_equal(rows[index], X[index])
     np.testing.assert_array_equal(rows[X[:, 0] > 3], X[X[:, 0] > 3])
     np.testing.assert_array_equal(rows[::777], X[::777])
-    assert not rows[:10].flags.writeable  # it may be a view of what others use
+    assert not rows[:10].flags.writeable  # it may be a view of a shared batch
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(rows))[5:9], X[5:9])
 
 
@@ -140,8 +140,8 @@ def test_landmark_strategies(strategy, X, table, tmp_path):
     assert len(set(model.landmark_indices_)) == 40
 
 
-def test_only_batches_with_rows_in_doubt_are_read(X, table, tmp_path):
-    # The first 15,000 rows lie far from any border; the others do not.
+def test_only_batches_with_unproved_labels_are_read(X, table, tmp_path):
+    # The first 15,000 rows are far from the cluster border; the others are not.
     far = np.sort(np.r_[np.zeros(7_500), np.ones(7_500)]).astype(np.float32) * 1000
     near = np.random.default_rng(0).normal(500, 300, 15_000).astype(np.float32)
     table = pa.table({"x": np.concatenate([far, near])})
@@ -159,7 +159,7 @@ def test_only_batches_with_rows_in_doubt_are_read(X, table, tmp_path):
         n_jobs=1,
     )
     model.fit(rows)
-    full = np.count_nonzero(model.history_[:, 1] > 1_000) + 1  # and one for the start
+    full = np.count_nonzero(model.history_[:, 1] > 1_000) + 1  # plus the initial pass
     assert model.n_iter_ > full
     assert sorted(read[: 30 * full]) == sorted([*range(30)] * full)
     later = read[30 * full :]
@@ -169,7 +169,7 @@ def test_only_batches_with_rows_in_doubt_are_read(X, table, tmp_path):
 
 
 def test_samples_are_read_in_one_pass(X, table, tmp_path):
-    """Landmarks and the rows to start from, then each batch for the first iteration."""
+    """One pass reads landmarks and the initial sample; then iteration 1 reads all."""
     rows = as_parquet(X, table, tmp_path)
     read = []
     batches = rows._batches
@@ -190,12 +190,12 @@ def test_samples_are_read_in_one_pass(X, table, tmp_path):
     assert ("some", 0) not in read[5:]
 
 
-def test_rows_that_come_soon_are_read_along(X, table, tmp_path):
+def test_prefetched_rows_are_read_in_the_same_pass(X, table, tmp_path):
     rows = as_parquet(X, table, tmp_path)
     later, now = np.array([29_999, 3, 8_000]), np.array([5, 3, 20_000])
     rows.prefetch_gather(later)
     np.testing.assert_array_equal(rows.gather(now), X[now])
-    rows._batches.some = None  # what was read is not read again
+    rows._batches.some = None  # fails if prefetched rows are read again
     np.testing.assert_array_equal(rows.gather(later[:2]), X[later[:2]])
     del rows._batches.some
     np.testing.assert_array_equal(rows.gather(later), X[later])
@@ -218,7 +218,7 @@ def test_state_and_labels_in_files(form, X, table, tmp_path, monkeypatch):
     rows = form(X, table, tmp_path / "rows")
     settings = {"n_landmarks": 100, "init": "random", "random_state": 0}
     expected = ApproxKernelKMeans(5, **settings).fit(X).labels_
-    assert not made  # rows in memory have their state there
+    assert not made  # for rows in memory, the state is in memory, too
     settings |= {"checkpoint": tmp_path / "c", "labels_file": tmp_path / "labels.npy"}
     model = ApproxKernelKMeans(5, **settings).fit(rows)
     assert made == [{"folder": tmp_path / "c"}] * 4
@@ -256,7 +256,7 @@ akkm.ApproxKernelKMeans(5, **settings, **more).fit(rows)
     ],
 )
 def test_no_space_left(where, size, said, X, tmp_path):
-    """The disk is full: one error that says which file, and nothing half written."""
+    """A full disk gives one error that names the file, and leaves no partial file."""
     pytest.importorskip("resource")
     np.save(tmp_path / "x.npy", X)
     old = tmp_path / "labels.npy"
@@ -269,12 +269,12 @@ def test_no_space_left(where, size, said, X, tmp_path):
     assert re.search(said, last), done.stderr
     assert "During handling" not in done.stderr
     assert "landmarks" in done.stdout or where == "labels"
-    assert "iteration" not in done.stdout  # room is taken before the long part
+    assert "iteration" not in done.stdout  # disk space is reserved before
     assert {path.name for path in tmp_path.iterdir()} == {"x.npy", "labels.npy"}
     assert old.read_bytes() == b"old"
 
 
-def test_a_fit_that_fails_leaves_no_labels(X, tmp_path):
+def test_failed_fit_leaves_no_labels_file(X, tmp_path):
     X = X.copy()
     X[29_999, 0] = np.nan  # found in the first iteration
     np.save(tmp_path / "x.npy", X)
@@ -319,7 +319,7 @@ def test_names_of_columns(X, table, tmp_path):
         model.predict(turned)
 
 
-def test_precision_is_the_files_or_the_one_asked_for(tmp_path):
+def test_dtype_is_that_of_the_file_unless_given(tmp_path):
     table = pa.table({"a": pa.array([1, 2], pa.int16()), "b": pa.array([0.5, 1.5])})
     parquet.write_table(table, tmp_path / "x.parquet")
     assert akkm.open_rows(tmp_path / "x.parquet").dtype == np.float64
@@ -328,13 +328,13 @@ def test_precision_is_the_files_or_the_one_asked_for(tmp_path):
     assert rows[:].dtype == np.float32
 
 
-def test_a_kernel_that_refuses_rows_names_the_file(X, table, tmp_path):
+def test_kernel_errors_name_the_file(X, table, tmp_path):
     rows = as_folder(X, table, tmp_path)
     with pytest.raises(ValueError, match=r"\.parquet: Negative values"):
         ApproxKernelKMeans(5, kernel="intersection", n_landmarks=40).fit(rows)
 
 
-def test_other_estimators_say_that_they_need_memory(X, table, tmp_path):
+def test_other_estimators_reject_rows_in_files(X, table, tmp_path):
     rows = as_parquet(X, table, tmp_path)
     with pytest.raises(
         TypeError, match=r"KernelKMeans got DiskRows.* needs its rows in memory"
@@ -352,7 +352,7 @@ class TestBadFiles:
             akkm.open_rows(path, **more)[:]
         assert "\n" not in str(caught.value)
 
-    def test_nothing_there(self, tmp_path):
+    def test_missing_file_and_empty_folder(self, tmp_path):
         self.fails(tmp_path / "no.parquet", "there is no such", FileNotFoundError)
         (tmp_path / "empty").mkdir()
         self.fails(tmp_path / "empty", "expected a .parquet")
@@ -398,7 +398,7 @@ class TestBadFiles:
         self.good(tmp_path / "x.parquet")
         self.fails(tmp_path / "x.parquet", r"no columns \['c'\]", columns=["c"])
 
-    def test_missing_values_are_named(self, tmp_path):
+    def test_errors_locate_missing_values(self, tmp_path):
         self.good(tmp_path / "x.parquet", a=[1.0, 2.0, 3.0], b=[1.0, None, 2.0])
         self.fails(tmp_path / "x.parquet", r"x\.parquet: row 1, column 'b' is nan")
         self.good(tmp_path / "x.parquet", a=[1, None, 3])
@@ -416,7 +416,7 @@ class TestBadFiles:
         np.save(tmp_path / "x.npy", np.array([[np.inf]]))
         self.fails(tmp_path / "x.npy", "row 0, column 0 is inf")
 
-    def test_numbers_whose_sum_is_none_are_numbers(self, tmp_path):
+    def test_finite_values_whose_sum_overflows_are_accepted(self, tmp_path):
         X = np.full((4, 3), 3e38, dtype=np.float32)
         np.save(tmp_path / "x.npy", X)
         np.testing.assert_array_equal(akkm.open_rows(tmp_path / "x.npy")[:], X)

@@ -1,4 +1,4 @@
-"""All facts about a fitted model; each is computed when it is first used."""
+"""All facts about a fitted model; each is computed on first use."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -32,7 +32,7 @@ _MAP_ROWS = 2_000
 
 
 class Inspection:
-    """Facts about a fitted model and its rows, each computed when first used.
+    """Facts about a fitted model and its rows, each computed on first use.
 
     Attributes that do not apply to the model are None. Large data sets are sampled:
     distances are computed for at most about 100,000 rows if more would take longer
@@ -43,26 +43,27 @@ class Inspection:
     model : fitted estimator of akkm, or scikit-learn Pipeline that ends in one
         The model. It is not changed.
     X : array, data frame or CSR matrix of shape (n, d), optional
-        The rows that the model was fitted to; of a pipeline, before its first step.
+        The rows that the model was fitted to; in a pipeline, its untransformed input.
         Without rows, only `labels`, `sizes`, `convergence` and `evidence` are
         available.
     feature_names : sequence of d str, optional
         Names of the columns. Default: those of the data frame that was fitted.
     original : callable, optional
-        From some rows of X, of shape (b, d), to a dict of names and values for each:
-        the values before they were encoded.
+        Function that takes rows of X, of shape (b, d), and returns one dict per row:
+        column names and the values before encoding.
     new_rows : bool, default=False
-        Whether X are not the rows of the fit. Their labels are then predicted. Rows
-        are always new to a model that was read from a file, because it has no labels.
+        Whether X contains other rows than those of the fit. Their labels are then
+        predicted. This is always so for a model that was read from a file, because it
+        has no labels.
 
     Attributes
     ----------
     model : estimator
-        A copy of the model with labels of the given rows; of a pipeline, the last step.
+        A copy of the model with labels of these rows; in a pipeline, its last step.
     X : array or CSR matrix of shape (n, d)
-        The validated rows; of a pipeline, after its other steps.
+        The validated rows; in a pipeline, transformed by its other steps.
     new_rows : bool
-        Whether the rows are not those of the fit.
+        Whether the rows are other rows than those of the fit.
 
     Raises
     ------
@@ -112,7 +113,7 @@ class Inspection:
     def X(self) -> Rows:
         """The validated rows."""
         if self._X is None:
-            raise ValueError("There are no rows to compute this from; pass X.")
+            raise ValueError("This Inspection has no rows, but needs them. Pass X.")
         return self._X
 
     @property
@@ -121,7 +122,7 @@ class Inspection:
         if not hasattr(self.model, "labels_"):
             raise ValueError(
                 f"This {type(self.model).__name__} was read from a file and has no "
-                "labels_; give the rows to label, too."
+                "labels_. Pass the rows to label as X."
             )
         return np.asarray(self.model.labels_)
 
@@ -152,7 +153,7 @@ class Inspection:
 
     @cached_property
     def convergence(self) -> Convergence | None:
-        """What happened in each iteration of the fit."""
+        """Progress of the fit, iteration by iteration."""
         return convergence(self.model)
 
     @property
@@ -173,12 +174,12 @@ class Inspection:
 
     @cached_property
     def distances(self) -> CenterDistances | None:
-        """Distances of rows to their center and the next, and typical rows."""
+        """Distances of rows to their own and the next center, and typical rows."""
         return center_distances(self.model, self.X, self.labels)
 
     @cached_property
     def certainty(self) -> Certainty | None:
-        """How certain labels are: an ensemble's votes, else from distances."""
+        """Certainty of labels, from an ensemble's votes or else from distances."""
         if hasattr(self.model, "agreement_"):
             every = RowSample(np.arange(self.n_rows), np.ones(self.n_rows))
             return Certainty(every, np.asarray(self.model.agreement_), from_votes=True)

@@ -103,11 +103,12 @@ def report(
     seconds : float, optional
         How long the clustering took.
     original : callable, optional
-        From some rows of X, of shape (b, d), to a dict of names and values for each:
-        the values before they were encoded. Default: values are shown as in X.
+        Function that takes rows of X, of shape (b, d), and returns one dict per row:
+        column names and the values before encoding. Default: values are shown as in X.
     new_rows : bool, default=False
-        Whether X are not the rows of the fit. Their labels are then predicted. Rows
-        are always new to a model that was read from a file, because it has no labels.
+        Whether X contains other rows than those of the fit. Their labels are then
+        predicted. This is always so for a model that was read from a file, because it
+        has no labels.
     images : sequence of n images, optional
         The images that the rows describe: file names or arrays, as in
         `akkm.images.read_image`. The page then shows the most typical and the least
