@@ -1,6 +1,6 @@
 """The command line of the experiments: `python -m experiments --help`.
 
-An error is one line and exit code 2; after Ctrl-C the exit code is 130.
+Errors are printed on one line, and the exit code is 2; after Ctrl-C it is 130.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ Examples:
 def paper() -> None:
     """Repeat the paper's experiments: every table and figure.
 
-    Without AKKM_DATA, scikit-learn fetches the data sets that it knows.
+    Without AKKM_DATA, scikit-learn fetches the data sets that it offers.
     """
 
 
@@ -132,7 +132,7 @@ def _echo_columns(rows: Sequence[Sequence[str]]) -> None:
 @paper.command("run")
 @click.argument("names", nargs=-1, metavar="[EXPERIMENT]...")
 @click.option("--all", "all_", is_flag=True, help="Run all experiments.")
-@click.option("--data", metavar="NAME", multiple=True, help="Only this data set.")
+@click.option("--data", metavar="NAME", multiple=True, help="Use only this data set.")
 @_shared_options
 def run_(
     names: tuple[str, ...],
@@ -141,11 +141,11 @@ def run_(
     folder: str,
     tiny: bool,
 ) -> None:
-    """Run the cells of experiments that have no record yet.
+    """Run those cells of experiments that have no record yet.
 
-    Each record is stored as soon as its cell is done. A run that was stopped continues
-    where it was. Several processes can share a folder if each has its own data sets
-    (--data).
+    Each record is stored as soon as its cell is done. After an interruption, the same
+    command continues with the remaining cells. Several processes can share a folder if
+    each has its own data sets (--data).
     """
     from experiments.datasets import availability
     from experiments.paper import Progress, experiments, run
@@ -187,7 +187,7 @@ def run_(
 
 
 def duration(seconds: float) -> str:
-    """Format a time.
+    """Format a duration.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def duration(seconds: float) -> str:
 
 
 @paper.command("report")
-@click.option("--out", metavar="FOLDER", help="Write here.  [default: --folder]")
+@click.option("--out", metavar="FOLDER", help="Output folder.  [default: --folder]")
 @_shared_options
 def report_(out: str | None, folder: str, tiny: bool) -> None:
     """Write README.md, figures and index.html from all records so far."""

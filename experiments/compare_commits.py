@@ -50,7 +50,7 @@ def data_sets(folder: Path) -> None:
 
 
 def fits() -> Iterator[tuple[str, Fit]]:
-    """Every estimator, with several settings, as functions of the rows."""
+    """Yield names and fit functions: every estimator, with several settings."""
     import akkm
 
     seed = {"random_state": 0}
@@ -134,14 +134,14 @@ def _from_dask(X: Any) -> Any:
 
 
 def digests(folder: Path) -> dict[str, list[str]]:
-    """Digest of the labels, and the clustering error, of each fit on each data set."""
+    """Return a digest of the labels and the clustering error of each fit."""
     import warnings
 
     warnings.simplefilter("ignore")
     found = {}
     for path in sorted(folder.iterdir()):
         X = sparse.load_npz(path) if path.suffix == ".npz" else np.load(path)
-        # Exact kernel k-means takes time in proportion to the square of n.
+        # The time of exact kernel k-means grows with the square of n.
         rows = X[:5000] if X.shape[0] > 5000 else X
         for name, fit in fits():
             try:
@@ -158,7 +158,7 @@ def digests(folder: Path) -> dict[str, list[str]]:
 
 
 def run_commit(commit: str, data: Path, folder: Path) -> dict[str, list[str]]:
-    """Run the fits with the sources of a commit, in a process of their own."""
+    """Run all fits with the sources of a commit, in a new process."""
     subprocess.run(
         ["git", "worktree", "add", "--detach", "--quiet", str(folder), commit],
         check=True,
@@ -178,7 +178,7 @@ def run_commit(commit: str, data: Path, folder: Path) -> dict[str, list[str]]:
 
 
 def main() -> int:
-    """Compare the two commits that the command line names."""
+    """Compare the two commits given on the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("commits", nargs="*", help="two commits: old and new")
     parser.add_argument("--digests", type=Path, help=argparse.SUPPRESS)
@@ -206,7 +206,7 @@ def main() -> int:
     print(
         f"{len(old)} fits: {len(old) - len(different)} identical labels, "
         f"{len(old) - len(errors)} identical clustering errors "
-        f"({refused} refused by both: input that the method does not take)"
+        f"({refused} raised an error: the method does not accept the data)"
     )
     return bool(different)
 

@@ -45,20 +45,20 @@ def _seeds(default: int | None) -> click.Option:
     return _option("--seeds", type=number, default=default, help="Number of seeds.")
 
 
-_ONLY = _option("--only", multiple=True, help="Only this data set or method.")
+_ONLY = _option("--only", multiple=True, help="Run only this data set or method.")
 # The options are the arguments of the module's function `main`.
 _BENCHMARKS: dict[str, tuple[str, list[click.Parameter]]] = {
     "speed": (
-        "Time, memory and error next to other libraries.",
+        "Time, memory and error, compared with other libraries.",
         [
-            _option("--task", "names", multiple=True, help="Only this task."),
+            _option("--task", "names", multiple=True, help="Run only this task."),
             _seeds(None),
-            _option("--fresh", is_flag=True, help="Forget old results."),
-            _option("--quick", is_flag=True, help="Small sizes, to see that it works."),
+            _option("--fresh", is_flag=True, help="Discard old results."),
+            _option("--quick", is_flag=True, help="Small sizes, as a smoke test."),
         ],
     ),
     "methods": ("Landmark strategies, MCLA and ensembles.", []),
-    "beyond": ("NMI, work and memory of all methods.", [_ONLY, _seeds(10)]),
+    "beyond": ("NMI, processor time and memory of all methods.", [_ONLY, _seeds(10)]),
     "counting": (
         'The number of clusters found by n_clusters="auto".',
         [_ONLY, _seeds(10)],
@@ -66,22 +66,22 @@ _BENCHMARKS: dict[str, tuple[str, list[click.Parameter]]] = {
     "restarts": ("Restarts, local search and breathing in equal time.", [_seeds(5)]),
     "images": ("Features, kernel rows and quality on images.", []),
     "files": (
-        "The command line next to a fit of the array.",
+        "The command line, compared with a fit of an array.",
         [_option("--rounds", type=click.IntRange(1), default=3)],
     ),
     "scale": (
-        "Files larger than memory next to an array.",
+        "Files larger than memory, compared with an array.",
         [_option("--rows", type=click.IntRange(1), default=50_000_000)],
     ),
-    "solvers": ("Conjugate gradients next to steepest descent.", []),
-    "stream": ("Rows in batches next to all rows at once.", []),
+    "solvers": ("Conjugate gradients, compared with steepest descent.", []),
+    "stream": ("partial_fit on batches, compared with fit on all rows.", []),
     "theory": (
-        "Error bounds next to measured errors; draws docs/theory.png.",
-        [_option("--picture", type=click.Path(path_type=Path), help="Another file.")],
+        "Error bounds, compared with errors; draws docs/theory.png.",
+        [_option("--picture", type=click.Path(path_type=Path), help="Write here.")],
     ),
     "width": ("NMI of the rules for the kernel width (two minutes).", []),
     "workers": (
-        "Two Dask workers next to two threads.",
+        "Two Dask workers, compared with two threads.",
         [
             click.Argument(
                 ["part"],

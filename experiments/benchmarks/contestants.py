@@ -44,7 +44,7 @@ def sampling(name: str, task: Task, seed: int, X: Array, **options: Any) -> Resu
 
 
 def leaders(task: Task, seed: int, X: Array) -> Result:
-    """Fit leaders, about m of them."""
+    """Fit LeadersKernelKMeans with about m leaders."""
     return akkm("LeadersKernelKMeans", task, seed, X, n_leaders=task.m)
 
 
@@ -70,7 +70,7 @@ def sklearn_kmeans(task: Task, seed: int, X: Array) -> Result:
 
 
 def tslearn(task: Task, seed: int, X: Array) -> Result:
-    """Fit exact kernel k-means of tslearn."""
+    """Fit tslearn's exact kernel k-means."""
     from tslearn.clustering import KernelKMeans
 
     options = {"kernel": task.kernel, "kernel_params": dict(task.params)}
@@ -80,7 +80,7 @@ def tslearn(task: Task, seed: int, X: Array) -> Result:
 
 
 def bare_pass(task: Task, seed: int, X: Array) -> Result:
-    """Compute one GEMM and one elementwise function over all rows, nothing else."""
+    """Compute only one GEMM and one elementwise function over all rows."""
     Z = X[np.random.default_rng(seed).choice(len(X), task.m, replace=False)]
     starts = range(0, len(X), _BLOCK_ROWS)
 
@@ -162,7 +162,7 @@ CONTESTANTS: dict[str, Callable[[Task, int, Array], Result]] = {
 
 
 def memory_needed(task: Task, contestant: str) -> int:
-    """Return bytes that a contestant needs: Nystroem holds K and its features."""
+    """Return the bytes of a contestant's n x m arrays; only Nystroem has any."""
     nystroem = contestant in (tasks.KMEANS, tasks.MINIBATCH)
     return 2 * task.n * task.m * 4 if nystroem else 0
 

@@ -1,9 +1,9 @@
 """The number of clusters that `n_clusters="auto"` finds on many data sets.
 
 All data are generated or come with scikit-learn. The rule was chosen on the data of the
-first two tables, on digits, and, for the limit of what is cut, on moons of few rows and
-on blobs of three spreads and stretched ones, with seeds below 10. The other data sets
-and seeds had no influence on it.
+first two tables and on digits. Its limit on the cut was also chosen on moons with few
+rows, blobs of three spreads and stretched blobs. Only seeds below 10 were used. The
+other data sets and seeds had no influence on the rule.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def measure(data: str, method: str, seed: int) -> Record:
 
 
 def report(records: JsonLines) -> str:
-    """Return the page: how often each number was found, and how often surely."""
+    """Return the page: how often each number was found, and how often it was sure."""
     return markdown(
         "How many clusters?",
         [
@@ -194,10 +194,11 @@ def report(records: JsonLines) -> str:
                 "Written by `python -m experiments bench counting` from "
                 "`counting.jsonl`, not by hand. Generated data sets differ from seed "
                 'to seed; on real ones only the landmarks do. "10: 9 + 1" means: the '
-                'number 10 was found surely in 9 seeds, and marked "unsure" in 1.'
+                "estimate was 10 in ten seeds; nine of these estimates were sure, one "
+                "was unsure."
             ),
             *_blocks("Planted clusters", "planted", PLANTED, records),
-            *_blocks("No clusters: should be unsure", "", NO_CLUSTERS, records),
+            *_blocks("No clusters: all should be unsure", "", NO_CLUSTERS, records),
             *_blocks("Planted, other data sets", "planted", HELD_OUT, records),
             *_blocks("Real, standardised except digits", "classes", REAL, records),
         ],
@@ -220,15 +221,15 @@ def _blocks(
         n_wrong = sum(r["sure"] for r in runs) - n_sure
         blocks.append(
             Paragraph(
-                f"{method}: the planted number in {len(right)} of {len(runs)} runs, "
-                f"surely in {n_sure}; surely wrong in {n_wrong}."
+                f"{method}: the estimate is right in {len(right)} of {len(runs)} runs, "
+                f"{n_sure} of them sure. Sure but wrong estimates: {n_wrong}."
             )
         )
     return blocks
 
 
 def _counts(runs: list[Record]) -> str:
-    """Return each number found with its sure and unsure seeds."""
+    """Return each estimate with the number of seeds in which it is sure and unsure."""
     sure = Counter(r["found"] for r in runs if r["sure"])
     unsure = Counter(r["found"] for r in runs if not r["sure"])
     numbers = sorted(sure | unsure, key=lambda k: -sure[k] - unsure[k])
@@ -236,7 +237,7 @@ def _counts(runs: list[Record]) -> str:
 
 
 def main(only: Sequence[str] = (), seeds: int = 10) -> None:
-    """Measure what is missing, and write the page."""
+    """Run the missing measurements and write the page."""
     records = JsonLines(RESULTS / "counting.jsonl")
     runs = [
         {"data": data, "method": method, "seed": seed}

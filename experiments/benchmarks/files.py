@@ -1,8 +1,8 @@
-"""The command line on a CSV file next to a fit of the same rows from an array.
+"""Compare the command line on a CSV file with a fit of the same rows as an array.
 
-Clusters the Cover Type file by the command line (with labels, model and report) and the
-same rows from a NumPy array, in turn, each in its own process. Prints the medians:
-seconds, peak memory, and the time that pyarrow alone takes to parse the file.
+Clusters the Cover Type file with the command line (with and without labels, model and
+report), and the same rows as a NumPy array. The runs alternate, each in its own
+process. Prints the median seconds and peak memory. Parsing by pyarrow is also timed.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def measure_kernel(of: str, seed: int) -> Record:
     X = pyramids()
     rows = np.random.default_rng(seed).choice(X.shape[0], _M, replace=False)
     dense, few = X[rows].toarray(), X[:_SLOW_ROWS].toarray()
-    Intersection()(X[:50], X[:50])  # compiles it
+    Intersection()(X[:50], X[:50])  # compile the kernel first
     record: Record = {}
     for name, n_jobs in (("seconds", None), ("seconds, 1 thread", 1)):
         with Threads(n_jobs) as engine:
@@ -102,7 +102,7 @@ def measure_kernel(of: str, seed: int) -> Record:
             strip = Strip(X, Intersection(), X[rows], np.float32)
             strip.compute_all(engine)
             record[name] = perf_counter() - start
-    # The processor time of one thread does not depend on other programs.
+    # Unlike elapsed time, processor time does not depend on other programs.
     record["worked"] = thread_time() - cpu_start
     start, cpu_start = perf_counter(), thread_time()
     slow = np.array([np.minimum(x, dense).sum(axis=1) for x in few])
@@ -133,7 +133,7 @@ def measure_quality(of: str, method: str, seed: int) -> Record:
 
 
 def measure_fit(of: str, seed: int) -> Record:
-    """Measure a whole fit from the rows, with the defaults, and its NMI."""
+    """Measure time and NMI of a fit to the rows with default parameters."""
     settings: Any = {"kernel": "intersection", "n_landmarks": _M, "random_state": seed}
     X = pyramids()
     start = perf_counter()
@@ -186,11 +186,11 @@ def _features_section(records: JsonLines) -> Iterator[Block]:
         yield Paragraph(last["machine"])
         yield Heading("Features")
         yield Paragraph(
-            f"{last['rows']:,} images to {last['columns']:,} columns, "
-            f"{last['entries'] / last['rows']:,.0f} entries in a row: {total:,.0f} s "
-            f"({last['learning']:,.0f} s for the vocabulary, "
-            f"{1000 * last['describing'] / last['rows']:.0f} ms per image), peak "
-            f"memory {last['peak MB']:,.0f} MB. The paper took 24,236 s for "
+            f"{last['rows']:,} images became rows of {last['columns']:,} columns, with "
+            f"{last['entries'] / last['rows']:,.0f} nonzero entries on average. This "
+            f"took {total:,.0f} s: {last['learning']:,.0f} s for the vocabulary, and "
+            f"{1000 * last['describing'] / last['rows']:.0f} ms per image. Peak memory "
+            f"was {last['peak MB']:,.0f} MB. The paper's features took 24,236 s for "
             "20,000 images."
         )
 
@@ -219,9 +219,9 @@ def _kernel_section(records: JsonLines) -> Iterator[Block]:
         rows.append([*row, f"{paper / per_pair:,.0f}"])
     yield Heading("Kernel rows")
     yield Paragraph(
-        f"{n:,} rows against {_M:,} landmarks; medians of {len(runs)} runs that "
-        f"alternate. NumPy is timed on {_SLOW_ROWS} rows. The paper took "
-        f"{1e6 * paper:.0f} µs per pair."
+        f"Kernel values of {n:,} rows with {_M:,} landmarks; medians of {len(runs)} "
+        f"rounds. NumPy is timed on {_SLOW_ROWS} rows, and its time is extrapolated. "
+        f"The paper took {1e6 * paper:.0f} µs per pair."
     )
     head = ["", "s", "µs per pair", "speed / NumPy", "speed / paper"]
     yield ResultTable("", head, rows)
@@ -277,8 +277,9 @@ def _agreement_section(records: JsonLines) -> Iterator[Block]:
     exact = {record["seed"]: record["exact nmi"] for record in agreement}
     yield Heading("Agreement with exact kernel k-means")
     yield Paragraph(
-        "ARI with the labels of exact kernel k-means, all from the same random labels "
-        f"(the paper's start); mean and standard deviation over {len(exact)} seeds. "
+        "ARI with the labels of exact kernel k-means. All methods start from the same "
+        "random labels, as in the paper. Mean and standard deviation over "
+        f"{len(exact)} seeds. "
         "NMI of the exact labels with the synsets: "
         f"{_spread(list(exact.values()))}."
     )
@@ -287,7 +288,7 @@ def _agreement_section(records: JsonLines) -> Iterator[Block]:
 
 
 def main() -> None:
-    """Measure what is missing, and write the page."""
+    """Run the missing measurements and write the page."""
     for name in ("AKKM_DATA", "AKKM_CACHE"):
         if not os.environ.get(name):
             raise FileNotFoundError(

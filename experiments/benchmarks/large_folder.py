@@ -1,9 +1,9 @@
-"""`akkm cluster` on a folder of Parquet files larger than its memory.
+"""Measure `akkm cluster` on a folder of Parquet files larger than its memory limit.
 
 Writes a mixed table (floats and a text category, row groups of 100,000 rows) to a
-folder, clusters it in a process of its own, and prints size, time and peak memory. A
-part that fits in memory is clustered twice, with its rows in memory and on disk, and
-the labels are compared::
+folder, clusters it in a process of its own, and prints size, time and peak memory. The
+first file is clustered twice, with its rows in memory and on disk, and the labels are
+compared::
 
     python -m experiments.benchmarks.large_folder /tmp/large --gigabytes 8
 """
@@ -28,7 +28,7 @@ _WORDS = np.array([f"word {i}" for i in range(12)])
 
 
 def write_part(path: Path, number: int) -> None:
-    """Write one file: rows around one of CLUSTERS points, a word that depends on it."""
+    """Write one file: Gaussian clusters, and words that depend on the cluster."""
     rng = np.random.default_rng([0, number])
     points = np.random.default_rng(0).normal(scale=2.0, size=(CLUSTERS, NUMBERS))
     writer = None
@@ -45,7 +45,7 @@ def write_part(path: Path, number: int) -> None:
 
 
 def write_folder(folder: Path, gigabytes: float) -> int:
-    """Write files until they have this size together; the size in bytes."""
+    """Write files until their total size is reached; return this size in bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     size, number = 0, 0
     while size < gigabytes * 1e9:
@@ -61,7 +61,7 @@ def write_folder(folder: Path, gigabytes: float) -> int:
 
 
 def cluster(data: Path, labels: Path, *options: str) -> tuple[float, float]:
-    """Run `akkm cluster`; seconds and the peak of its memory in bytes."""
+    """Run `akkm cluster`; return its seconds and its peak memory in bytes."""
     command = [sys.executable, "-m", "akkm.cli", "cluster", str(data), "-k"]
     command += [str(CLUSTERS), "--label", "kind", "--labels", str(labels), *options]
     started = time.perf_counter()
@@ -76,9 +76,9 @@ def cluster(data: Path, labels: Path, *options: str) -> tuple[float, float]:
 def main() -> None:
     """Measure the whole folder, then compare the labels of its first file."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, help="for the generated files")
+    parser.add_argument("folder", type=Path, help="folder for the files")
     parser.add_argument("--gigabytes", type=float, default=8.0)
-    parser.add_argument("--memory", default="1024", help="of akkm cluster, in MB")
+    parser.add_argument("--memory", default="1024", help="--memory for akkm, in MB")
     given = parser.parse_args()
     size = write_folder(given.folder, given.gigabytes)
     files = sorted(given.folder.glob("part-*.parquet"))

@@ -50,9 +50,9 @@ _DATA: dict[str, tuple[str, int, Kernel]] = {
         Polynomial(gamma=1.0, degree=3, coef0=1.0),
     ),
 }
-# Rows on which the trace error is measured, the same for all.
+# Number of rows on which the trace error is measured, the same rows for all.
 _MEASURED = 20_000
-# The machine of the records that do not name one.
+# The machine of old records, which do not name theirs.
 _MACHINE = (
     "AMD EPYC, 1 cores; Python 3.11.7, numpy 2.4.6, scipy 1.17.1, scikit-learn 1.9.1, "
     "tslearn 0.10.0"
@@ -76,7 +76,7 @@ def trace_error(X: Array, rows: Array, kernel: Kernel, engine: Threads) -> float
 
 def _landmark_runs() -> Iterator[Record]:
     for data, seed, m, strategy in product(_DATA, range(5), _SIZES, STRATEGIES):
-        # Its n x 10,000 kernel values are the same for every m.
+        # column-norm computes the same n x 10,000 kernel values for every m.
         is_slow = strategy == "column-norm" and (m != 1000 or seed)
         is_extra = strategy not in ("uniform", "rpcholesky") and seed > 1
         if not (is_slow or is_extra):
@@ -102,7 +102,7 @@ def _rows(data: str) -> Array:
 
 
 def measure_mcla(of: str, seed: int) -> Record:
-    """Time MCLA of ten noisy copies of a planted partition, and one kernel pass."""
+    """Time MCLA on ten noisy copies of a planted partition, and one kernel pass."""
     task = next(t for s in SECTIONS if s.name == "kdd" for t in s.tasks if t.m == 1000)
     planted, labelings = _noisy_copies(task.n, 23, 10)
     X = _rows("kdd")
@@ -119,7 +119,7 @@ def measure_mcla(of: str, seed: int) -> Record:
 
 
 def _noisy_copies(n: int, n_clusters: int, members: int) -> tuple[Array, list[Array]]:
-    """Return a partition, and copies with permuted names and 20 % random labels."""
+    """Return a partition, and renumbered copies of it with 20 % random labels."""
     rng = np.random.default_rng(0)
     planted = rng.integers(n_clusters, size=n, dtype=np.int32)
     copies = []
@@ -173,10 +173,10 @@ def report(records: JsonLines) -> str:
     blocks += [
         Heading("MCLA"),
         Paragraph(
-            "Ten copies of a partition of 4,898,431 rows into 23 clusters, with "
-            "permuted names and a fifth of the labels random, next to one kernel pass "
-            "over as many rows of 50 columns at m = 1,000. Medians of "
-            f"{n_runs} runs."
+            "MCLA combines ten copies of a partition of 4,898,431 rows into 23 "
+            "clusters. In each copy the clusters are renumbered, and a fifth of the "
+            "labels are random. The kernel pass is over as many rows, with 50 columns "
+            f"and m = 1,000. Medians of {n_runs} runs."
         ),
         _mcla(records),
         Heading("Ensemble, MNIST, sigmoid kernel"),
@@ -206,7 +206,7 @@ def _seconds(value: float) -> str:
 
 
 def _needed(records: JsonLines, data: str) -> ResultTable:
-    """Show how many rpcholesky landmarks have the error of m uniform ones."""
+    """Show how many rpcholesky landmarks reach the error of m uniform ones."""
     errors = {
         s: [
             mean(r["error"] for r in records.find(data=data, strategy=s, m=m))
@@ -254,7 +254,7 @@ def _ensemble(records: JsonLines) -> ResultTable:
 
 
 def main() -> None:
-    """Measure what is missing, and write the page."""
+    """Run the missing measurements and write the page."""
     require_data()
     records = JsonLines(RESULTS / "methods.jsonl")
     members = product(range(10), _MEMBERS)

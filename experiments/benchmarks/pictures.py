@@ -1,7 +1,7 @@
 """The pictures of docs/which-method.md.
 
-Shapes clustered by several methods with default parameters and the true number of
-clusters; the same shapes with a million points; and clusters of digits.
+They show shapes clustered by several methods with default parameters and the true
+number of clusters; the same shapes with a million points; and clusters of digits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from experiments.benchmarks import DOCS, beyond
 Array = NDArray[Any]
 
 _ROWS = 5_000
-# As in akkm.plot.
+# The same colours as in akkm.plot.
 _COLOURS: Any = ListedColormap(["#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9"])
 _SHAPES = {"rings": beyond.rings, "moons": beyond.moons, "spirals": beyond.spirals}
 # Pixels of a picture in each direction; digits shown per cluster.
@@ -38,7 +38,7 @@ METHODS: dict[str, Callable[[int], Any]] = {
 
 
 def shapes() -> dict[str, tuple[Array, Array]]:
-    """Return rows and classes: samples of the shapes in `beyond`, and blobs."""
+    """Return rows and classes of blobs, and of samples of the shapes in `beyond`."""
     data = {}
     for name, make in _SHAPES.items():
         X, y, _ = make()

@@ -15,7 +15,7 @@ from experiments.datasets import load
 
 Array = NDArray[Any]
 
-# The names that tasks use for data sets.
+# Names of data sets: in tasks, and in the catalogue.
 _NAMES = {"covtype": "covtype", "kdd": "kddcup99-full", "mnist": "mnist"}
 
 
@@ -40,7 +40,7 @@ def prepare(name: str, n: int) -> Path:
 
 
 def _sample(name: str, n: int) -> Array:
-    """Return n rows of a real data set, in order."""
+    """Return n random rows of a real data set, in their original order."""
     require_data()
     X = load(_NAMES[name]).X
     if n > len(X):

@@ -4,13 +4,15 @@ Every fit starts from k-means on a sample of at most 10,000 to 20,000 points: te
 restarts of greedy k-means++ and Lloyd. Here two other algorithms get the processor time
 of these restarts, on the same points and with one thread:
 
-* local search (LS++, Lattanzi and Sohler 2019): a point drawn by its distance replaces
-  a center wherever that lowers the error, then Lloyd;
-* breathing (Fritzke 2020): add five centers where the error is largest, Lloyd, remove
-  the five that are missed least, Lloyd; then four, three, ... if that does not help.
+* local search (LS++, Lattanzi and Sohler 2019): draw points with probabilities
+  proportional to their squared distances to the centers, and replace a center by such
+  a point if that lowers the error; then run Lloyd;
+* breathing (Fritzke 2020): add five centers where the error is largest, run Lloyd,
+  remove the five centers whose loss costs least, and run Lloyd again. If the error does
+  not fall, continue with four centers, three, and so on.
 
-The lowest error in that time counts. Real data need AKKM_DATA; without it only the
-other data sets are used.
+The results are the lowest errors reached in that time. Real data need AKKM_DATA;
+without it only the other data sets are used.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from experiments.harness.runner import run_missing
 from experiments.harness.store import JsonLines, Record
 
 Array = NDArray[Any]
-Runs = Iterator[float]  # errors of endless runs
+Runs = Iterator[float]  # the errors of one run after the other, without end
 
 _RESTARTS, _BREATHS = 10, 5
 
@@ -59,7 +61,7 @@ def covtype() -> beyond.Data:
     return X[rows], y[rows], C
 
 
-# With whether the data are real.
+# Functions that return the data, and whether the data are real.
 DATA: dict[str, tuple[Callable[[], beyond.Data], bool]] = {
     "digits": (beyond.digits, False),
     "50 blobs": (blobs, False),
@@ -71,12 +73,12 @@ SPACES = {"aKKm": ApproxKernelKMeans, "sparse": SparseKernelKMeans}
 
 
 class _CaughtPoints(Exception):
-    """The points of the first k-means run of a fit."""
+    """Raised with the points of the first k-means run of a fit."""
 
 
 @lru_cache(maxsize=1)
 def points_of(space: str, data: str) -> tuple[Array, int]:
-    """Return the points (s, q) that an estimator's restarts see, and C."""
+    """Return the points (s, q) that an estimator's restarts cluster, and C."""
     X, _, C = DATA[data][0]()
 
     def catch(self: KMeans, points: Array, *_: Any, **__: Any) -> KMeans:
@@ -87,7 +89,7 @@ def points_of(space: str, data: str) -> tuple[Array, int]:
             SPACES[space](C, random_state=0, n_jobs=1).fit(X)
     except _CaughtPoints as caught:
         return caught.args[0], C
-    raise AssertionError("The fit made no restart.")
+    raise AssertionError("The fit did not call KMeans.fit.")
 
 
 def lloyd(X: Array, C: int, init: Any, rng: np.random.Generator) -> KMeans:
@@ -115,7 +117,7 @@ def local_search(X: Array, C: int, rng: np.random.Generator) -> Runs:
             drawn = rng.choice(len(X), p=nearest_two[:, 0] / cost)
             new = pairwise_distances(X, X[[drawn]], metric="sqeuclidean")[:, 0]
             kept = np.minimum(new, nearest_two[:, 0])
-            # Without its center a row goes to the next one, or to the new one.
+            # A row that loses its center goes to the second nearest or the new one.
             loss = np.bincount(
                 owner, np.minimum(new, nearest_two[:, 1]) - kept, minlength=C
             )
@@ -147,7 +149,7 @@ def breathing(X: Array, C: int, rng: np.random.Generator) -> Runs:
 
 
 def _without(X: Array, centers: Array, count: int) -> Array:
-    """Remove the centers that are missed least, no two of them neighbours."""
+    """Remove centers whose loss costs least; if possible, no two nearest neighbours."""
     D = pairwise_distances(X, centers, metric="sqeuclidean")
     nearest_two = np.partition(D, 1, axis=1)[:, :2]
     missed = np.bincount(
@@ -209,9 +211,10 @@ def report(records: JsonLines) -> str:
                 "`restarts.jsonl`, not by hand."
             ),
             Paragraph(
-                "The lowest error in the time of ten restarts, relative to theirs "
-                "(below 1 is better), mean over seeds. In brackets: the number of "
-                "seeds in which it is lower, equal (to 1e-6) and higher."
+                "The lowest error reached in the time of ten restarts, relative to the "
+                "lowest error of these restarts; mean over seeds. Below 1 is better "
+                "than restarts. In brackets: the numbers of seeds in which the error "
+                "is lower, equal (to 1e-6) and higher."
             ),
             ResultTable("", head, rows),
         ],
@@ -227,7 +230,7 @@ def _cell(runs: list[Record], name: str) -> str:
 
 
 def main(seeds: int = 5) -> None:
-    """Measure what is missing, and write the page."""
+    """Run the missing measurements and write the page."""
     records = JsonLines(RESULTS / "restarts.jsonl")
     runs = [
         {"data": data, "space": space, "seed": seed}

@@ -1,9 +1,10 @@
-"""Parquet files larger than memory next to an array.
+"""Compare a fit of Parquet files larger than memory with a fit of an array.
 
-Writes a mixture of 20 Gaussians in 100 columns as Parquet, a file per million rows
-(existing files are kept). Clusters all of it at m = 500, and as many of its rows as fit
-in memory from an array, each in its own process. Prints elapsed and processor time per
-row, and peak memory. The folder is AKKM_SCALE, by default in the benchmarks' cache.
+Writes a mixture of 20 Gaussians in 100 columns as Parquet, one file per million rows
+(existing files are kept). Clusters all rows from the files, and the first 4 million
+rows as an array, with m = 500, each in its own process. Prints elapsed and processor
+time per row, and peak memory. The files are in the folder that AKKM_SCALE names, by
+default in the benchmarks' cache.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def write_parquet(folder: Path, n: int) -> None:
 
 
 def measure(folder: str, n_in_memory: int | None) -> Record:
-    """Fit the rows of a folder, or the first of them from an array."""
+    """Fit all rows of a folder from its files, or its first rows as an array."""
     import akkm
 
     rows: Any = akkm.open_rows(folder)
@@ -80,7 +81,7 @@ def main(rows: int = 50_000_000) -> None:
     on_disk = sum(path.stat().st_size for path in folder.glob("*.parquet"))
     print(f"{rows:,} x {_WIDTH} float32, {on_disk / 1e9:.1f} GB of Parquet")
     cells = []
-    for source in ("memory", "disk", "memory"):  # twice, as elapsed time varies
+    for source in ("memory", "disk", "memory"):  # two runs, as time varies
         n_in_memory = min(rows, _IN_MEMORY) if source == "memory" else None
         record = in_new_process(measure, folder=str(folder), n_in_memory=n_in_memory)
         if "failed" in record:

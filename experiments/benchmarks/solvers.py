@@ -1,7 +1,7 @@
-"""Conjugate gradients next to steepest descent on Cover Type. Needs AKKM_DATA.
+"""Compare conjugate gradients with steepest descent on Cover Type. Needs AKKM_DATA.
 
-Prints the steps (products with the landmarks' kernel matrix) until the residual is
-small, and the time of a fit with each solver.
+Prints the number of steps (products with the landmarks' kernel matrix) until the
+residual is small, and the ratio of the times of a fit with each solver.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def steepest_descent(K: Array, B: Array, tolerance: float) -> int:
 
 
 def conjugate(K: Array, B: Array, tolerance: float) -> int:
-    """Return the smallest sufficient number of steps, by bisection."""
+    """Return the number of steps until all residuals are small, found by bisection."""
     low, high = 0, _MAX_STEPS
     while low < high:
         middle = (low + high) // 2

@@ -1,7 +1,7 @@
-"""Time, memory and error of akkm next to scikit-learn, tslearn and a bare kernel pass.
+"""Compare akkm with scikit-learn, tslearn and a bare kernel pass: time, memory, error.
 
-Each run is a process of its own, so its peak memory is its own, and a crash does not
-end the others.
+Each run has its own process. So peak memory is measured run by run, and a crash does
+not end the other runs.
 """
 
 from __future__ import annotations

@@ -24,13 +24,14 @@ _ABOUT = (
     "Written by `python -m experiments bench speed` from `raw.jsonl`, not by hand.",
     "Each run is a process of its own; contestants take turns, seed by seed. Seconds "
     "are the time of `fit`, end to end, after a small fit to warm up. Memory above the "
-    "data is the peak during `fit` minus the memory in use before, data included. "
+    "data is the peak during `fit` minus the memory in use before, which includes the "
+    "data. "
     "Ratios are computed per seed. Seconds, memory, ratios and iterations are medians "
-    "over seeds, errors are means. All contestants are judged by the same two errors: "
-    "that of exact kernel k-means on sampled rows, and that in the span of common "
-    "landmarks on all rows. akkm's iterations are those over all rows, without its "
-    "earlier iterations on samples. The bare pass is one GEMM and one elementwise "
-    "function over all rows on all cores.",
+    "over seeds, errors are means. All contestants are judged by the same two "
+    "clustering errors: with the exact kernel, on sampled rows; and with centers in "
+    "the span of common landmarks, on all rows. For akkm, only iterations over all "
+    "rows are counted, not the earlier ones on samples. The bare pass is one GEMM and "
+    "one elementwise function over all rows on all cores.",
 )
 _LETTERS = {"n": "n", "m": "m", "n_clusters": "C"}
 _SECONDS, _MEMORY, _PEAK = "seconds", "peak_above_data_bytes", "peak_bytes"
@@ -56,7 +57,7 @@ def report(records: JsonLines, sections: Sequence[Section]) -> str:
 
 
 def _good(records: JsonLines, task: Task, contestant: str) -> Runs:
-    """Return the runs that did not fail; the last one, if there are several."""
+    """Return the last run of each seed that did not fail."""
     runs = records.find(settings=task.settings, contestant=contestant)
     return {
         record["seed"]: record
@@ -76,7 +77,7 @@ def _comparison(records: JsonLines, task: Task) -> list[Block]:
         "time / bare pass",
         "peak MB above data",
         f"memory / {first}",
-        "peak MB in all",
+        "peak MB in total",
         f"error, exact kernel, {min(task.n, EXACT_ROWS):,} rows",
         "error, Nyström, all rows",
         "iterations",
@@ -104,7 +105,7 @@ def _comparison(records: JsonLines, task: Task) -> list[Block]:
     sizes = f"n = {task.n:,}, m = {task.m:,}, C = {task.n_clusters}"
     caption = f"{sizes}; {task.kernel} kernel, {params}"
     if KMEANS in task.contestants:
-        caption += f"; KMeans n_init {task.restarts}, akkm's its default"
+        caption += f"; n_init: {task.restarts} for KMeans, the default for akkm"
     return [_caption(caption, task.seeds), ResultTable("", head, rows)]
 
 
@@ -114,7 +115,7 @@ def _growth(records: JsonLines, section: Section, vary: str) -> list[Block]:
         _LETTERS[vary],
         "seconds",
         "µs per row",
-        "to the first",
+        "relative to the first",
         "peak MB above data",
         "iterations",
         f"seconds, {KMEANS}",
@@ -142,7 +143,7 @@ def _growth(records: JsonLines, section: Section, vary: str) -> list[Block]:
     others = {k: v for k, v in _LETTERS.items() if k != vary}
     fixed = ", ".join(f"{v} = {getattr(first, k):,}" for k, v in others.items())
     caption = f"{fixed}; Gaussian mixture, 20 components in 100 dimensions"
-    text = f"µs per row, largest / smallest: {max(costs) / min(costs):.2f}."
+    text = f"Largest / smallest µs per row: {max(costs) / min(costs):.2f}."
     if vary == "n" and len(costs) > 2:
         text += "\n" + _linear_fit([task.n for task in section.tasks], costs)
     table = ResultTable("", head, rows)
@@ -150,14 +151,14 @@ def _growth(records: JsonLines, section: Section, vary: str) -> list[Block]:
 
 
 def _linear_fit(sizes: list[int], costs: list[float]) -> str:
-    """Fit seconds = a + b n by relative deviations."""
+    """Fit seconds = a + b n by least squares of the relative deviations."""
     seconds = np.array(costs) * sizes[: len(costs)] / 1e6
     design = np.c_[np.ones(len(costs)), sizes[: len(costs)]] / seconds[:, None]
     (a, b), *_ = np.linalg.lstsq(design, np.ones(len(costs)))
     off = design @ (a, b)
     return (
-        f"A line fits: {a:.2f} s + {1e6 * b:.2f} µs per row; measured times are "
-        f"{1 / off.max():.2f} to {1 / off.min():.2f} of it."
+        f"Fitted line: {a:.2f} s + {1e6 * b:.2f} µs per row. Measured times are "
+        f"{1 / off.max():.2f} to {1 / off.min():.2f} times the fitted ones."
     )
 
 

@@ -1,7 +1,7 @@
-"""Rows in batches (`partial_fit`) next to all rows at once. Needs AKKM_DATA.
+"""Compare `partial_fit` on batches with `fit` on all rows. Needs AKKM_DATA.
 
-Clusters Cover Type in 50 batches, in the order of the file and shuffled, and all at
-once with the same kernel. Prints by how much batches increase the error of all rows.
+Clusters Cover Type in 50 batches, in the order of the file and shuffled, and all rows
+at once with the same kernel. Prints by how much batches increase the clustering error.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ BARE = "bare kernel pass"
 class Task:
     """One data set, one kernel and one set of sizes, for some contestants."""
 
-    data: str  # by its name in prepared_rows.py
+    data: str  # its name in prepared_rows.py
     n: int  # rows
     m: int  # landmarks
     n_clusters: int
@@ -55,7 +55,7 @@ class Section:
     title: str
     tasks: tuple[Task, ...]
     vary: str | None = None  # the size that grows from task to task
-    note: str = ""  # what is needed for a fair comparison
+    note: str = ""  # what readers need to know to compare fairly
 
     def runs(self) -> Iterator[dict[str, Any]]:
         """Yield all runs, seed by seed, so that compared runs are close in time."""
@@ -119,8 +119,8 @@ SECTIONS = (
         "covtype",
         "Cover Type",
         (_covtype(581_012, 1000, contestants=_EVERYONE, seeds=5),),
-        note="akkm chooses the best of several starts on a sample, KMeans has one. A "
-        "difference in error may be due to that.",
+        note="akkm chooses the best of several starts on a sample; KMeans has one "
+        "start. This may explain differences in error.",
     ),
     Section(
         "mnist",
@@ -164,7 +164,7 @@ SECTIONS = (
                 seeds=1,
             ),
         ),
-        note="Spectral clustering minimises another error. There are about 1,000 "
+        note="Spectral clustering minimises another objective. There are about 1,000 "
         "leaders.",
     ),
     Section(

@@ -43,7 +43,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class _About:
-    """What is known about a data set without loading it."""
+    """Facts about a data set that are known without loading it."""
 
     title: str
     kernel: Kernel
@@ -107,11 +107,11 @@ _ABOUT = {
     ),
 }
 _STAND_IN = (
-    "a stand-in: rows of the 10 % file, seven classes of it drawn with replacement "
-    "until they have the full file's counts, so time and memory are realistic and "
-    "many rows occur more than once"
+    "a stand-in: rows of the 10 % file, where rows of seven classes are drawn with "
+    "replacement to match the full file's class counts; time and memory are realistic, "
+    "but many rows occur more than once"
 )
-_GENERATED = "generated rows with columns of the same kinds"
+_GENERATED = "generated rows with the same kinds of columns as the real data"
 _MAKE = {
     "mnist": originals.mnist,
     "covtype": originals.covtype,
@@ -134,8 +134,8 @@ def load(name: str) -> Dataset:
 
     Original files are read from the folder that the environment variable AKKM_DATA
     names (`mnist/`, `covtype/`, `kddcup99/`, `imagenet12/`), and their checksums are
-    verified. If it is not set, scikit-learn fetches them. Prepared arrays are cached in
-    scikit-learn's data home, or in the folder that AKKM_CACHE names.
+    verified. If AKKM_DATA is not set, scikit-learn fetches them. Prepared arrays are
+    cached in scikit-learn's data home, or in the folder that AKKM_CACHE names.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def availability(name: str) -> tuple[bool, str]:
     available : bool
         False if `load` would fail; data that can be fetched are available.
     source : str
-        Where the data come from, or what to do.
+        Where the data come from, or how to get them.
 
     Examples
     --------

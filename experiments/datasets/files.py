@@ -67,7 +67,7 @@ def cache_folder() -> Path:
 
 
 def has_original(place: str) -> bool:
-    """Whether an original file is in the folder."""
+    """Whether the folder AKKM_DATA contains an original file."""
     folder = data_folder()
     return folder is not None and (folder / place).exists()
 
@@ -76,9 +76,10 @@ def original(place: str) -> Path:
     """Return the path of an original file after verifying its checksum."""
     folder = data_folder()
     if folder is None or not (folder / place).exists():
-        given = "AKKM_DATA is not set" if folder is None else f"{folder} lacks it"
+        given = "AKKM_DATA is not set" if folder is None else f"it is not in {folder}"
         raise FileNotFoundError(
-            f"{place} is needed, but {given}. Set AKKM_DATA to a folder that has it."
+            f"{place} is needed, but {given}. Set AKKM_DATA to a folder that "
+            "contains it."
         )
     path = folder / place
     with path.open("rb") as file:
@@ -106,10 +107,10 @@ def cached_arrays(name: str, make: Callable[[], dict[str, Array]]) -> dict[str, 
 
 @contextmanager
 def naming_broken_file(path: Path) -> Iterator[None]:
-    """Name the file of the cache in errors that reading it raises."""
+    """Add the name of the cache file to errors that occur while reading it."""
     try:
         yield
     except (ValueError, EOFError, BadZipFile) as error:
         raise ValueError(
-            f"{path} can't be read ({error}). Remove it, and it is made again."
+            f"{path} can't be read ({error}). Remove it; it will be created again."
         ) from None

@@ -1,4 +1,4 @@
-"""Images as rows: unpacked, described and compared once, then cached."""
+"""Images as rows: files, features and kernel matrix, made once and then cached."""
 
 from __future__ import annotations
 
@@ -74,4 +74,4 @@ def full_kernel_matrix(X: Any, kernel: Kernel) -> Array:
             strip.compute_all(engine)
             for part, tile in strip.tiles(slice(0, n)):
                 K[part, s : s + _COLUMNS] = tile
-    return np.maximum(K, K.T)  # exactly symmetric in spite of rounding
+    return np.maximum(K, K.T)  # exactly symmetric despite rounding

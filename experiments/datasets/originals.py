@@ -14,7 +14,7 @@ from experiments.datasets.files import data_folder, original
 Array = NDArray[Any]
 Arrays = dict[str, Array]  # X: (n, d) float32, classes: (n,) uint8, from 0
 
-# The 10 % file cuts seven classes. The full file has this many rows of them.
+# Row counts in the full file, for the seven classes that the 10 % file has in part.
 _KDD_COUNTS = {
     "smurf.": 2_807_886,
     "neptune.": 1_072_017,
@@ -64,8 +64,8 @@ def covtype() -> Arrays:
 def kdd_ten_percent() -> Arrays:
     """Return the 10 % file, and the row numbers of a stand-in for the full file.
 
-    It has 50 columns: numbers that vary, each scaled to [0, 1], and protocol and flag
-    one-hot; `service` is left out.
+    X has 50 columns: the numeric columns that are not constant, each scaled to [0, 1],
+    and protocol and flag, one-hot encoded. The column `service` is left out.
     """
     if data_folder() is None:
         table, labels = _fetched_kdd(percent10=True)
@@ -96,7 +96,7 @@ def _fetched_kdd(percent10: bool) -> tuple[tuple[Array, Array, Array], Array]:
 
 
 def kdd_columns(numbers: Array, protocol: Array, flag: Array) -> Array:
-    """Return 38 numbers, protocol and flag as 50 columns, float32."""
+    """Encode 38 numeric columns, protocol and flag as 50 columns, float32."""
     columns = _min_max(numbers)
     varying = columns[:, np.ptp(columns, axis=0) > 0]
     X = np.hstack([varying, _one_hot(protocol), _one_hot(flag)])

@@ -126,6 +126,6 @@ def _template() -> Any:
 
 
 def write_file(path: Any, text: str | bytes) -> None:
-    """Write a file completely or not at all."""
+    """Write a file atomically: completely or not at all."""
     with AtomicFile(path) as file:
         file.write(text if isinstance(text, bytes) else text.encode())

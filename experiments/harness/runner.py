@@ -1,4 +1,4 @@
-"""Run measurements: those that have no record yet, in processes of their own."""
+"""Run measurements that have no record yet, and functions in new processes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def run_missing(
 ) -> int:
     """Measure the runs that have no record yet, and return how many these were.
 
-    A run that was stopped continues where it was when it is started again. A run that
-    failed has a record, too, and is not repeated.
+    After an interruption, call this again to measure the rest. A run that failed has a
+    record, too, and is not repeated.
 
     Parameters
     ----------
@@ -60,16 +60,16 @@ def in_new_process(
     Parameters
     ----------
     function : callable
-        A function at the top of a module of `experiments` that returns a dict.
+        A top-level function of a module in `experiments` that returns a dict.
     timeout : float, optional
-        The seconds after which the process is ended.
+        Time limit in seconds. The process is killed when it is reached.
     **arguments : Any
-        Arguments that JSON can hold.
+        Keyword arguments of the function, which must be valid JSON.
 
     Returns
     -------
     dict
-        What the function returned, or `{"failed": reason}` if it raised an error, was
+        The function's result, or `{"failed": reason}` if it raised an error, was
         killed or took too long.
     """
     order = [function.__module__, function.__qualname__, json.dumps(arguments)]

@@ -19,10 +19,10 @@ CLAIMS = (
     ),
     Claim(
         "6.1.3, images",
-        "With 5,000 landmarks aKKm's labels agree with kernel k-means by 0.84 (ARI).",
+        "With 5,000 landmarks aKKm has an ARI of 0.84 with kernel k-means.",
         quality.ari_of_images,
-        "The images are not the paper's. Labels can differ this much and be as good: "
-        "aKKm has the error of kernel k-means (Figure 3).",
+        "The images are not the paper's. Different labels can be equally good: aKKm "
+        "and kernel k-means have the same error (Figure 3).",
     ),
     Claim(
         "6.1.3, MNIST",
@@ -33,8 +33,9 @@ CLAIMS = (
         "6.1.3, MNIST",
         "tKKm is as good (NMI) as kernel k-means from m = 5,000 on, and not before.",
         quality.two_step_late,
-        "The NMI of tKKm approaches with every m and varies with the seed. From "
-        "which m on the difference is insignificant depends on the number of seeds.",
+        "The NMI of tKKm approaches that of kernel k-means as m grows, and varies with "
+        "the seed. The m from which on the difference is insignificant depends on the "
+        "number of seeds.",
     ),
     Claim(
         "6.1.3, images",
@@ -83,7 +84,7 @@ CLAIMS = (
                 for x in ("tKKm", "lKKm", "nysSC")
             )
         ),
-        "With 5,000 landmarks tKKm clusters nearly half of our 12,000 images.",
+        "With 5,000 landmarks, nearly half of our 12,000 images are landmarks of tKKm.",
     ),
     Claim(
         "6.1.3, images",
@@ -162,8 +163,8 @@ CLAIMS = (
         "The time of nysSC grows with the third power of m.",
         cost.spectral_grows,
         "Judged by the slope of log time from m = 1,000 on, which must be at least 2.5 "
-        "or the slope in the paper's own table. Ours needs n m² and m³ operations; the "
-        "former are more as long as m is below n.",
+        "or the slope in the paper's own table. Our nysSC needs n m² + m³ operations, "
+        "and n m² is the larger term if m is below n.",
     ),
     Claim(
         "6.3.3, Cover Type",
@@ -181,8 +182,8 @@ CLAIMS = (
         "On Cover Type and KDD aKKm reduces the error more than tKKm, at every m.",
         quality.better("reduction", LARGE, "tKKm"),
         "With random labels for millions of rows all centers nearly coincide; with "
-        "random labels for a few landmarks less so. From k-means++ aKKm reduces the "
-        "error more (Choices).",
+        "random labels for a few landmarks less so. With a start from k-means++, aKKm "
+        "reduces the error more (see Choices).",
     ),
     Claim(
         "Figure 4(c)",
@@ -191,12 +192,12 @@ CLAIMS = (
             quality.better("nmi", ["covtype"], "tKKm"),
             quality.better("nmi", ["covtype"], "k-means"),
         ),
-        "A lower error does not mean a higher NMI on these data: from k-means++ both "
-        "are lower (Choices).",
+        "A lower error does not mean a higher NMI on these data: with a start from "
+        "k-means++, both are lower (see Choices).",
     ),
     Claim(
         "Figure 4(c)",
-        "On Cover Type nysSC has aKKm's NMI only from m = 5,000 on.",
+        "On Cover Type nysSC reaches the NMI of aKKm only from m = 5,000 on.",
         quality.spectral_catches_up,
         "nysSC minimises another objective, which suits these classes better.",
     ),
@@ -204,7 +205,7 @@ CLAIMS = (
         "Table 2(d)",
         "On KDD aKKm is faster than nysSC, at every m.",
         cost.faster("kddcup99-full", "nysSC"),
-        "Compared with the paper, our nysSC gained far more speed than our aKKm.",
+        "Relative to the paper's times, our nysSC is sped up far more than our aKKm.",
     ),
     Claim(
         "Figure 4(d)",
@@ -213,8 +214,8 @@ CLAIMS = (
             quality.better("nmi", ["kddcup99-full"], "tKKm"),
             quality.better("nmi", ["kddcup99-full"], "nysSC"),
         ),
-        "A lower error does not mean a higher NMI on these data: from k-means++, on "
-        "the 10 % file, both are lower (Choices).",
+        "A lower error does not mean a higher NMI on these data: with a start from "
+        "k-means++, both are lower on the 10 % file (see Choices).",
     ),
     Claim(
         "6.3",
@@ -245,23 +246,23 @@ CLAIMS = (
         "Figures 5(a), 5(b)",
         "On images column-norm sampling is worse than uniform sampling.",
         quality.samplings("imagenet12", ["column-norm"], uniform="above"),
-        "We draw rows with probabilities proportional to the norms; the paper speaks "
-        "of taking the largest.",
+        "We draw rows with probabilities proportional to the norms; the paper writes "
+        "that the rows with the largest norms are taken.",
     ),
     Claim(
         "Figures 5(a), 5(b)",
-        "On images diagonal and k-means sampling are like uniform sampling.",
+        "On images diagonal and k-means sampling are as good as uniform sampling.",
         quality.samplings("imagenet12", ["diagonal", "k-means"], uniform="alike"),
         "k(x, x) is one for every image, so diagonal sampling is uniform sampling.",
     ),
     Claim(
         "Figures 5(c), 5(d)",
-        "On MNIST all sampling strategies are alike from m = 2,000 on.",
+        "On MNIST all sampling strategies are equally good from m = 2,000 on.",
         quality.samplings("mnist", quality.OTHERS, 2000, uniform="alike"),
     ),
     Claim(
         "6.2",
-        "Uniform sampling is as good as any other, on MNIST from m = 2,000 on.",
+        "Uniform sampling is as good as all others, on MNIST from m = 2,000 on.",
         quality.together(
             quality.samplings("imagenet12", quality.OTHERS, uniform="no worse"),
             quality.samplings("mnist", quality.OTHERS, 2000, uniform="no worse"),
@@ -269,9 +270,9 @@ CLAIMS = (
     ),
     Claim(
         "Table 5",
-        "Combining ten partitions takes little of an ensemble's time.",
+        "Combining ten partitions takes a small part of an ensemble's time.",
         cost.consensus_is_quick,
-        "Little means less than a tenth.",
+        "A small part means less than a tenth.",
     ),
     Claim(
         "Figure 6",

@@ -30,7 +30,7 @@ _MUCH_LONGER = 10
 
 
 def kernel_time_saved(results: Results) -> list[Comparison]:
-    """Compare on images: does the strip save 90 % of the time for the full kernel?"""
+    """Compare on images: does aKKm save 90 % of the time for kernel values?"""
     data = "imagenet12"
     full = results.get("seconds", data, "full kernel")
 
@@ -59,7 +59,8 @@ def faster(
 def faster_than_exact(results: Results) -> list[Comparison]:
     """Compare: is aKKm faster than kernel k-means?
 
-    Kernel k-means is given the kernel matrix of images; computing it is added.
+    On images, kernel k-means gets a precomputed kernel matrix. The time to compute this
+    matrix is added.
     """
     compared = []
     for data in SMALL:
@@ -75,7 +76,7 @@ def faster_than_exact(results: Results) -> list[Comparison]:
 
 
 def _plus(a: Spread | None, b: Spread | None) -> Spread | None:
-    """Return the sum, where b is measured once."""
+    """Return a + b. The spread is that of a, because b was measured only once."""
     return None if a is None or b is None else Spread(a.mean + b.mean, a.sd, a.n)
 
 

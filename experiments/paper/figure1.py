@@ -71,8 +71,8 @@ def figure1() -> Picture:
         f"Figure 1. {_N} points in the plane, of which {_M} are landmarks (circled). "
         "aKKm (top) labels all points in every iteration. tKKm (bottom) labels only "
         "landmarks, and all other points (gray until then) at the end. Shading shows "
-        "which center is nearest, crosses the points whose images are nearest to the "
-        "centers. Both start from the same random labels."
+        "which center is nearest. Crosses mark the points whose images are nearest to "
+        "the centers. Both methods start from the same random labels."
     )
     return Picture("figure1.png", caption, file.getvalue())
 
@@ -85,7 +85,7 @@ def _fit_steps(model: Any, X: Array, step: int) -> None:
 
 
 def _mask_others(labels: Array, rows: Array) -> Array:
-    """Return labels with -1 for all rows but some."""
+    """Return labels, with -1 for all rows other than `rows`."""
     masked = np.full(len(labels), -1)
     masked[rows] = labels[rows]
     return masked

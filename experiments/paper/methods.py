@@ -84,7 +84,7 @@ def _two_step(prepared: PreparedData, cell: Cell) -> Outcome:
 
 
 def _spectral(prepared: PreparedData, cell: Cell) -> Outcome:
-    # k-means of eigenvectors can't start from random labels; it has one start, too.
+    # k-means on eigenvectors can't start from random labels. It runs once, like others.
     rows, took = _landmarks(prepared, cell)
     model = NystroemSpectralClustering(
         prepared.n_clusters,
@@ -108,7 +108,7 @@ def _leaders(prepared: PreparedData, cell: Cell) -> Outcome:
 
 
 def _k_means(prepared: PreparedData, cell: Cell) -> Outcome:
-    # One start from random rows was MATLAB's default.
+    # MATLAB's default was one run from random rows.
     C, seed = prepared.n_clusters, cell.seed
     model = KMeans(C, init="random", n_init=1, random_state=seed)
     return _timed_fit(model, prepared.data.X)
@@ -126,7 +126,7 @@ def _ensemble(prepared: PreparedData, cell: Cell) -> Outcome:
         random_state=cell.seed,
     )
     outcome = _timed_fit(model, prepared.data.X)
-    # Repeat the last step to time it alone.
+    # Repeat the consensus step to time it alone.
     labelings = [member.labels_ for member in model.members_]
     begin = perf_counter()
     mcla(labelings, prepared.n_clusters, random_state=cell.seed)

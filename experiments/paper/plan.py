@@ -10,7 +10,8 @@ from importlib.resources import files
 from itertools import product
 from typing import Any
 
-# A tiny run uses twins of the data, two seeds, and some of the sizes divided by 20.
+# A tiny run uses tiny twins of the data, two seeds, and some of the sizes, each
+# divided by 20.
 TINY_FACTOR, _TINY_SEEDS, _TINY_SIZES = 20, 2, (None, 100, 1000, 5000)
 # Settings that change the rows or the kernel, not the method.
 _DATA_SETTINGS = ("rows", "gamma", "coef0")
@@ -42,7 +43,7 @@ class Cell:
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> Cell:
-        """Rebuild a cell from its fields as JSON holds them."""
+        """Rebuild a cell from fields that were read from JSON."""
         settings = tuple((name, value) for name, value in fields["settings"])
         return cls(**{**fields, "settings": settings})
 
@@ -68,7 +69,7 @@ class LeftOut:
     sizes: tuple[int, ...] = ()  # empty: all
 
     def covers(self, data: str, method: str, m: int | None) -> bool:
-        """Whether these settings belong to a cell that is left out."""
+        """Whether cells of this data set, method and size are left out."""
         applies = not self.methods or method in self.methods
         return data in self.data and applies and (not self.sizes or m in self.sizes)
 
@@ -158,9 +159,9 @@ def _tiny_left_out(gap: LeftOut) -> LeftOut:
 def unique(cells: Iterable[Cell]) -> tuple[Cell, ...]:
     """Return each cell once, in the order in which cells are run.
 
-    Data set by data set, first with the usual rows and kernel, then with others. Exact
-    kernel k-means comes first, as other labels are compared with its labels. The rest
-    goes seed by seed, so that a run that is stopped early covers all methods.
+    Data sets are run one after the other, each first with the usual rows and kernel.
+    Exact kernel k-means comes first, because other labels are compared with its labels.
+    The rest is run seed by seed, so that an interrupted run covers all methods.
     """
     return tuple(sorted(set(cells), key=_order))
 

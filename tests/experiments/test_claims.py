@@ -116,7 +116,7 @@ def test_every_claim_has_a_verdict(results, plan, tmp_path):
     found = verdicts(results)
     undecided = [v.claim.text for v in found if v.verdict == OPEN]
     assert len(undecided) == 1  # it compares with a number of the paper
-    assert "by 0.84" in undecided[0]
+    assert "ARI of 0.84" in undecided[0]
     assert {v.verdict for v in found} <= {HOLDS, PARTLY, FAILS, OPEN}
     assert all(v.figures for v in found)
     without_records = verdicts(Results(Store(tmp_path), plan, tiny=True))
