@@ -189,16 +189,13 @@ def require_distinct(names: Sequence[str], path: str, hint: str = "") -> None:
 
 def _number_type(path: str, field: pa.Field) -> np.dtype[Any]:
     """The NumPy dtype of a numeric column."""
-    try:
-        dtype = np.dtype(field.type.to_pandas_dtype())
-    except (NotImplementedError, TypeError):
-        dtype = np.dtype(object)
-    if dtype.kind not in "fiub":
+    kind, types = field.type, pa.types
+    if not (types.is_integer(kind) or types.is_floating(kind) or kind == pa.bool_()):
         raise TableError(
-            f"{path}: column {field.name!r} is of type {field.type}, expected numbers; "
+            f"{path}: column {field.name!r} is of type {kind}, expected numbers; "
             "name the columns to use (columns=...), or encode it first"
         )
-    return dtype
+    return np.dtype(kind.to_pandas_dtype())
 
 
 @contextmanager

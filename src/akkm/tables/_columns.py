@@ -38,17 +38,16 @@ def number_encoding(
             "minmax": (low, float(moments.high[i] - moments.low[i])),
             "none": (0.0, 1.0),
         }[scale]
-    encoding: Encoding = {"name": column.name, "kind": "number", "how": scale}
-    encoding |= {"time": column.is_time, "type": column.type, "as_text": False}
+    encoding = _left_out(column, "number")
     if not low < high or not unit > 0:
-        return encoding | {"how": "left out"}
+        return encoding
     if not (np.isfinite(mean) and np.isfinite(unit)):
         raise TableError(
             f"{table.name}: column {column.name!r} has numbers too large to scale (up "
             f"to {max(abs(low), abs(high)):.3g}); rescale it or leave it out "
             f"({as_option('--drop', column.name)})"
         )
-    return encoding | {"shift": shift, "scale": unit, "mean": mean}
+    return encoding | {"how": scale, "shift": shift, "scale": unit, "mean": mean}
 
 
 def text_encoding(
@@ -60,11 +59,10 @@ def text_encoding(
         _require_text(name, counts, table)
     if counts.is_identifier:
         raise identifier_error(name, counts, table)
-    encoding: Encoding = {"name": name, "kind": "text", "how": "one-hot"}
-    encoding |= {"time": False, "type": column.type, "as_text": as_text}
-    encoding["pooled"] = False
+    encoding = _left_out(column, "text") | {"as_text": as_text, "pooled": False}
     if len(values) < 2:
-        return encoding | {"how": "left out"}
+        return encoding
+    encoding["how"] = "one-hot"
     if len(values) <= most_values:
         return encoding | {"values": sorted(values)}
     by_count = sorted(values, key=lambda value: (-values[value], value))
@@ -77,6 +75,13 @@ def text_encoding(
         "kept": len(kept),
         "share": pooled,
     }
+
+
+def _left_out(column: Column, kind: str) -> Encoding:
+    """A column whose values are all equal."""
+    is_time = kind == "number" and column.is_time
+    encoding: Encoding = {"name": column.name, "kind": kind, "how": "left out"}
+    return encoding | {"time": is_time, "type": column.type, "as_text": False}
 
 
 def is_left_out(encoding: Encoding) -> bool:
@@ -132,26 +137,29 @@ def describe_columns(
     used = [e for e in encodings if not is_left_out(e)]
     numbers = [e for e in used if e["kind"] == "number"]
     texts = [e for e in used if e["kind"] == "text" and not is_boolean(e)]
+    rest = texts[_LINES:]
     how = _SCALES[numbers[0]["how"]] if numbers else ""
+    total = sum(len(e["values"]) for e in rest)
     flags = "true or false, encoded as text: one 0/1 column each"
-    lines = [
-        (_names(e for e in numbers if not e["time"]), f"numbers, {how}"),
-        (_names(e for e in numbers if e["time"]), f"times in seconds, {how}"),
-        (_names(e for e in used if is_boolean(e)), flags),
-        *(([e["name"]], _describe_text(e)) for e in texts[:_LINES]),
+    before = [
+        ([e for e in numbers if not e["time"]], f"numbers, {how}"),
+        ([e for e in numbers if e["time"]], f"times in seconds, {how}"),
+        ([e for e in used if is_boolean(e)], flags),
+        *(([e], _describe_text(e)) for e in texts[:_LINES]),
+        (rest, f"text, {total:,} values one-hot encoded"),
     ]
-    if len(texts) > _LINES:
-        rest = texts[_LINES:]
-        total = sum(len(e["values"]) for e in rest)
-        lines.append((_names(rest), f"text, {total:,} values one-hot encoded"))
-    return [f"{_listed(names)}: {text}" for names, text in lines if names] + [
-        f"{text}: {_listed(names)}"
-        for text, names in (
-            ("held out", held_out),
-            ("left out, as all values are equal", constant),
-            ("left out, as requested", dropped),
-        )
-        if names
+    after = [
+        ("held out", held_out),
+        ("left out, as all values are equal", constant),
+        ("left out, as requested", dropped),
+    ]
+    return [
+        *(
+            f"{_listed([e['name'] for e in group])}: {t}"
+            for group, t in before
+            if group
+        ),
+        *(f"{text}: {_listed(names)}" for text, names in after if names),
     ]
 
 
@@ -163,10 +171,6 @@ def _describe_text(encoding: Encoding) -> str:
         f"frequent one-hot encoded, {100 * encoding['share']:.2g} % of rows pooled as "
         "'other'"
     )
-
-
-def _names(encodings: Iterable[Encoding]) -> list[str]:
-    return [encoding["name"] for encoding in encodings]
 
 
 def _listed(names: Sequence[str]) -> str:

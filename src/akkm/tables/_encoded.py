@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -177,8 +176,7 @@ class EncodedBatches(Batches):
         self._pieces, self._encoder, self._used = pieces, encoder, used
         self._selection = Selection(selection.numbers, selection.texts, [])
         self.width = encoder.width
-        cuts = list(pairwise(pieces.starts.tolist()))
-        counts = np.array([np.count_nonzero(used[a:b]) for a, b in cuts])
+        counts = np.add.reduceat(used, pieces.starts[:-1], dtype=np.int64)
         self._with_rows = np.flatnonzero(counts).tolist()
         self.starts = np.append(0, np.cumsum(counts[self._with_rows]))
 

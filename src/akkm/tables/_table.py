@@ -12,7 +12,11 @@ from akkm.rows.column_files import Pieces
 from akkm.rows.formats import TableError
 from akkm.typing import Array
 
+_TIMES = ("date", "time", "duration")
 _BYTES = ("binary", "large_binary", "fixed_size_binary")
+# Names of Arrow types. Booleans are encoded like "yes" and "no".
+_NUMBERS = ("null", "int", "uint", "halffloat", "float", "double", "decimal", *_TIMES)
+_TEXTS = ("bool", "string", "large_string", "string_view")
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
@@ -45,7 +49,7 @@ class Column:
     @property
     def is_time(self) -> bool:
         """Whether the numbers are seconds."""
-        return self.type.startswith(("date", "time", "duration"))
+        return self.type.startswith(_TIMES)
 
     @property
     def is_value(self) -> bool:
@@ -143,19 +147,11 @@ class Table:
 
 def kind_of(kind: pa.DataType) -> str:
     """Return "number", "text" or "other" for an Arrow type."""
-    types = pa.types
-    if types.is_dictionary(kind):
+    if pa.types.is_dictionary(kind):
         return kind_of(kind.value_type)
-    if types.is_interval(kind):
-        return "other"
-    if types.is_null(kind) or types.is_temporal(kind) or types.is_decimal(kind):
+    if str(kind).startswith(_NUMBERS):
         return "number"
-    if types.is_integer(kind) or types.is_floating(kind):
-        return "number"
-    # Booleans are encoded like "yes" and "no".
-    if types.is_boolean(kind) or str(kind) in ("string", "large_string", "string_view"):
-        return "text"
-    return "other"
+    return "text" if str(kind) in _TEXTS else "other"
 
 
 def as_number(array: pa.Array) -> pa.Array:
