@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from akkm.rows.batches import Batches, DiskRows
+from akkm.rows.batches import DiskRows
 from akkm.rows.formats import NpyBatches, TableError
 
 if TYPE_CHECKING:
@@ -63,17 +63,14 @@ def open_rows(
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file or folder.")
-    batches: Batches
     if path.suffix == ".npy":
         if columns is not None:
             raise ValueError(f"{path}: the columns of a .npy file have no names.")
-        batches = NpyBatches(path, dtype)
-    else:
-        files = open_column_files(path, columns)
-        from akkm.rows.column_files import NumberBatches
+        return DiskRows(NpyBatches(path, dtype))
+    files = open_column_files(path, columns)
+    from akkm.rows.column_files import NumberBatches
 
-        batches = NumberBatches(files, columns, dtype)
-    return DiskRows(batches)
+    return DiskRows(NumberBatches(files, columns, dtype))
 
 
 def open_column_files(path: Path, columns: Sequence[str] | None = None) -> ColumnFiles:

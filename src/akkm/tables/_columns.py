@@ -32,12 +32,11 @@ def number_encoding(
 ) -> Encoding:
     """A column of numbers: (value - shift) / scale; a missing value is the mean."""
     low, high, mean = (float(m[i]) for m in (moments.low, moments.high, moments.mean))
-    with np.errstate(over="ignore"):
-        shift, unit = {
-            "standard": (mean, float(moments.std[i])),
-            "minmax": (low, float(moments.high[i] - moments.low[i])),
-            "none": (0.0, 1.0),
-        }[scale]
+    shift, unit = {
+        "standard": (mean, float(moments.std[i])),
+        "minmax": (low, high - low),
+        "none": (0.0, 1.0),
+    }[scale]
     encoding = _left_out(column, "number")
     if not low < high or not unit > 0:
         return encoding
@@ -128,12 +127,9 @@ def _require_text(name: str, counts: Counts, table: Table) -> None:
 
 
 def describe_columns(
-    encodings: Sequence[Encoding],
-    held_out: Sequence[str],
-    constant: Sequence[str],
-    dropped: Sequence[str],
+    encodings: Sequence[Encoding], unused: dict[str, list[str]]
 ) -> list[str]:
-    """One line per group of columns that are treated alike."""
+    """One line per group of columns treated alike; `unused` ones by the reason."""
     used = [e for e in encodings if not is_left_out(e)]
     numbers = [e for e in used if e["kind"] == "number"]
     texts = [e for e in used if e["kind"] == "text" and not is_boolean(e)]
@@ -148,18 +144,13 @@ def describe_columns(
         *(([e], _describe_text(e)) for e in texts[:_LINES]),
         (rest, f"text, {total:,} values one-hot encoded"),
     ]
-    after = [
-        ("held out", held_out),
-        ("left out, as all values are equal", constant),
-        ("left out, as requested", dropped),
-    ]
     return [
         *(
             f"{_listed([e['name'] for e in group])}: {t}"
             for group, t in before
             if group
         ),
-        *(f"{text}: {_listed(names)}" for text, names in after if names),
+        *(f"{text}: {_listed(names)}" for text, names in unused.items() if names),
     ]
 
 

@@ -222,8 +222,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if self.matrix_ is not None:
             constant = self.matrix_["constant"]
         held_out = self._held_out()
-        dropped = [name for name in self.ignored_ if name not in held_out]
-        return describe_columns(self.columns_, held_out, constant, dropped)
+        unused = {
+            "held out": held_out,
+            "left out, as all values are equal": constant,
+            "left out, as requested": [n for n in self.ignored_ if n not in held_out],
+        }
+        return describe_columns(self.columns_, unused)
 
     def original(self, X: Any) -> list[dict[str, Any]]:
         """Decode rows to the values of the file, up to rounding.
@@ -250,42 +254,41 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return list(dict.fromkeys(name for name in names if name is not None))
 
     def _fit_dense(self, table: Table, used: list[Column]) -> None:
-        as_text = set(self.text)
-        texts = [c for c in used if c.kind == "text" or c.name in as_text]
-        numbers = [c for c in used if c.kind == "number" and c.name not in as_text]
-        moments, counts = Moments(len(numbers)), [Counts() for _ in texts]
         held_out = self._held_out()
-        table.read_as_text([*as_text, *held_out])
-        selection = Selection(
-            [c.name for c in numbers], [c.name for c in texts], held_out
-        )
-        blocks = Blocks(table, selection, self.missing)
+        table.read_as_text([*self.text, *held_out])
+        is_text = {c.name: c.kind == "text" or c.name in self.text for c in used}
+        texts = {name: Counts() for name, text in is_text.items() if text}
+        numbers = [name for name, text in is_text.items() if not text]
+        moments = Moments(len(numbers))
+        blocks = Blocks(table, Selection(numbers, list(texts), held_out), self.missing)
         for block in blocks:
             moments.add(block.V)
-            for column, count, text in zip(texts, counts, block.texts, strict=True):
-                count.add(text)
-                if count.is_hopeless:
-                    raise identifier_error(column.name, count, table)
+            for (name, counts), text in zip(texts.items(), block.texts, strict=True):
+                counts.add(text)
+                if counts.is_hopeless:
+                    raise identifier_error(name, counts, table)
         moments.finish()
         self.n_rows_ = blocks.n_rows
 
-        encodings: dict[str, Encoding] = {}
-        for i, column in enumerate(numbers):
-            found = number_encoding(column, moments, i, self.scale, table)
-            encodings[column.name] = found
+        columns = {column.name: column for column in used}
+        found: dict[str, Encoding] = {}
+        for i, name in enumerate(numbers):
+            column = columns[name]
+            found[name] = number_encoding(column, moments, i, self.scale, table)
             if not column.is_time and moments.numbers_rows(i):
                 self.notes_.append(
-                    f"{column.name}: seems to number the rows; if so, use it as --id "
-                    "or --drop it"
+                    f"{name}: seems to number the rows; if so, use it as --id or "
+                    "--drop it"
                 )
-        for column, count in zip(texts, counts, strict=True):
-            if self.missing == "mean" and count.missing:
-                count.values["missing"] += count.missing
-            forced = column.name in as_text
-            found = text_encoding(column, count, self.most_values, forced, table)
-            encodings[column.name] = found
+        for name, counts in texts.items():
+            if self.missing == "mean" and counts.missing:
+                counts.values["missing"] += counts.missing
+            column, as_text = columns[name], name in self.text
+            found[name] = text_encoding(
+                column, counts, self.most_values, as_text, table
+            )
         self.matrix_: dict[str, Any] | None = None
-        self.columns_ = [encodings[column.name] for column in used]
+        self.columns_ = [found[column.name] for column in used]
         self.feature_names_ = [
             name for encoding in self.columns_ for name in feature_names(encoding)
         ]
