@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pyarrow as pa
 from pyarrow.parquet import ParquetFile
 
 from akkm.rows.batches import Batches
-from akkm.rows.formats import TableError, float_type, unreadable
+from akkm.rows.formats import TableError, float_type, reading
 from akkm.typing import Array
 
 # Cells transposed from columns to rows at a time; they fit the processor's cache.
@@ -56,13 +55,15 @@ class ColumnFiles(Pieces):
         The columns that all files need, with the same types; by default all.
     """
 
+    format: str  # for messages
+
     def __init__(
         self, paths: Sequence[str | Path], columns: Sequence[str] | None = None
     ) -> None:
         self._pieces: list[tuple[str | Path, int]] = []
         counts = [0]
         for path in paths:
-            with _reading(path):
+            with reading(path, self.format):
                 schema, rows = self._open(path)
             if path == paths[0]:
                 self.schema = schema
@@ -93,7 +94,7 @@ class ColumnFiles(Pieces):
     def read(self, piece: int, names: Sequence[str]) -> pa.RecordBatch:
         """Columns of one row group or record batch."""
         path, number = self._pieces[piece]
-        with _reading(path):
+        with reading(path, self.format):
             return self._read(path, number, list(names)).select(list(names))
 
     def where(self, piece: int) -> str:
@@ -103,6 +104,8 @@ class ColumnFiles(Pieces):
 
 class ParquetFiles(ColumnFiles):
     """Parquet files; a piece is a row group."""
+
+    format = "Parquet"
 
     def _open(self, path: str | Path) -> tuple[pa.Schema, list[int]]:
         with ParquetFile(path) as file:
@@ -119,13 +122,15 @@ class ParquetFiles(ColumnFiles):
     def stream(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """As for all pieces, but a large row group is not read as a whole."""
         for path, number in self._pieces:
-            with _reading(path), ParquetFile(path) as file:
+            with reading(path, self.format), ParquetFile(path) as file:
                 for batch in file.iter_batches(rows, [number], list(names)):
                     yield batch.select(list(names))
 
 
 class ArrowFiles(ColumnFiles):
     """Arrow (Feather) files; a piece is a record batch."""
+
+    format = "Arrow"
 
     def _open(self, path: str | Path) -> tuple[pa.Schema, list[int]]:
         with pa.memory_map(str(path)) as source:
@@ -196,14 +201,3 @@ def _number_type(path: str, field: pa.Field) -> np.dtype[Any]:
             "name the columns to use (columns=...), or encode it first"
         )
     return np.dtype(kind.to_pandas_dtype())
-
-
-@contextmanager
-def _reading(path: str | Path) -> Iterator[None]:
-    """Name the file in pyarrow's errors."""
-    try:
-        yield
-    except (pa.ArrowException, OSError, EOFError) as error:
-        parquet = Path(path).suffix.lower() in (".parquet", ".pq")
-        kind = "Parquet" if parquet else "Arrow"
-        raise unreadable(path, kind, error) from None

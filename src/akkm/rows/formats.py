@@ -1,6 +1,7 @@
 """Errors about files, and .npy files as batches of rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +59,8 @@ class NpyBatches(Batches):
 
 def map_npy(path: str | Path, name: str | None = None) -> Array:
     """Map a .npy file with a 2-D array of numbers; `name` is for messages."""
-    try:
+    with reading(name or path, ".npy"):
         X = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise unreadable(name or path, ".npy", error) from None
     if X.ndim != 2 or 0 in X.shape or X.dtype.kind not in "fiub":
         raise TableError(
             f"{name or path}: expected a 2-D array of numbers, found shape {X.shape} "
@@ -76,13 +75,19 @@ def npy_starts(X: Array) -> Array:
     return np.append(np.arange(0, len(X), step), len(X))
 
 
-def unreadable(path: Any, what: str, error: Exception) -> TableError:
-    """What to report about a file that a library could not read."""
-    reason = " ".join(str(error).split())[:200] or "it ends early"
-    return TableError(
-        f"{path}: can't be read as {what}: it is another kind of file, or cut off or "
-        f"damaged ({reason})"
-    )
+@contextmanager
+def reading(path: Any, what: str) -> Iterator[None]:
+    """Raise TableError if a library can't read a file as `what`."""
+    try:
+        yield
+    except (TableError, MemoryError):
+        raise
+    except Exception as error:  # damaged files cause errors of any type
+        reason = " ".join(str(error).split())[:200] or "it ends early"
+        raise TableError(
+            f"{path}: can't be read as {what}: it is another kind of file, or cut off "
+            f"or damaged ({reason})"
+        ) from None
 
 
 def float_type(dtype: Any, types: Sequence[np.dtype[Any]]) -> np.dtype[Any]:

@@ -5,7 +5,6 @@ import shutil
 import tempfile
 import weakref
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +15,7 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from akkm.rows.column_files import ArrowFiles, Pieces
-from akkm.rows.formats import TableError, map_npy, npy_starts, unreadable
+from akkm.rows.formats import TableError, map_npy, npy_starts, reading
 from akkm.rows.open import open_column_files
 from akkm.tables._sparse import open_sparse
 from akkm.tables._table import Column, Table, kind_of
@@ -125,32 +124,26 @@ def open_arrow(path: str) -> Table:
     if magic == b"ARROW1":
         return open_columns(path)
     spool = Spool(1 << 16)
-    try:
-        with pa.memory_map(path) as source:
-            for batch in pa.ipc.open_stream(source):
-                spool.add(batch)
-    except (pa.ArrowException, EOFError) as error:
-        raise unreadable(path, "Arrow", error) from None
+    with reading(path, "Arrow"), pa.memory_map(path) as source:
+        for batch in pa.ipc.open_stream(source):
+            spool.add(batch)
     return FileTable(path, spool.pieces(path))
 
 
 def open_npz(path: str) -> Table:
     """A .npz file: one 2-D array, or a sparse matrix as SciPy saves it."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            inside = archive.namelist()
-            if {"format.npy", "shape.npy"} <= set(inside):
-                return open_sparse(path)
-            if len(inside) != 1:
-                names = ", ".join(name.removesuffix(".npy") for name in inside[:5])
-                raise TableError(
-                    f"{path}: expected one array inside, found {len(inside)} "
-                    f"({names or 'none'}); save the one you want as .npy"
-                )
-            with archive.open(inside[0]) as array:
-                copy = temporary_copy(array)
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise unreadable(path, ".npz", error) from None
+    with reading(path, ".npz"), zipfile.ZipFile(path) as archive:
+        inside = archive.namelist()
+        if {"format.npy", "shape.npy"} <= set(inside):
+            return open_sparse(path)
+        if len(inside) != 1:
+            names = ", ".join(name.removesuffix(".npy") for name in inside[:5])
+            raise TableError(
+                f"{path}: expected one array inside, found {len(inside)} "
+                f"({names or 'none'}); save the one you want as .npy"
+            )
+        with archive.open(inside[0]) as array:
+            copy = temporary_copy(array)
     return FileTable(path, NpyPieces(copy, path))
 
 

@@ -2,8 +2,6 @@
 
 import bz2
 import gzip
-import zipfile
-import zlib
 from collections import Counter
 from typing import Any
 
@@ -12,13 +10,11 @@ import pyarrow as pa
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from akkm.rows.formats import TableError, unreadable
+from akkm.rows.formats import TableError, reading
 from akkm.tables._blocks import counts_by_column, missing_notes
 from akkm.tables._columns import LARGEST
 from akkm.tables._table import Column, Table, quoted_names, row_text
 from akkm.typing import Array
-
-_FAILURES = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error)
 
 
 class SparseTable(Table):
@@ -46,11 +42,9 @@ class SparseTable(Table):
 
 def open_sparse(path: str) -> Table:
     """A matrix that `scipy.sparse.save_npz` wrote."""
-    try:
+    with reading(path, "a sparse matrix of SciPy"):
         X = sparse.csr_array(sparse.load_npz(path))
         X.check_format(full_check=True)
-    except (*_FAILURES, AttributeError, TypeError, NotImplementedError) as error:
-        raise unreadable(path, "a sparse matrix of SciPy", error) from None
     return SparseTable(path, X)
 
 
@@ -58,12 +52,10 @@ def open_libsvm(path: str) -> Table:
     """A LIBSVM file: `label index:value index:value ...` in each line."""
     opener: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
     extension = path[path.rfind(".") :].lower()
-    try:
-        with opener.get(extension, open)(path, "rb") as file:
-            # zero_based="auto" would shift the columns of files that begin at 1.
-            X, y = load_svmlight_file(file, dtype=np.float64, zero_based=True)
-    except _FAILURES as error:
-        raise unreadable(path, "LIBSVM (label index:value ...)", error) from None
+    libsvm = reading(path, "LIBSVM (label index:value ...)")
+    with libsvm, opener.get(extension, open)(path, "rb") as file:
+        # zero_based="auto" would shift the columns of files that begin at 1.
+        X, y = load_svmlight_file(file, dtype=np.float64, zero_based=True)
     return SparseTable(path, X, y)
 
 
