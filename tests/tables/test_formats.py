@@ -6,6 +6,7 @@ import functools
 import gzip
 import io
 import os
+import pickle
 import sys
 from decimal import Decimal
 
@@ -17,6 +18,7 @@ import pyarrow.parquet
 import pytest
 
 from akkm.tables import MISSING, TableEncoder, TableError, open_table
+from akkm.tables._files import TemporaryPath
 from table_files import Piped, mixed, same, write_csv
 
 
@@ -94,6 +96,13 @@ class TestRoundTrips:
         assert os.path.exists(path)
         del table
         assert not os.path.exists(path)
+
+    def test_a_pickled_temporary_path_does_not_delete_the_file(self):
+        path = TemporaryPath()
+        copy = pickle.loads(pickle.dumps(path))
+        assert copy == path
+        del copy
+        assert os.path.exists(path)
 
     def test_parsed_rows_are_kept_for_one_transform(self, tmp_path, monkeypatch):
         write_csv(mixed(), tmp_path / "x.csv")
