@@ -259,9 +259,17 @@ def test_depth_and_colour_do_not_matter(tmp_path):
         ([np.zeros((20, 20))], {}, "n_words=200 visual words of 0 descriptors"),
         (["nowhere.png"], {}, "nowhere.png can't be read: No such file"),
         ([], {}, "X has no images"),
-        ([np.zeros((20, 20))], {"step": 0}, "step=0 is not valid"),
-        ([np.zeros((20, 20))], {"keypoints": "all"}, "expected grid or detected"),
-        ([np.zeros((20, 20))], {"unreadable": "hide"}, "expected error or skip"),
+        ([np.zeros((20, 20))], {"step": 0}, "'step' parameter .* must be an int"),
+        (
+            [np.zeros((20, 20))],
+            {"keypoints": "all"},
+            "'keypoints' parameter .* 'detected'",
+        ),
+        (
+            [np.zeros((20, 20))],
+            {"unreadable": "hide"},
+            "'unreadable' parameter .* 'skip'",
+        ),
     ],
 )
 def test_bad_images_and_settings(images, params, message):

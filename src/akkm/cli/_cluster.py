@@ -1,25 +1,28 @@
 """`akkm cluster`: from a file to clusters, a model and a report."""
 
+from __future__ import annotations
+
 import datetime
 import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from akkm.cli import _work
 from akkm.cli._console import Printer, seconds, short_kernel
 from akkm.cli._labels import require_name, require_writable
 from akkm.cli._method import build
 from akkm.cli._options import Encoding, Method, Output, Run, Source, memory_option
-from akkm.cli._outputs import OutputFile, open_outputs
 from akkm.cli._progress import Iterations, Phases
 from akkm.cli._records import COUNT, options_of
-from akkm.typing import Array
+from akkm.cli._work import Job
 from akkm.version import __version__
+
+if TYPE_CHECKING:
+    from akkm.model_file import SavedModel
 
 _EXAMPLES = """\b
 Examples:
@@ -58,20 +61,17 @@ def cluster(
     encoded and numbers scaled. With --method approx, DATA may be larger than memory.
     Output files appear when all of them are complete.
     """
+    from akkm.model_file import SavedModel
+
     estimator = build(method, encoding.scale)
     if output.labels is not None:
         require_name(encoding.id)
-    printer = Printer(output.quiet)
-    opened = open_outputs(output.paths, {"DATA": source.data}, run.written)
-    with opened as outputs, Phases(printer.shows_progress) as phases:
+    with _work.start(run, output, {"DATA": source.data}) as job:
         started = time.perf_counter()
-        table = _work.open_source(source)
-        encoder = _work.encoder_of(encoding)
-        with phases.phase("reading", table.n_rows) as phase:
-            encoder.fit(phase.watch(table))
+        table, encoder = _work.fit_encoder(source, encoding, job.phases)
         if sample is None:
             _work.require_memory(encoder, method, memory)
-        with phases.phase("encoding", encoder.n_rows_) as phase:
+        with job.phases.phase("encoding", encoder.n_rows_) as phase:
             encoded = encoder.transform(phase.watch(table), memory * 2**20)
         n, rows = encoded.X.shape[0], None
         if sample is not None and sample < n:
@@ -87,56 +87,33 @@ def cluster(
             "notes": [*encoder.notes_, *_work.storage_notes(encoded, memory)],
             "seconds_reading": round(time.perf_counter() - started, 3),
         }
-        warned = cluster_rows(
-            estimator, encoder, encoded, about, outputs, phases, encoding.id, rows
-        )
-    summarise(printer, about, encoder.describe(), warned, run)
+        model = SavedModel(encoder, estimator, about)
+        warned = cluster_rows(job, model, encoded, encoding.id, rows)
+    summarise(job.printer, about, encoder.describe(), warned, run)
 
 
 def cluster_rows(
-    estimator: Any,
-    encoder: Any,
-    encoded: Any,
-    about: dict[str, Any],
-    outputs: dict[str, OutputFile],
-    phases: Phases,
-    key: str | None,
-    rows: Array | None = None,
+    job: Job, model: SavedModel, encoded: Any, key: str | None, rows: Any = None
 ) -> list[str]:
     """Fit to all rows or to some (s,), write all files, and return warnings.
 
-    `key` is the column that identifies rows. Results are added to `about`.
+    `key` is the column that identifies rows. Results are added to `model.about`.
     """
-    from akkm.model_file import SavedModel, write_model
-
+    estimator, about = model.estimator, model.about
     started = time.perf_counter()
-    warned = fit(estimator, encoded.X if rows is None else encoded.X[rows], phases)
-    fitted = time.perf_counter() - started
-    assigned = _work.write_labels(
-        outputs, estimator, encoded, key, phases, fitted=rows is None
-    )
-    k = estimator._n_clusters
+    warned = fit(estimator, encoded.X if rows is None else encoded.X[rows], job.phases)
     about |= {
+        "seconds": round(time.perf_counter() - started, 3),
         "akkm": __version__,
         "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
-        "rows": encoded.X.shape[0],
         "features": encoded.X.shape[1],
-        "k": k,
-        "sizes": np.bincount(assigned[0], minlength=k).tolist(),
+        "k": estimator._n_clusters,
         "settings": setting_facts(estimator),
-        "seconds": round(fitted, 3),
         "notes": [*about["notes"], *warned],
     }
     if rows is not None:
         about["sample"] = len(rows)
-    if encoded.labels is not None:
-        about["scores"] = _work.score(encoded.labels, assigned[0])
-    if "--model" in outputs:
-        with phases.phase("model"):
-            write_model(SavedModel(encoder, estimator, about), outputs["--model"].file)
-    if "--report" in outputs:
-        new = None if rows is None else assigned
-        _work.write_report(outputs, estimator, encoder, encoded, phases, about, new)
+    _work.write_results(job, model, encoded, key, fitted=rows is None)
     return warned
 
 
@@ -183,27 +160,23 @@ def summarise(
     run: Run,
 ) -> None:
     """Print what was done, and the results."""
-    reading = seconds(about["seconds_reading"])
-    facts = [("data", about["data"]), ("rows", f"{about['rows']:,}")]
-    if "sample" in about:
-        text = "random rows; the others were assigned to their clusters"
-        facts.append(("clustered", f"{about['sample']:,} {text}"))
-    facts += [
-        ("features", f"{about['features']:,}"),
-        *_work.listed("columns", columns),
-        *_work.listed("notes", [note for note in about["notes"] if note not in warned]),
-        *about["settings"].items(),
-        ("time", f"{reading} reading, {seconds(about['seconds'])} clustering"),
-    ]
-    if "scores" in about:
-        facts.append(("scores", _work.score_text(about["scores"])))
-    printer.facts(facts)
-    printer.say()
-    _work.say_sizes(printer, about["sizes"])
+    sample, reading = about.get("sample"), seconds(about["seconds_reading"])
+    assigned = "random rows; the others were assigned to their clusters"
+    facts = {
+        "data": about["data"],
+        "rows": f"{about['rows']:,}",
+        "clustered": f"{sample:,} {assigned}" if sample else (),
+        "features": f"{about['features']:,}",
+        "columns": columns,
+        "notes": [note for note in about["notes"] if note not in warned],
+        **about["settings"],
+        "time": f"{reading} reading, {seconds(about['seconds'])} clustering",
+        "scores": _work.score_lines(about.get("scores")),
+    }
+    _work.print_clusters(printer, facts, about["sizes"])
     for text in warned:
         printer.say(f"Warning: {text}", style="yellow")
     printer.say()
-    if run.written:
-        printer.facts(_work.listed("written", run.written))
-    else:
+    printer.facts({"written": run.written})
+    if not run.written:
         printer.say("Nothing was written; --labels FILE saves the clusters.")

@@ -44,16 +44,14 @@ def compare(first: str, second: str) -> None:
     left, names_left = _codes(a.clusters.filter(pa.array(shared)))
     right, names_right = _codes(b.clusters.take(pa.array(places[shared])))
     printer = Printer()
+    only = len(a.keys) - len(left), len(b.keys) - len(left)
     printer.facts(
-        [
-            ("rows in both", f"{len(left):,}, by {a.key}"),
-            (
-                "in one only",
-                f"{len(a.keys) - len(left):,} and {len(b.keys) - len(left):,}",
-            ),
-            ("NMI", f"{nmi(left, right):.4f}"),
-            ("ARI", f"{adjusted_rand_index(left, right):.4f}"),
-        ]
+        {
+            "rows in both": f"{len(left):,}, by {a.key}",
+            "in one only": f"{only[0]:,} and {only[1]:,}",
+            "NMI": f"{nmi(left, right):.4f}",
+            "ARI": f"{adjusted_rand_index(left, right):.4f}",
+        }
     )
     if max(len(names_left), len(names_right)) > _MAX_CLUSTERS:
         printer.say(f"\nNo table of shared rows: more than {_MAX_CLUSTERS} clusters.")

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import click
 
@@ -33,12 +33,14 @@ class Printer:
             where = "standard output"
             raise OSError(error.errno, error.strerror, where) from error
 
-    def facts(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """Print names and values; further values of one name have an empty name."""
-        pairs = list(pairs)
-        width = max((len(name) for name, _ in pairs), default=0)
-        for name, value in pairs:
-            self.say(f"{click.style(f'{name:<{width}}', bold=True)}  {value}")
+    def facts(self, facts: Mapping[str, str | Sequence[str]]) -> None:
+        """Print names and values: a line, or several, or none for an unknown fact."""
+        lines = {name: [v] if isinstance(v, str) else v for name, v in facts.items()}
+        width = max((len(name) for name in lines if lines[name]), default=0)
+        for name in lines:
+            for i, line in enumerate(lines[name]):
+                shown = "" if i else name
+                self.say(f"{click.style(f'{shown:<{width}}', bold=True)}  {line}")
 
     def table(self, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """Print columns; the first is aligned to the left, the others to the right."""

@@ -76,7 +76,7 @@ def demo(run: Run, rows: int) -> None:
             draw_labels(X, labels, model.landmarks_, outputs["picture"].file)
     printer.say(f"\nakkm compared the points with {len(model.landmarks_)} of them.")
     picture = _PICTURE if "picture" in outputs else _NO_PICTURE
-    printer.facts([("picture", picture), ("report", str(Path(_PAGE).resolve()))])
+    printer.facts({"picture": picture, "report": str(Path(_PAGE).resolve())})
 
 
 def disc_in_ring(n: int, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -8,12 +8,9 @@ import click
 
 from akkm.cli import _work
 from akkm.cli._cluster import cluster_rows, summarise
-from akkm.cli._console import Printer
 from akkm.cli._folder import KEY, read_folder
 from akkm.cli._method import build
 from akkm.cli._options import Output, PyramidMethod, Run
-from akkm.cli._outputs import open_outputs
-from akkm.cli._progress import Phases
 from akkm.cli._records import COUNT, options_of
 
 _EXAMPLES = """\b
@@ -60,14 +57,13 @@ def images(
     report shows the most typical and the least certain images of each cluster.
     """
     from akkm.images import SpatialPyramid
+    from akkm.model_file import SavedModel
 
     estimator = build(method, "none")
-    printer = Printer(output.quiet)
     pyramid = SpatialPyramid(**words, random_state=method.seed, n_jobs=method.threads)
-    opened = open_outputs(output.paths, {"FOLDER": folder}, run.written)
-    with opened as outputs, Phases(printer.shows_progress) as phases:
+    with _work.start(run, output, {"FOLDER": folder}) as job:
         started = time.perf_counter()
-        rows = read_folder(pyramid, folder, phases, fit=True)
+        rows = read_folder(pyramid, folder, job.phases, fit=True)
         _work.require_enough(rows.X.shape[0], method)
         about: dict[str, Any] = {
             "command": run.command,
@@ -75,5 +71,6 @@ def images(
             "notes": list(rows.notes),
             "seconds_reading": round(time.perf_counter() - started, 3),
         }
-        warned = cluster_rows(estimator, pyramid, rows, about, outputs, phases, KEY)
-    summarise(printer, about, (), warned, run)
+        model = SavedModel(pyramid, estimator, about)
+        warned = cluster_rows(job, model, rows, KEY)
+    summarise(job.printer, about, (), warned, run)

@@ -19,20 +19,20 @@ def info(model: str) -> None:
 
     saved = load_model(model)
     about = saved.about
-    facts = [("model", f"{model}, by akkm {about.get('akkm', '?')}")]
-    facts += [(name, about[name]) for name in ("command", "date") if name in about]
-    if "rows" in about:
-        facts.append(("data", f"{about['data']}: {about['rows']:,} rows"))
-    facts += about.get("settings", {}).items()
-    if "seconds" in about:
-        facts.append(("time", seconds(about["seconds"])))
-    if "scores" in about:
-        facts.append(("scores", _work.score_text(about["scores"])))
-    columns = saved.encoder.describe() if saved.of_table else ["a folder of images"]
-    facts += _work.listed("columns", columns)
-    facts += _work.listed("notes", about.get("notes", ()))
+    columns = saved.encoder.describe() if saved.of_table else "a folder of images"
+    facts = {
+        "model": f"{model}, by akkm {about.get('akkm', '?')}",
+        "command": about.get("command", ()),
+        "date": about.get("date", ()),
+        "data": f"{about['data']}: {about['rows']:,} rows" if "rows" in about else (),
+        **{name: str(text) for name, text in about.get("settings", {}).items()},
+        "time": seconds(about["seconds"]) if "seconds" in about else (),
+        "scores": _work.score_lines(about.get("scores")),
+        "columns": columns,
+        "notes": about.get("notes", ()),
+    }
     printer = Printer()
-    printer.facts(facts)
     if "sizes" in about:
-        printer.say()
-        _work.say_sizes(printer, about["sizes"])
+        _work.print_clusters(printer, facts, about["sizes"])
+    else:
+        printer.facts(facts)

@@ -4,7 +4,6 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import compress
 from typing import Any
 
 import click
@@ -57,10 +56,7 @@ def plan(source: Source, method: Method, encoding: Encoding) -> None:
     printer = Printer()
     with Phases(printer.shows_progress) as phases:
         started = time.perf_counter()
-        table = _work.open_source(source)
-        encoder = _work.encoder_of(encoding)
-        with phases.phase("reading", table.n_rows) as phase:
-            encoder.fit(phase.watch(table))
+        table, encoder = _work.fit_encoder(source, encoding, phases)
         read_seconds = time.perf_counter() - started
         read_bytes = 0
         if table.matrix is None:
@@ -79,36 +75,48 @@ def plan(source: Source, method: Method, encoding: Encoding) -> None:
             X = encoder.transform(sample).X
         with phases.phase("measuring"):
             costs = probe(estimator, X, m, _min_clusters(method))
-            kernel = estimator.kernel_
             theory = []
             if method.method == "approx" and m < n:
-                theory = [_error_bound(X, method, kernel, m)]
-    facts = [("rows", f"{n:,}"), ("features", f"{d:,}")]
-    facts += _work.listed("columns", encoder.describe())
-    facts += _work.listed("notes", encoder.notes_)
-    own_kernel = estimator.kernel is None
-    facts.append(("kernel", "its own" if own_kernel else short_kernel(str(kernel))))
-    if not own_kernel and hasattr(kernel, "gamma"):
-        rule = method.gamma if isinstance(method.gamma, str) else "as given"
-        facts.append(("", f"gamma: {rule}, {_GAMMA_RULES.get(rule, 'a number')}"))
-    if m:
-        facts += _work.listed("landmarks", [f"{m:,}: {reason}", *theory])
-    if method.k == "auto":
-        facts.append(("clusters", str(estimator.evidence_)))
-        facts.append(("", f"estimated on {costs.whole.rows:,} of {n:,} rows"))
-    facts += _memory_facts(costs, n, m, X, python, read_bytes)
-    read, fit = seconds(2 * read_seconds), seconds(costs.seconds(n, power))
-    times = (
+                theory = [_error_bound(X, method, estimator.kernel_, m)]
+    times = [
         f"{seconds(f.seconds)} for {f.rows:,} rows" for f in (costs.half, costs.whole)
+    ]
+    read, fit = seconds(2 * read_seconds), seconds(costs.seconds(n, power))
+    counted = f"estimated on {costs.whole.rows:,} of {n:,} rows"
+    printer.facts(
+        {
+            "rows": f"{n:,}",
+            "features": f"{d:,}",
+            "columns": encoder.describe(),
+            "notes": encoder.notes_,
+            "kernel": _kernel_lines(estimator, method.gamma),
+            "landmarks": [f"{m:,}: {reason}", *theory] if m else (),
+            "clusters": [str(estimator.evidence_), counted]
+            if method.k == "auto"
+            else (),
+            "memory": _memory_lines(costs, n, m, X, python, read_bytes),
+            "time": [
+                f"about {read} to read and encode, {fit} to cluster",
+                f"estimated from fits: {', '.join(times)}",
+            ],
+        }
     )
-    lines = [f"about {read} to read and encode, {fit} to cluster"]
-    lines.append(f"estimated from fits: {', '.join(times)}")
-    printer.facts([*facts, *_work.listed("time", lines)])
 
 
-def _memory_facts(
+def _kernel_lines(estimator: Any, gamma: float | str | None) -> list[str]:
+    """The kernel of a fitted estimator, and how its width was chosen."""
+    if estimator.kernel is None:
+        return ["its own"]
+    lines = [short_kernel(str(estimator.kernel_))]
+    if hasattr(estimator.kernel_, "gamma"):
+        rule = gamma if isinstance(gamma, str) else "as given"
+        lines.append(f"gamma: {rule}, {_GAMMA_RULES.get(rule, 'a number')}")
+    return lines
+
+
+def _memory_lines(
     costs: Probe, n: int, m: int, X: Any, python: float, read_bytes: float
-) -> list[tuple[str, str]]:
+) -> list[str]:
     """The peak memory and its parts; X (s, d) is the sample."""
     entries, size, what = X.shape[1], X.dtype.itemsize, ""
     if hasattr(X, "nnz"):
@@ -119,12 +127,13 @@ def _memory_facts(
     lines = [
         f"up to {megabytes(total)}, of which {megabytes(python)} Python",
         f"the rows: {n:,} x {entries:,.4g}{what} x {size} bytes = {megabytes(rows)}",
-        f"while reading, parsed columns: {megabytes(read_bytes)}",
-        f"while clustering: {megabytes(fit)}, estimated from fits to samples",
-        f"and up to {megabytes(cache)} of cached kernel values",
     ]
-    shown = (True, True, read_bytes > 0, True, cache > 0)
-    return _work.listed("memory", list(compress(lines, shown)))
+    if read_bytes:
+        lines.append(f"while reading, parsed columns: {megabytes(read_bytes)}")
+    lines.append(f"while clustering: {megabytes(fit)}, estimated from fits to samples")
+    if cache:
+        lines.append(f"and up to {megabytes(cache)} of cached kernel values")
+    return lines
 
 
 def _sample_rows(method: Method) -> int:

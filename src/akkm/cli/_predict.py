@@ -1,19 +1,15 @@
 """`akkm predict`: assign new rows to the clusters of a model."""
 
 import copy
-import time
 from typing import Any
 
 import click
-import numpy as np
 
 from akkm.cli import _work
-from akkm.cli._console import Printer, seconds
+from akkm.cli._console import seconds
 from akkm.cli._folder import KEY, read_folder
 from akkm.cli._labels import require_name, require_writable
 from akkm.cli._options import Encoding, Output, Run, Source, memory_option
-from akkm.cli._outputs import open_outputs
-from akkm.cli._progress import Phases
 from akkm.cli._records import COUNT, option_of, options_of
 
 _EXAMPLES = """\b
@@ -57,61 +53,44 @@ def predict(
     DATA has the columns that the model was made with, in any order, and may be larger
     than memory. For a model of images it is a folder.
     """
-    from akkm.model_file import load_model
+    from akkm.model_file import SavedModel, load_model
 
-    printer = Printer(quiet)
-    wanted = {"--labels": labels, "--report": report}
-    inputs = {"MODEL": model, "DATA": source.data}
-    with open_outputs(wanted, inputs, run.written) as outputs:
+    data = _work.describe(source.data)
+    output, inputs = Output(labels, None, report, quiet), {"MODEL": model}
+    with _work.start(run, output, inputs | {"DATA": source.data}) as job:
         saved = load_model(model)
-        encoder, about = saved.encoder, saved.about
+        encoder = saved.encoder
         key = encoder.id if saved.of_table else KEY
         require_name(key)
         estimator = copy.copy(saved.estimator).set_params(n_jobs=threads)
-        with Phases(printer.shows_progress) as shown:
-            if saved.of_table:
-                table = _work.open_source(source, about)
-                _adapt(encoder, table, drop, missing)
-                with shown.phase("reading", table.n_rows) as phase:
-                    encoded = encoder.transform(phase.watch(table), memory * 2**20)
-            else:
-                encoder.set_params(n_jobs=threads)
-                encoded = read_folder(encoder, source.data, shown, fit=False)
-            notes = [*encoded.notes, *_work.storage_notes(encoded, memory)]
-            if encoded.ids is not None:
-                require_writable(labels, encoded.ids)
-            started = time.perf_counter()
-            assigned = _work.write_labels(
-                outputs, estimator, encoded, key, shown, fitted=False
-            )
-            clusters = assigned[0]
-            took = time.perf_counter() - started
-            if report is not None:
-                described = {
-                    "data": f"{_work.describe(source.data)} by {_work.describe(model)}",
-                    "command": run.command,
-                    "notes": notes,
-                    "seconds": took,
-                }
-                _work.write_report(
-                    outputs, estimator, encoder, encoded, shown, described, assigned
-                )
-    facts = [
-        ("model", f"{model}, of {about.get('data', 'unknown data')}"),
-        ("data", _work.describe(source.data)),
-        ("rows", f"{len(clusters):,}"),
-        *_work.listed("notes", notes),
-        ("time", seconds(took)),
-    ]
-    if encoded.labels is not None:
-        scores = _work.score(encoded.labels, clusters)
-        facts.append(("scores", _work.score_text(scores)))
-    printer.facts(facts)
-    printer.say()
-    sizes = np.bincount(clusters, minlength=estimator._n_clusters)
-    _work.say_sizes(printer, sizes.tolist())
-    printer.say()
-    printer.facts(_work.listed("written", run.written))
+        if saved.of_table:
+            table = _work.open_source(source, saved.about)
+            _adapt(encoder, table, drop, missing)
+            with job.phases.phase("reading", table.n_rows) as phase:
+                encoded = encoder.transform(phase.watch(table), memory * 2**20)
+        else:
+            encoder.set_params(n_jobs=threads)
+            encoded = read_folder(encoder, source.data, job.phases, fit=False)
+        if encoded.ids is not None:
+            require_writable(labels, encoded.ids)
+        about: dict[str, Any] = {
+            "data": f"{data} by {_work.describe(model)}",
+            "command": run.command,
+            "notes": [*encoded.notes, *_work.storage_notes(encoded, memory)],
+        }
+        applied = SavedModel(encoder, estimator, about)
+        _work.write_results(job, applied, encoded, key, fitted=False)
+    facts = {
+        "model": f"{model}, of {saved.about.get('data', 'unknown data')}",
+        "data": data,
+        "rows": f"{about['rows']:,}",
+        "notes": about["notes"],
+        "time": seconds(about["seconds"]),
+        "scores": _work.score_lines(about.get("scores")),
+    }
+    _work.print_clusters(job.printer, facts, about["sizes"])
+    job.printer.say()
+    job.printer.facts({"written": run.written})
 
 
 def _adapt(encoder: Any, table: Any, drop: list[str], missing: str | None) -> None:

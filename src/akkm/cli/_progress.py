@@ -8,28 +8,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from rich import progress
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 
-class Phases(Progress):
+class Phases(progress.Progress):
     """Shows one line per phase of the work, if `shown`."""
 
     def __init__(self, shown: bool) -> None:
         super().__init__(
-            SpinnerColumn(),
-            TextColumn("{task.description:<11}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[detail]}"),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(compact=True),
+            progress.SpinnerColumn(),
+            progress.TextColumn("{task.description:<11}"),
+            progress.BarColumn(bar_width=24),
+            progress.TextColumn("{task.fields[detail]}"),
+            progress.TimeElapsedColumn(),
+            progress.TimeRemainingColumn(compact=True),
             console=Console(stderr=True),
             disable=not shown,
         )
@@ -46,8 +39,8 @@ class Phases(Progress):
 class Phase:
     """The progress of one part of the work."""
 
-    def __init__(self, progress: Progress, task: Any) -> None:
-        self._progress, self._task = progress, task
+    def __init__(self, phases: Phases, task: Any) -> None:
+        self._phases, self._task = phases, task
         self._started = time.perf_counter()
         self._rows = 0
 
@@ -57,11 +50,11 @@ class Phase:
         rate = self._rows / max(time.perf_counter() - self._started, 1e-9)
         detail = f"{self._rows:,} rows, {rate:,.0f} rows/s"
         total = self._rows / share if share else None  # None leaves it as it is
-        self._progress.update(self._task, advance=rows, detail=detail, total=total)
+        self._phases.update(self._task, advance=rows, detail=detail, total=total)
 
     def show(self, detail: str, *, done: int = 0, total: int | None = None) -> None:
         """Show what is being done."""
-        self._progress.update(self._task, detail=detail, completed=done, total=total)
+        self._phases.update(self._task, detail=detail, completed=done, total=total)
 
     def watch(self, table: Any) -> Any:
         """The same table; reading its rows advances this phase."""

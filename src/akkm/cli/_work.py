@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import math
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,18 +18,37 @@ from scipy import sparse
 
 from akkm.cli._console import Printer, megabytes
 from akkm.cli._labels import label_batches, write_batches
-from akkm.cli._options import Encoding, Method, Source
-from akkm.cli._outputs import OutputFile
+from akkm.cli._options import Encoding, Method, Output, Run, Source
+from akkm.cli._outputs import OutputFile, open_outputs
 from akkm.cli._progress import Phases
 from akkm.typing import Array
 
 if TYPE_CHECKING:
+    from akkm.model_file import SavedModel
     from akkm.tables import Table, TableEncoder
 
 # The number of clusters whose sizes are shown, the largest ones.
 _SHOWN = 30
 # Rows that a report on rows on disk is made from.
 _REPORTED = 20_000
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command at work: where it prints, shows progress and writes files."""
+
+    printer: Printer
+    phases: Phases
+    outputs: Mapping[str, OutputFile]
+
+
+@contextmanager
+def start(run: Run, output: Output, inputs: Mapping[str, str]) -> Iterator[Job]:
+    """Open the output files; they appear if the block succeeds."""
+    printer = Printer(output.quiet)
+    opened = open_outputs(output.paths, inputs, run.written)
+    with opened as outputs, Phases(printer.shows_progress) as phases:
+        yield Job(printer, phases, outputs)
 
 
 def describe(data: str) -> str:
@@ -50,11 +71,18 @@ def open_source(source: Source, about: Mapping[str, Any] | None = None) -> Table
     )
 
 
-def encoder_of(encoding: Encoding) -> TableEncoder:
-    """The encoder with these options."""
+def fit_encoder(
+    source: Source, encoding: Encoding, phases: Phases
+) -> tuple[Table, TableEncoder]:
+    """Open the table and read it once."""
     from akkm.tables import TableEncoder
 
-    return TableEncoder(**{**asdict(encoding), "columns": encoding.columns or None})
+    table = open_source(source)
+    columns = encoding.columns or None
+    encoder = TableEncoder(**{**asdict(encoding), "columns": columns})
+    with phases.phase("reading", table.n_rows) as phase:
+        encoder.fit(phase.watch(table))
+    return table, encoder
 
 
 def require_enough(n: int, method: Method) -> None:
@@ -108,17 +136,36 @@ def draw_rows(n: int, size: int, seed: int) -> Array:
     return np.sort(rng.choice(n, min(n, size), replace=False))
 
 
-def write_labels(
-    outputs: Mapping[str, OutputFile],
-    estimator: Any,
-    encoded: Any,
-    key: str | None,
-    phases: Phases,
-    *,
-    fitted: bool,
+def write_results(
+    job: Job, model: SavedModel, encoded: Any, key: str | None, *, fitted: bool
+) -> None:
+    """Write labels, model and report; add sizes, scores and time to `model.about`.
+
+    `key` is the column that identifies rows. `fitted`: they are the training rows.
+    """
+    from akkm.model_file import write_model
+
+    estimator, about = model.estimator, model.about
+    started = time.perf_counter()
+    assigned = _write_labels(job, estimator, encoded, key, fitted=fitted)
+    about.setdefault("seconds", time.perf_counter() - started)
+    about["rows"] = encoded.X.shape[0]
+    sizes = np.bincount(assigned[0], minlength=estimator._n_clusters)
+    about["sizes"] = sizes.tolist()
+    if encoded.labels is not None:
+        about["scores"] = score(encoded.labels, assigned[0])
+    if "--model" in job.outputs:
+        with job.phases.phase("model"):
+            write_model(model, job.outputs["--model"].file)
+    if "--report" in job.outputs:
+        _write_report(job, model, encoded, None if fitted else assigned)
+
+
+def _write_labels(
+    job: Job, estimator: Any, encoded: Any, key: str | None, *, fitted: bool
 ) -> tuple[Array, Array | None]:
     """Clusters of all rows (n,), and agreement of an ensemble; written if asked."""
-    file = outputs.get("--labels")
+    file = job.outputs.get("--labels")
     if file is None and fitted:
         return estimator.labels_, getattr(estimator, "agreement_", None)
     keys = encoded.ids
@@ -128,7 +175,7 @@ def write_labels(
     if file is not None:
         batches = write_batches(batches, file.file, file.path)
     parts: dict[str, list[Array]] = {"cluster": [], "agreement": []}
-    with phases.phase("labels", encoded.X.shape[0]) as phase:
+    with job.phases.phase("labels", encoded.X.shape[0]) as phase:
         for batch in batches:
             for name in parts.keys() & batch.column_names:
                 parts[name].append(batch[name].to_numpy())
@@ -175,21 +222,8 @@ def _rand_index(counts: Any) -> float:
     return 2.0 * (a * d - b * c) / ((a + b) * (b + d) + (a + c) * (c + d))
 
 
-def _has_labels(labels: Any) -> bool:
-    """Whether any row has a label; NaN is none."""
-    if labels is None:
-        return False
-    return bool(pc.any(pc.invert(pc.is_null(labels, nan_is_null=True))).as_py())
-
-
-def write_report(
-    outputs: Mapping[str, OutputFile],
-    estimator: Any,
-    encoder: Any,
-    encoded: Any,
-    phases: Phases,
-    about: dict[str, Any],
-    assigned: tuple[Array, Array | None] | None = None,
+def _write_report(
+    job: Job, model: SavedModel, encoded: Any, assigned: tuple[Array, Any] | None
 ) -> None:
     """Write the HTML report.
 
@@ -198,6 +232,7 @@ def write_report(
     """
     from akkm.report import report
 
+    encoder, estimator, about = model.encoder, model.estimator, model.about
     notes = list(about["notes"])
     if encoded.on_disk:
         n = encoded.X.shape[0]
@@ -213,16 +248,19 @@ def write_report(
         estimator.labels_ = assigned[0]
         if assigned[1] is not None:
             estimator.agreement_ = assigned[1]
+    labels = encoded.labels
+    if labels is not None and pc.all(pc.is_null(labels, nan_is_null=True)).as_py():
+        labels = None
     images = getattr(encoded, "files", None)
     of_table = images is None
-    with phases.phase("report"):
+    with job.phases.phase("report"):
         page = report(
             estimator,
             encoded.X,
             feature_names=encoder.feature_names_ if of_table else None,
             images=images,
             ids=encoded.rows if encoded.ids is None else encoded.ids,
-            labels_true=encoded.labels if _has_labels(encoded.labels) else None,
+            labels_true=labels,
             title=about["data"],
             command=about["command"],
             notes=[*(encoder.describe() if of_table else ()), *notes],
@@ -231,11 +269,15 @@ def write_report(
             original=encoder.original if of_table and encoder.matrix_ is None else None,
             new_rows=assigned is not None,
         )
-        outputs["--report"].file.write(page.html.encode())
+        job.outputs["--report"].file.write(page.html.encode())
 
 
-def say_sizes(printer: Printer, sizes: Sequence[int]) -> None:
-    """Show the sizes of the clusters."""
+def print_clusters(
+    printer: Printer, facts: Mapping[str, str | Sequence[str]], sizes: Sequence[int]
+) -> None:
+    """Print facts and the sizes of the clusters."""
+    printer.facts(facts)
+    printer.say()
     counts = np.asarray(sizes)
     total = max(int(counts.sum()), 1)
     shown = np.sort(np.argsort(-counts, kind="stable")[:_SHOWN])
@@ -247,16 +289,13 @@ def say_sizes(printer: Printer, sizes: Sequence[int]) -> None:
         printer.say(f"... and {len(counts) - _SHOWN} smaller clusters.")
 
 
-def listed(name: str, lines: Sequence[str]) -> list[tuple[str, str]]:
-    """Facts with one name for several lines."""
-    return [("" if i else name, line) for i, line in enumerate(lines)]
-
-
-def score_text(scores: dict[str, Any]) -> str:
-    """Scores in one line."""
+def score_lines(scores: dict[str, Any] | None) -> list[str]:
+    """Scores in one line, or none if there are no labels."""
+    if scores is None:
+        return []
     if "nmi" not in scores:
-        return "no row has a label"
+        return ["no row has a label"]
     text = f"NMI {scores['nmi']:.4f}, ARI {scores['ari']:.4f}"
     if scores["unlabelled"]:
         text += f" ({scores['unlabelled']:,} rows without a label left out)"
-    return text
+    return [text]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from akkm.core.threads import Threads
@@ -24,7 +26,7 @@ from akkm.validation import generator, require_count
 _MAX_IMAGES = 2_000
 # Unreadable files that a warning names.
 _MAX_NAMED = 5
-_CHOICES = {"keypoints": ("grid", "detected"), "unreadable": ("error", "skip")}
+_COUNT = Interval(Integral, 1, None, closed="left")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,7 @@ class DescribedImages:
     unreadable: tuple[str, ...]
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class SpatialPyramid(TransformerMixin, BaseEstimator):
     """Histograms of visual words in the cells of a spatial pyramid.
 
@@ -106,30 +109,24 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
     ([8, 8], 1)
     """
 
-    def __init__(
-        self,
-        n_words: int = 200,
-        levels: int = 4,
-        *,
-        step: int = 4,
-        patch_size: int = 16,
-        keypoints: str = "grid",
-        max_size: int = 300,
-        n_samples: int = 200_000,
-        unreadable: str = "error",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_words = n_words
-        self.levels = levels
-        self.step = step
-        self.patch_size = patch_size
-        self.keypoints = keypoints
-        self.max_size = max_size
-        self.n_samples = n_samples
-        self.unreadable = unreadable
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_words: int = 200
+    levels: int = 4
+    _: KW_ONLY
+    step: int = 4
+    patch_size: int = 16
+    keypoints: str = "grid"
+    max_size: int = 300
+    n_samples: int = 200_000
+    unreadable: str = "error"
+    random_state: Any = None
+    n_jobs: int | None = None
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **{key: [_COUNT] for key in ("n_words", "levels", "step", "n_samples")},
+        "patch_size": [Interval(Integral, 4, None, closed="left")],
+        "keypoints": [StrOptions({"grid", "detected"})],
+        "unreadable": [StrOptions({"error", "skip"})],
+    }
 
     def fit(self, X: Sequence[Any], y: Any = None) -> SpatialPyramid:
         """Learn the visual words.
@@ -313,16 +310,8 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
         return sparse.csr_array(row[None].astype(np.float32))
 
     def _check_params(self) -> None:
-        for name in ("n_words", "levels", "step", "n_samples"):
-            require_count(name, getattr(self, name))
-        require_count("patch_size", self.patch_size, 4)
+        self._validate_params()
         require_count("max_size", self.max_size, self.patch_size)
-        for name, known in _CHOICES.items():
-            value = getattr(self, name)
-            if value not in known:
-                raise ValueError(
-                    f"{name}={value!r} is not valid; expected {' or '.join(known)}."
-                )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
