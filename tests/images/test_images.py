@@ -263,12 +263,12 @@ def test_depth_and_colour_do_not_matter(tmp_path):
         (
             [np.zeros((20, 20))],
             {"keypoints": "all"},
-            "'keypoints' parameter .* 'detected'",
+            "'keypoints' parameter .*'detected'",
         ),
         (
             [np.zeros((20, 20))],
             {"unreadable": "hide"},
-            "'unreadable' parameter .* 'skip'",
+            "'unreadable' parameter .*'skip'",
         ),
     ],
 )

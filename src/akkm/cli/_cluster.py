@@ -1,28 +1,23 @@
 """`akkm cluster`: from a file to clusters, a model and a report."""
 
-from __future__ import annotations
-
 import datetime
 import time
 import warnings
-from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from akkm.cli import _work
-from akkm.cli._console import Printer, seconds, short_kernel
+from akkm.cli._console import seconds, short_kernel
 from akkm.cli._labels import require_name, require_writable
 from akkm.cli._method import build
 from akkm.cli._options import Encoding, Method, Output, Run, Source, memory_option
 from akkm.cli._progress import Iterations, Phases
 from akkm.cli._records import COUNT, options_of
 from akkm.cli._work import Job
+from akkm.model_file import SavedModel
 from akkm.version import __version__
-
-if TYPE_CHECKING:
-    from akkm.model_file import SavedModel
 
 _EXAMPLES = """\b
 Examples:
@@ -35,7 +30,9 @@ Examples:
 
 
 @click.command(epilog=_EXAMPLES)
-@options_of(source=Source, method=Method, encoding=Encoding)
+@options_of("source", Source)
+@options_of("method", Method)
+@options_of("encoding", Encoding)
 @click.option(
     "--sample",
     type=COUNT,
@@ -43,7 +40,7 @@ Examples:
     help="Cluster N random rows, then assign all rows to their clusters.",
 )
 @memory_option
-@options_of(output=Output)
+@options_of("output", Output)
 @click.pass_obj
 def cluster(
     run: Run,
@@ -61,13 +58,10 @@ def cluster(
     encoded and numbers scaled. With --method approx, DATA may be larger than memory.
     Output files appear when all of them are complete.
     """
-    from akkm.model_file import SavedModel
-
     estimator = build(method, encoding.scale)
     if output.labels is not None:
         require_name(encoding.id)
     with _work.start(run, output, {"DATA": source.data}) as job:
-        started = time.perf_counter()
         table, encoder = _work.fit_encoder(source, encoding, job.phases)
         if sample is None:
             _work.require_memory(encoder, method, memory)
@@ -82,14 +76,12 @@ def cluster(
         if encoded.on_disk and rows is None:
             estimator.set_params(cache_size=min(estimator.cache_size, memory / 2))
         about = asdict(source) | {
-            "command": run.command,
             "data": _work.describe(source.data),
             "notes": [*encoder.notes_, *_work.storage_notes(encoded, memory)],
-            "seconds_reading": round(time.perf_counter() - started, 3),
         }
         model = SavedModel(encoder, estimator, about)
         warned = cluster_rows(job, model, encoded, encoding.id, rows)
-    summarise(job.printer, about, encoder.describe(), warned, run)
+    summarise(job, model, warned)
 
 
 def cluster_rows(
@@ -103,6 +95,7 @@ def cluster_rows(
     started = time.perf_counter()
     warned = fit(estimator, encoded.X if rows is None else encoded.X[rows], job.phases)
     about |= {
+        "seconds_reading": round(started - job.started, 3),
         "seconds": round(time.perf_counter() - started, 3),
         "akkm": __version__,
         "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
@@ -152,14 +145,9 @@ def setting_facts(estimator: Any) -> dict[str, str]:
     return facts
 
 
-def summarise(
-    printer: Printer,
-    about: dict[str, Any],
-    columns: Sequence[str],
-    warned: list[str],
-    run: Run,
-) -> None:
+def summarise(job: Job, model: SavedModel, warned: list[str]) -> None:
     """Print what was done, and the results."""
+    printer, about = job.printer, model.about
     sample, reading = about.get("sample"), seconds(about["seconds_reading"])
     assigned = "random rows; the others were assigned to their clusters"
     facts = {
@@ -167,7 +155,7 @@ def summarise(
         "rows": f"{about['rows']:,}",
         "clustered": f"{sample:,} {assigned}" if sample else (),
         "features": f"{about['features']:,}",
-        "columns": columns,
+        "columns": model.encoder.describe() if model.of_table else (),
         "notes": [note for note in about["notes"] if note not in warned],
         **about["settings"],
         "time": f"{reading} reading, {seconds(about['seconds'])} clustering",
@@ -177,6 +165,6 @@ def summarise(
     for text in warned:
         printer.say(f"Warning: {text}", style="yellow")
     printer.say()
-    printer.facts({"written": run.written})
-    if not run.written:
+    printer.facts({"written": job.run.written})
+    if not job.run.written:
         printer.say("Nothing was written; --labels FILE saves the clusters.")

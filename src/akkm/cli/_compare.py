@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from akkm.cli._console import Printer
 from akkm.cli._labels import read_labels
+from akkm.metrics import adjusted_rand_index, nmi
 from akkm.typing import Array
 
 # A larger contingency table is not readable.
@@ -29,26 +30,25 @@ def compare(first: str, second: str) -> None:
 
     Rows are matched by id, or by row number.
     """
-    from akkm.metrics import adjusted_rand_index, nmi
-
-    a, b = read_labels(first), read_labels(second)
-    if a.key != b.key:
+    key, keys, clusters = read_labels(first)
+    other_key, other_keys, other_clusters = read_labels(second)
+    if key != other_key:
         raise ValueError(
-            f"{first} identifies rows by {a.key!r}, but {second} by {b.key!r}; write "
+            f"{first} identifies rows by {key!r}, but {second} by {other_key!r}; write "
             "both with the same --id, or without."
         )
-    places = _places(a.keys, b.keys)
+    places = _places(keys, other_keys)
     shared = places >= 0
     if not shared.any():
-        raise ValueError(f"{first} and {second} have no {a.key} in common.")
-    left, names_left = _codes(a.clusters.filter(pa.array(shared)))
-    right, names_right = _codes(b.clusters.take(pa.array(places[shared])))
+        raise ValueError(f"{first} and {second} have no {key} in common.")
+    left, names_left = _codes(clusters.filter(pa.array(shared)))
+    right, names_right = _codes(other_clusters.take(pa.array(places[shared])))
     printer = Printer()
-    only = len(a.keys) - len(left), len(b.keys) - len(left)
+    only = [f"{len(rows) - len(left):,}" for rows in (keys, other_keys)]
     printer.facts(
         {
-            "rows in both": f"{len(left):,}, by {a.key}",
-            "in one only": f"{only[0]:,} and {only[1]:,}",
+            "rows in both": f"{len(left):,}, by {key}",
+            "in one only": " and ".join(only),
             "NMI": f"{nmi(left, right):.4f}",
             "ARI": f"{adjusted_rand_index(left, right):.4f}",
         }

@@ -30,8 +30,7 @@ class Printer:
         except BrokenPipeError:  # nobody reads on, as in `akkm ... | head -1`
             self._quiet = True
         except OSError as error:
-            where = "standard output"
-            raise OSError(error.errno, error.strerror, where) from error
+            raise OSError(error.errno, error.strerror, "standard output") from error
 
     def facts(self, facts: Mapping[str, str | Sequence[str]]) -> None:
         """Print names and values: a line, or several, or none for an unknown fact."""

@@ -12,6 +12,8 @@ from akkm.cli._console import Printer, megabytes
 from akkm.cli._options import Run
 from akkm.cli._outputs import open_outputs
 from akkm.estimators import ApproxKernelKMeans
+from akkm.metrics import adjusted_rand_index, nmi
+from akkm.report import report
 from akkm.typing import Array
 
 _PICTURE, _PAGE = "akkm-demo.png", "akkm-demo.html"
@@ -41,13 +43,9 @@ def demo(run: Run, rows: int) -> None:
     """
     from sklearn.cluster import KMeans
 
-    from akkm.metrics import adjusted_rand_index, nmi
-    from akkm.report import report
-
     printer = Printer()
-    paths: dict[str, str | None] = {"--report": _PAGE}
-    if find_spec("matplotlib") is not None:
-        paths["picture"] = _PICTURE
+    picture = None if find_spec("matplotlib") is None else _PICTURE
+    paths = {"--report": _PAGE, "picture": picture}
     with open_outputs(paths, {}, run.written) as outputs:
         X, y = disc_in_ring(rows, np.random.default_rng(0))
         printer.say(f"{rows:,} points in the plane: a disc and a ring around it.")
@@ -75,8 +73,8 @@ def demo(run: Run, rows: int) -> None:
         if "picture" in outputs:
             draw_labels(X, labels, model.landmarks_, outputs["picture"].file)
     printer.say(f"\nakkm compared the points with {len(model.landmarks_)} of them.")
-    picture = _PICTURE if "picture" in outputs else _NO_PICTURE
-    printer.facts({"picture": picture, "report": str(Path(_PAGE).resolve())})
+    page_path = str(Path(_PAGE).resolve())
+    printer.facts({"picture": picture or _NO_PICTURE, "report": page_path})
 
 
 def disc_in_ring(n: int, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -1,18 +1,13 @@
 """Read a folder of images as rows, for `akkm images` and `akkm predict`."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from akkm.cli._progress import Phases
-
-if TYPE_CHECKING:
-    from akkm.images import SpatialPyramid
+from akkm.images import SpatialPyramid, find_files
 
 # The column of label files that identifies images.
 KEY = "path"
@@ -31,18 +26,11 @@ class Folder:
     labels: None = None
     on_disk: bool = False
 
-    @property
-    def rows(self) -> Any:
-        """Numbers of the rows: (n,)."""
-        return np.arange(len(self.files))
-
 
 def read_folder(
     pyramid: SpatialPyramid, folder: str, phases: Phases, *, fit: bool
 ) -> Folder:
     """Describe all images by visual words, which `fit` learns first."""
-    from akkm.images import find_files
-
     files = find_files(folder)
     if fit:
         with phases.phase("words") as phase:

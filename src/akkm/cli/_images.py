@@ -1,7 +1,6 @@
 """`akkm images`: cluster a folder of images."""
 
 import os
-import time
 from typing import Any
 
 import click
@@ -12,6 +11,8 @@ from akkm.cli._folder import KEY, read_folder
 from akkm.cli._method import build
 from akkm.cli._options import Output, PyramidMethod, Run
 from akkm.cli._records import COUNT, options_of
+from akkm.images import SpatialPyramid
+from akkm.model_file import SavedModel
 
 _EXAMPLES = """\b
 Examples:
@@ -23,7 +24,7 @@ Examples:
 
 @click.command(epilog=_EXAMPLES)
 @click.argument("folder", metavar="FOLDER")
-@options_of(method=PyramidMethod)
+@options_of("method", PyramidMethod)
 @click.option(
     "--words", "n_words", type=COUNT, default=200, help="Number of visual words."
 )
@@ -45,7 +46,7 @@ Examples:
     default="skip",
     help="Files that are not images: skip them, or stop.",
 )
-@options_of(output=Output)
+@options_of("output", Output)
 @click.pass_obj
 def images(
     run: Run, /, folder: str, method: PyramidMethod, output: Output, **words: Any
@@ -56,21 +57,12 @@ def images(
     words in the cells of a spatial pyramid; the pyramid match kernel compares them. The
     report shows the most typical and the least certain images of each cluster.
     """
-    from akkm.images import SpatialPyramid
-    from akkm.model_file import SavedModel
-
     estimator = build(method, "none")
     pyramid = SpatialPyramid(**words, random_state=method.seed, n_jobs=method.threads)
     with _work.start(run, output, {"FOLDER": folder}) as job:
-        started = time.perf_counter()
         rows = read_folder(pyramid, folder, job.phases, fit=True)
         _work.require_enough(rows.X.shape[0], method)
-        about: dict[str, Any] = {
-            "command": run.command,
-            "data": os.path.basename(os.path.abspath(folder)),
-            "notes": list(rows.notes),
-            "seconds_reading": round(time.perf_counter() - started, 3),
-        }
-        model = SavedModel(pyramid, estimator, about)
+        name = os.path.basename(os.path.abspath(folder))
+        model = SavedModel(pyramid, estimator, {"data": name, "notes": rows.notes})
         warned = cluster_rows(job, model, rows, KEY)
-    summarise(job.printer, about, (), warned, run)
+    summarise(job, model, warned)

@@ -4,6 +4,7 @@ import click
 
 from akkm.cli import _work
 from akkm.cli._console import Printer, seconds
+from akkm.model_file import load_model
 
 _EXAMPLES = """\b
 Example:
@@ -15,8 +16,6 @@ Example:
 @click.argument("model", metavar="MODEL")
 def info(model: str) -> None:
     """Show how MODEL was made and which columns it expects."""
-    from akkm.model_file import load_model
-
     saved = load_model(model)
     about = saved.about
     columns = saved.encoder.describe() if saved.of_table else "a folder of images"
@@ -31,8 +30,4 @@ def info(model: str) -> None:
         "columns": columns,
         "notes": about.get("notes", ()),
     }
-    printer = Printer()
-    if "sizes" in about:
-        _work.print_clusters(printer, facts, about["sizes"])
-    else:
-        printer.facts(facts)
+    _work.print_clusters(Printer(), facts, about.get("sizes", ()))

@@ -3,7 +3,6 @@
 import io
 from collections.abc import Iterable, Iterator
 from csv import writer as csv_writer
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -12,6 +11,7 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from akkm.estimators import LeadersKernelKMeans
+from akkm.tables import TableError, open_table, quoted_names
 from akkm.typing import Array
 
 # Rows that are assigned and written at a time.
@@ -105,19 +105,11 @@ def require_writable(path: str, ids: Any) -> None:
         ) from error
 
 
-@dataclass(frozen=True)
-class Labels:
-    """The content of a label file."""
+def read_labels(path: str) -> tuple[str, Any, Any]:
+    """Read a file that `akkm cluster --labels` or `akkm predict` wrote.
 
-    key: str  # name of the column that identifies rows
-    keys: Any  # pyarrow array (n,)
-    clusters: Any  # pyarrow array (n,)
-
-
-def read_labels(path: str) -> Labels:
-    """Read a file that `akkm cluster --labels` or `akkm predict` wrote."""
-    from akkm.tables import TableError, open_table, quoted_names
-
+    Returns the name of the column that identifies rows, this column, and the clusters.
+    """
     table = open_table(path, missing=())  # an id may be the text NA
     names = [column.name for column in table.columns]
     if "cluster" not in names[1:]:
@@ -140,4 +132,4 @@ def read_labels(path: str) -> Labels:
             f"{path} has some values of {names[0]!r} twice; expected unique ids. Write "
             "labels with another --id, or without."
         )
-    return Labels(names[0], keys, clusters)
+    return names[0], keys, clusters

@@ -61,7 +61,8 @@ def build(method: Method, scale: str) -> KernelClusterer:
         if own_kernel:  # the members of a consensus have one initialisation each
             params["n_init"] = 1
         else:
-            estimator, params["n_members"] = EnsembleKernelKMeans, method.ensemble
+            estimator = EnsembleKernelKMeans
+            params["n_members"] = method.ensemble
     given = {name: value for name, value in params.items() if value is not None}
     if method.gamma == "none":
         given["gamma"] = None

@@ -1,5 +1,6 @@
 """Options that several commands share, collected in records."""
 
+import functools
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -38,6 +39,7 @@ class Run:
         return f"written: {', '.join(self.written)}"
 
 
+_file = functools.partial(option, metavar="FILE")
 # Column names; the option may be given several times.
 _NAMES: dict[str, Any] = {"metavar": "NAMES", "multiple": True, "callback": split_names}
 
@@ -181,15 +183,9 @@ class PyramidMethod(Method):
 class Output:
     """The files to write, None if an option was not given, and whether to be quiet."""
 
-    labels: str | None = option(
-        "--labels", metavar="FILE", help="Write clusters: .parquet or .csv."
-    )
-    model: str | None = option(
-        "--model", metavar="FILE", help="Write the model: .skops."
-    )
-    report: str | None = option(
-        "--report", metavar="FILE", help="Write a report: .html."
-    )
+    labels: str | None = _file("--labels", help="Write clusters: .parquet or .csv.")
+    model: str | None = _file("--model", help="Write the model: .skops.")
+    report: str | None = _file("--report", help="Write a report: .html.")
     quiet: bool = option("--quiet", is_flag=True, help="Print nothing but errors.")
 
     @property

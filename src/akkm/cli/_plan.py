@@ -20,6 +20,7 @@ from akkm.cli._records import options_of
 from akkm.diffusion.graph_embedding import max_graph_rows
 from akkm.diffusion.landmark_positions import resolve_n_landmarks
 from akkm.landmarks import number_of_landmarks
+from akkm.theory import suggest_n_landmarks
 
 # Rows of the sample: so many that approximate kernel k-means initialises on a part of
 # them, as it does on all rows; and at least so many per cluster.
@@ -44,7 +45,9 @@ Examples:
 
 
 @click.command(epilog=_EXAMPLES)
-@options_of(source=Source, method=Method, encoding=Encoding)
+@options_of("source", Source)
+@options_of("method", Method)
+@options_of("encoding", Encoding)
 def plan(source: Source, method: Method, encoding: Encoding) -> None:
     """Estimate what clustering DATA would take, and show how it would be done.
 
@@ -58,9 +61,8 @@ def plan(source: Source, method: Method, encoding: Encoding) -> None:
         started = time.perf_counter()
         table, encoder = _work.fit_encoder(source, encoding, phases)
         read_seconds = time.perf_counter() - started
-        read_bytes = 0
-        if table.matrix is None:
-            read_bytes = pa.default_memory_pool().max_memory() or 0
+        parsed = table.matrix is None
+        read_bytes = pa.default_memory_pool().max_memory() or 0 if parsed else 0
         n, d = encoder.n_rows_, len(encoder.feature_names_)
         _work.require_enough(n, method)
         if method.method == "diffusion" and n > max_graph_rows(d):
@@ -69,9 +71,8 @@ def plan(source: Source, method: Method, encoding: Encoding) -> None:
         m, reason = _landmarks(method, n)
         power = _POWERS.get(method.method, 1)
         with phases.phase("sampling", n) as phase:
-            sample: Any = SampledTable(
-                phase.watch(table), _sample_rows(method) / n, method.seed
-            )
+            share = _sample_rows(method) / n
+            sample: Any = SampledTable(phase.watch(table), share, method.seed)
             X = encoder.transform(sample).X
         with phases.phase("measuring"):
             costs = probe(estimator, X, m, _min_clusters(method))
@@ -82,7 +83,10 @@ def plan(source: Source, method: Method, encoding: Encoding) -> None:
         f"{seconds(f.seconds)} for {f.rows:,} rows" for f in (costs.half, costs.whole)
     ]
     read, fit = seconds(2 * read_seconds), seconds(costs.seconds(n, power))
-    counted = f"estimated on {costs.whole.rows:,} of {n:,} rows"
+    counted = []
+    if method.k == "auto":
+        sampled = f"estimated on {costs.whole.rows:,} of {n:,} rows"
+        counted = [str(estimator.evidence_), sampled]
     printer.facts(
         {
             "rows": f"{n:,}",
@@ -91,9 +95,7 @@ def plan(source: Source, method: Method, encoding: Encoding) -> None:
             "notes": encoder.notes_,
             "kernel": _kernel_lines(estimator, method.gamma),
             "landmarks": [f"{m:,}: {reason}", *theory] if m else (),
-            "clusters": [str(estimator.evidence_), counted]
-            if method.k == "auto"
-            else (),
+            "clusters": counted,
             "memory": _memory_lines(costs, n, m, X, python, read_bytes),
             "time": [
                 f"about {read} to read and encode, {fit} to cluster",
@@ -201,20 +203,17 @@ def _landmarks(method: Method, n: int) -> tuple[int, str]:
 
 def _error_bound(X: Any, method: Method, kernel: Any, m: int) -> str:
     """Compare m with the number of landmarks that theory asks for, on a sample."""
-    from akkm.theory import suggest_n_landmarks
-
     k = _min_clusters(method)
     few = min(X.shape[0], max(_THEORY_ROWS, k))
     rows = np.linspace(0, X.shape[0] - 1, few).astype(int)  # a file may be sorted
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        settings: dict[str, Any] = {
+            "random_state": method.seed,
+            "n_jobs": method.threads,
+        }
         suggestion = suggest_n_landmarks(
-            X[rows],
-            k,
-            kernel,
-            tolerance=_TOLERANCE,
-            random_state=method.seed,
-            n_jobs=method.threads,
+            X[rows], k, kernel, tolerance=_TOLERANCE, **settings
         )
     needed = suggestion.n_landmarks
     claim = f"an error within {_TOLERANCE:.0%} of that of exact kernel k-means"

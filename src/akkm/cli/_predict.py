@@ -11,6 +11,8 @@ from akkm.cli._folder import KEY, read_folder
 from akkm.cli._labels import require_name, require_writable
 from akkm.cli._options import Encoding, Output, Run, Source, memory_option
 from akkm.cli._records import COUNT, option_of, options_of
+from akkm.model_file import SavedModel, load_model
+from akkm.tables import require_columns
 
 _EXAMPLES = """\b
 Example:
@@ -20,7 +22,7 @@ Example:
 
 @click.command(epilog=_EXAMPLES)
 @click.argument("model", metavar="MODEL")
-@options_of(source=Source)
+@options_of("source", Source)
 @option_of(Encoding, "drop")
 @click.option(
     "--missing",
@@ -53,8 +55,6 @@ def predict(
     DATA has the columns that the model was made with, in any order, and may be larger
     than memory. For a model of images it is a folder.
     """
-    from akkm.model_file import SavedModel, load_model
-
     data = _work.describe(source.data)
     output, inputs = Output(labels, None, report, quiet), {"MODEL": model}
     with _work.start(run, output, inputs | {"DATA": source.data}) as job:
@@ -75,7 +75,6 @@ def predict(
             require_writable(labels, encoded.ids)
         about: dict[str, Any] = {
             "data": f"{data} by {_work.describe(model)}",
-            "command": run.command,
             "notes": [*encoded.notes, *_work.storage_notes(encoded, memory)],
         }
         applied = SavedModel(encoder, estimator, about)
@@ -95,8 +94,6 @@ def predict(
 
 def _adapt(encoder: Any, table: Any, drop: list[str], missing: str | None) -> None:
     """Let an encoder ignore more columns, and treat missing values differently."""
-    from akkm.tables import require_columns
-
     require_columns(table, drop, "--drop")
     needed = [e["name"] for e in encoder.columns_ if e["how"] != "left out"]
     for name in drop:

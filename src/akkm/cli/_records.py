@@ -65,25 +65,19 @@ def option_of(record: Any, name: str) -> Option:
     return option
 
 
-def options_of(**records: Any) -> Option:
-    """Give a command the options of records, and pass it records instead of options."""
-    names = {
-        argument: [f.name for f in fields(record) if "option" in f.metadata]
-        for argument, record in records.items()
-    }
+def options_of(argument: str, record: Any) -> Option:
+    """Give a command the options of a record, and pass it the record as an argument."""
+    options = {f.name: f.metadata["option"] for f in fields(record) if f.metadata}
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def collecting(**given: Any) -> Any:
-            for argument, record in records.items():
-                values = {name: given.pop(name) for name in names[argument]}
-                given[argument] = record(**values)
-            return command(**given)
+            values = {name: given.pop(name) for name in options}
+            return command(**given, **{argument: record(**values)})
 
         decorated: Command = collecting
-        for argument in reversed(names):
-            for name in reversed(names[argument]):
-                decorated = option_of(records[argument], name)(decorated)
+        for option in reversed(options.values()):  # click shows the last one first
+            decorated = option(decorated)
         return decorated
 
     return decorate

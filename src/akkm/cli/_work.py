@@ -1,7 +1,5 @@
 """Steps that commands share: open, encode, write labels, score, report."""
 
-from __future__ import annotations
-
 import copy
 import math
 import os
@@ -9,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,11 +19,11 @@ from akkm.cli._labels import label_batches, write_batches
 from akkm.cli._options import Encoding, Method, Output, Run, Source
 from akkm.cli._outputs import OutputFile, open_outputs
 from akkm.cli._progress import Phases
+from akkm.metrics import nmi_from_counts
+from akkm.model_file import SavedModel, write_model
+from akkm.report import report
+from akkm.tables import MISSING, Table, TableEncoder, open_table
 from akkm.typing import Array
-
-if TYPE_CHECKING:
-    from akkm.model_file import SavedModel
-    from akkm.tables import Table, TableEncoder
 
 # The number of clusters whose sizes are shown, the largest ones.
 _SHOWN = 30
@@ -37,9 +35,11 @@ _REPORTED = 20_000
 class Job:
     """A command at work: where it prints, shows progress and writes files."""
 
+    run: Run
     printer: Printer
     phases: Phases
     outputs: Mapping[str, OutputFile]
+    started: float  # by time.perf_counter
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def start(run: Run, output: Output, inputs: Mapping[str, str]) -> Iterator[Job]:
     printer = Printer(output.quiet)
     opened = open_outputs(output.paths, inputs, run.written)
     with opened as outputs, Phases(printer.shows_progress) as phases:
-        yield Job(printer, phases, outputs)
+        yield Job(run, printer, phases, outputs, time.perf_counter())
 
 
 def describe(data: str) -> str:
@@ -58,8 +58,6 @@ def describe(data: str) -> str:
 
 def open_source(source: Source, about: Mapping[str, Any] | None = None) -> Table:
     """The table that was named; options not given are those of the model (`about`)."""
-    from akkm.tables import MISSING, open_table
-
     about = about or {}
     header = about.get("header") if source.header is None else source.header
     return open_table(
@@ -75,8 +73,6 @@ def fit_encoder(
     source: Source, encoding: Encoding, phases: Phases
 ) -> tuple[Table, TableEncoder]:
     """Open the table and read it once."""
-    from akkm.tables import TableEncoder
-
     table = open_source(source)
     columns = encoding.columns or None
     encoder = TableEncoder(**{**asdict(encoding), "columns": columns})
@@ -98,21 +94,19 @@ def require_enough(n: int, method: Method) -> None:
         )
 
 
-def require_memory(
-    encoder: TableEncoder, method: Method, megabytes_allowed: float
-) -> None:
-    """Raise ValueError if a method needs more rows in memory than is allowed."""
+def require_memory(encoder: TableEncoder, method: Method, allowed: float) -> None:
+    """Raise ValueError if a method needs more rows in memory than is allowed, in MB."""
     n, d = encoder.n_rows_, len(encoder.feature_names_)
     needed = 4 * n * d
     reads_from_disk = method.method == "approx" and method.ensemble is None
-    if reads_from_disk or encoder.matrix_ or needed <= megabytes_allowed * 2**20:
+    if reads_from_disk or encoder.matrix_ or needed <= allowed * 2**20:
         return
     name = f"--method {method.method}"
     if method.ensemble is not None:
         name = f"--ensemble {method.ensemble}"
     raise ValueError(
         f"{name} needs all rows in memory: {n:,} rows x {d:,} features x 4 bytes = "
-        f"{megabytes(needed)}, but --memory allows {megabytes_allowed:g} MB. Allow "
+        f"{megabytes(needed)}, but --memory allows {allowed:g} MB. Allow "
         f"more (--memory {math.ceil(needed / 2**20)}), cluster a random sample "
         "(--sample N), or use --method approx without --ensemble, which reads rows "
         "from disk."
@@ -143,13 +137,11 @@ def write_results(
 
     `key` is the column that identifies rows. `fitted`: they are the training rows.
     """
-    from akkm.model_file import write_model
-
     estimator, about = model.estimator, model.about
     started = time.perf_counter()
     assigned = _write_labels(job, estimator, encoded, key, fitted=fitted)
     about.setdefault("seconds", time.perf_counter() - started)
-    about["rows"] = encoded.X.shape[0]
+    about |= {"command": job.run.command, "rows": encoded.X.shape[0]}
     sizes = np.bincount(assigned[0], minlength=estimator._n_clusters)
     about["sizes"] = sizes.tolist()
     if encoded.labels is not None:
@@ -195,8 +187,6 @@ def score(labels: Any, clusters: Array) -> dict[str, Any]:
     >>> score(pa.array(["a", "a", "b", None]), np.array([1, 1, 0, 0]))
     {'unlabelled': 1, 'nmi': 1.0, 'ari': 1.0}
     """
-    from akkm.metrics import nmi_from_counts
-
     # Grouped by Arrow: codes and pairs of all rows would not fit in memory.
     pairs = pa.table({"label": labels, "cluster": clusters})
     counts = pairs.group_by(["label", "cluster"]).aggregate([([], "count_all")])
@@ -230,8 +220,6 @@ def _write_report(
     `assigned` are the clusters of the rows, and agreement, if they are not the rows
     that the estimator was fitted to.
     """
-    from akkm.report import report
-
     encoder, estimator, about = model.encoder, model.estimator, model.about
     notes = list(about["notes"])
     if encoded.on_disk:
@@ -251,22 +239,21 @@ def _write_report(
     labels = encoded.labels
     if labels is not None and pc.all(pc.is_null(labels, nan_is_null=True)).as_py():
         labels = None
-    images = getattr(encoded, "files", None)
-    of_table = images is None
+    dense = model.of_table and encoder.matrix_ is None
     with job.phases.phase("report"):
         page = report(
             estimator,
             encoded.X,
-            feature_names=encoder.feature_names_ if of_table else None,
-            images=images,
+            feature_names=encoder.feature_names_ if model.of_table else None,
+            images=None if model.of_table else encoded.files,
             ids=encoded.rows if encoded.ids is None else encoded.ids,
             labels_true=labels,
             title=about["data"],
             command=about["command"],
-            notes=[*(encoder.describe() if of_table else ()), *notes],
+            notes=[*(encoder.describe() if model.of_table else ()), *notes],
             seconds=about["seconds"],
             # Most columns of sparse rows are zeros, which files leave out.
-            original=encoder.original if of_table and encoder.matrix_ is None else None,
+            original=encoder.original if dense else None,
             new_rows=assigned is not None,
         )
         job.outputs["--report"].file.write(page.html.encode())
@@ -277,6 +264,8 @@ def print_clusters(
 ) -> None:
     """Print facts and the sizes of the clusters."""
     printer.facts(facts)
+    if not sizes:
+        return
     printer.say()
     counts = np.asarray(sizes)
     total = max(int(counts.sum()), 1)
