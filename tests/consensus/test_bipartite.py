@@ -6,7 +6,6 @@ from scipy import linalg
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from akkm import (
     ConsensusKernelKMeans,
@@ -18,12 +17,6 @@ from akkm.consensus._bipartite import shared_weight
 from akkm.consensus._contingency import contingency, fuse, jaccard
 from akkm.consensus._labelings import encode
 from akkm.consensus._partition import MetaGraph
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([ConsensusKernelKMeans(3, n_members=3)])
-def test_scikit_learn_check(estimator, check):
-    check(estimator)
 
 
 def split(y, rng, most=6):

@@ -1,20 +1,14 @@
 """Rounding: data far from the origin, large kernel values, clusters that shrink."""
 
-import threading
-
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
-from threadpoolctl import threadpool_info
 
-from akkm import ApproxKernelKMeans, KernelKMeans, TwoStepKernelKMeans
-from akkm.core.parts import Part, Stats
-from akkm.core.threads import Threads
-from akkm.kernels import RBF
+from akkm import ApproxKernelKMeans
 from akkm.metrics import clustering_error
+from registry import every, has, sets
 
-ALL = [ApproxKernelKMeans, KernelKMeans, TwoStepKernelKMeans]
-every = pytest.mark.parametrize("Estimator", ALL)
+in_the_rkhs = every(sets("dual_coef_"), lambda E: not has("n_leaders")(E))
 
 
 @pytest.fixture
@@ -24,7 +18,7 @@ def blobs(rng):
     return X, np.arange(300) < 150
 
 
-@every
+@in_the_rkhs
 @pytest.mark.parametrize("degree", [1, 5, 9])
 def test_large_kernel_values(Estimator, degree, blobs):
     """Up to 1e90: the labels are those of the kernel times a constant."""
@@ -37,7 +31,7 @@ def test_large_kernel_values(Estimator, degree, blobs):
     assert adjusted_rand_score(near, y) > 0.9
 
 
-@every
+@in_the_rkhs
 @pytest.mark.parametrize(
     ("dtype", "offset"), [(np.float64, 1e4), (np.float32, 3e2), (np.float32, 3e3)]
 )
@@ -61,38 +55,11 @@ def test_far_from_the_origin(Estimator, dtype, offset, blobs):
     )
 
 
-@every
+@in_the_rkhs
 def test_empty_clusters_far_from_the_origin(Estimator, rng):
     X = rng.random((40, 2)) + 1000
     model = Estimator(3, kernel="linear", init=np.zeros(40, dtype=int)).fit(X)
     assert len(set(model.labels_)) == 3
-
-
-def test_a_cluster_that_shrinks_to_one_row(rng):
-    """What rounding left of 3,999 rows does not weigh on the last one."""
-    X = rng.normal(size=(4000, 3)).astype(np.float32)
-    kernel = RBF(gamma=0.5)
-    X[0] += 2
-    fresh = Stats.zeros(2, 60)
-    phi = kernel(X, X[:60])
-    stats = Stats.zeros(2, 60)
-    stats.add_rows(phi, np.zeros(4000, dtype=int), None)
-    stats.move_rows(phi[1:], np.zeros(3999, int), np.ones(3999, int), None)
-    fresh.add_rows(phi[:1].astype(float), np.zeros(1, int), None)
-    left = np.abs(stats.sums[0] - fresh.sums[0]).max()
-    assert left > 1e-5  # so there is something to refresh
-
-    from akkm.core.gram import factor
-    from akkm.core.lloyd import _refresh
-    from akkm.core.strip import Strip
-
-    strip, gram = Strip(X, kernel, X[:60], np.float32), factor(kernel(X[:60]))
-    with Threads(1) as engine:
-        part = Part.of(strip, gram, engine, labels=np.arange(4000).clip(max=1))
-        largest = _refresh(part, stats, np.array([4e3, 0]))
-    assert np.abs(stats.sums[0] - fresh.sums[0]).max() < 1e-6
-    np.testing.assert_array_equal(stats.counts, [1, 3999])
-    np.testing.assert_array_equal(largest, [1, 3999])
 
 
 def test_centered_data_in_any_order(rng):
@@ -104,26 +71,3 @@ def test_centered_data_in_any_order(rng):
         for _ in range(2)
     )
     np.testing.assert_array_equal(a.fit(X).labels_[order], b.fit(X[order]).labels_)
-
-
-def blas_threads():
-    return [p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"]
-
-
-def test_fits_side_by_side_leave_blas_as_it_was():
-    before = blas_threads()
-    inside, ended = threading.Event(), threading.Event()
-
-    def first():
-        with Threads(1):
-            inside.set()
-            ended.wait()
-
-    thread = threading.Thread(target=first)
-    thread.start()
-    inside.wait()
-    with Threads(1):
-        ended.set()
-        thread.join()
-        assert set(blas_threads()) == {1}
-    assert blas_threads() == before

@@ -79,16 +79,6 @@ def test_kept_and_recomputed_kernel_rows_give_the_same(init, digits):
     np.testing.assert_array_equal(kept.labels_, computed.labels_)
 
 
-def test_large_samples_are_nested(monkeypatch, digits, rng):
-    """A warm start over three levels ends as well as one on all rows."""
-    X = np.tile(digits[0], (4, 1)) + rng.normal(scale=0.05, size=(7188, 64))
-    whole = ApproxKernelKMeans(10, n_landmarks=100, random_state=0).fit(X)
-    monkeypatch.setattr("akkm.approx.seeding._SAMPLE", 400)
-    monkeypatch.setattr("akkm.approx.seeding._GROWTH", 3)
-    levels = ApproxKernelKMeans(10, n_landmarks=100, random_state=0).fit(X)
-    assert levels.inertia_ < 1.02 * whole.inertia_
-
-
 def test_more_starts_are_no_worse(digits):
     X = digits[0]
     one, ten = (

@@ -65,8 +65,7 @@ def test_distances_within_the_span_need_no_diagonal(digits):
 
 
 @pytest.mark.parametrize("Estimator", [ApproxKernelKMeans, TwoStepKernelKMeans])
-def test_strip_as_the_authors_program_takes_it(Estimator, digits, rng, monkeypatch):
-    monkeypatch.setattr("akkm.core.products._BLOCK", 64)
+def test_strip_as_the_authors_program_takes_it(Estimator, digits, rng):
     X, rows = digits[0], rng.choice(1797, 150, False)
     labels = rng.integers(10, size=1797)
     strip = RBF(gamma=0.05)(X, X[rows])

@@ -28,12 +28,14 @@ class KernelProduct:
     array([[5.]])
     """
 
-    def __init__(self, kernel: Kernel, Z: Rows, S: Array, dtype: Any) -> None:
+    def __init__(
+        self, kernel: Kernel, Z: Rows, S: Array, dtype: Any, block: int = _BLOCK
+    ) -> None:
         self.dtype = np.dtype(dtype)
         self.width = S.shape[1]
         self._kernel, self._Z = kernel, Z
         self._S = S.astype(self.dtype)
-        self._blocks = [slice(s, s + _BLOCK) for s in range(0, Z.shape[0], _BLOCK)]
+        self._blocks = [slice(s, s + block) for s in range(0, Z.shape[0], block)]
         # Binding often makes dense copies: for sparse points bind each block anew.
         self._fills = (
             None if sparse.issparse(Z) else list(map(self._bind, self._blocks))

@@ -15,7 +15,6 @@ from akkm.typing import Array, Rows
 
 # A tile of kernel rows fits in the processor's cache.
 _TILE_BYTES = 4 * 2**20
-_TILE_ROWS = 1024
 # float32 kernel values may differ from float64 ones by this share of the mean squared
 # distance.
 _FLOAT32_ERROR = 1e-4
@@ -70,6 +69,8 @@ class Strip:
     The strip is never in memory as a whole unless `compute_all` is called. With
     `use_cache`, rows passed to `reserve` are cached as far as they fit.
     """
+
+    max_tile_rows = 1024
 
     def __init__(self, X: Rows, kernel: Kernel, Z: Rows, dtype: Any) -> None:
         self.X, self.kernel, self.Z = as_rows(X), kernel, Z
@@ -128,7 +129,7 @@ class Strip:
     def tile_rows(self) -> int:
         """Rows per tile."""
         fit = _TILE_BYTES // (self.m * self.dtype.itemsize)
-        return int(np.clip(fit // 32 * 32, 32, _TILE_ROWS))
+        return int(np.clip(fit // 32 * 32, 32, self.max_tile_rows))
 
     def reserve(self, rows: Array) -> None:
         """Announce the rows (b,) of the next sweep, to be cached if they fit."""

@@ -1,0 +1,17 @@
+"""Parts of rows: values in descending order, in blocks."""
+
+import numpy as np
+import pytest
+
+from akkm.core.parts import _descending
+
+
+@pytest.mark.parametrize("size", [1, 5, 700, 5_000])
+def test_values_from_the_largest_down(size, rng):
+    values = rng.integers(-3, 40, size).astype(np.float32)
+    values[rng.random(size) < 0.01] = np.inf
+    order = np.argsort(-values, kind="stable")
+    expected = order[values[order] >= 0]
+    parts = list(_descending(values, 32))
+    assert max(map(len, parts), default=0) <= 32
+    np.testing.assert_array_equal(np.concatenate([expected[:0], *parts]), expected)
