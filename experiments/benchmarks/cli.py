@@ -77,7 +77,7 @@ _BENCHMARKS: dict[str, tuple[str, list[click.Parameter]]] = {
     "stream": ("partial_fit on batches, compared with fit on all rows.", []),
     "theory": (
         "Error bounds, compared with errors; draws docs/theory.png.",
-        [_option("--picture", type=click.Path(path_type=Path), help="Write here.")],
+        [_option("--picture", type=click.Path(path_type=Path), help="Output file.")],
     ),
     "width": ("NMI of the rules for the kernel width (two minutes).", []),
     "workers": (

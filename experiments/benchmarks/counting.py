@@ -161,7 +161,7 @@ HELD_OUT: dict[str, tuple[Callable[[int], Array], int]] = {
     "moons of 1,000 rows": (partial(moons, 0.05, n=1000), 2),
     "moons of 500 rows": (partial(moons, 0.05, n=500), 2),
 }
-# With the number of classes, which need not be clusters.
+# Real data and their number of classes, which need not be clusters.
 REAL: dict[str, tuple[Callable[[int], Array], int]] = {
     "digits": (partial(real, datasets.load_digits), 10),
     "iris": (partial(real, datasets.load_iris), 3),

@@ -45,7 +45,7 @@ def write_part(path: Path, number: int) -> None:
 
 
 def write_folder(folder: Path, gigabytes: float) -> int:
-    """Write files until their total size is reached; return this size in bytes."""
+    """Write files up to this total size; return the actual size in bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     size, number = 0, 0
     while size < gigabytes * 1e9:

@@ -149,7 +149,7 @@ def breathing(X: Array, C: int, rng: np.random.Generator) -> Runs:
 
 
 def _without(X: Array, centers: Array, count: int) -> Array:
-    """Remove centers whose loss costs least; if possible, no two nearest neighbours."""
+    """Remove the centers whose loss costs least, avoiding nearest neighbours."""
     D = pairwise_distances(X, centers, metric="sqeuclidean")
     nearest_two = np.partition(D, 1, axis=1)[:, :2]
     missed = np.bincount(

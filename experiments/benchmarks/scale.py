@@ -81,7 +81,7 @@ def main(rows: int = 50_000_000) -> None:
     on_disk = sum(path.stat().st_size for path in folder.glob("*.parquet"))
     print(f"{rows:,} x {_WIDTH} float32, {on_disk / 1e9:.1f} GB of Parquet")
     cells = []
-    for source in ("memory", "disk", "memory"):  # two runs, as time varies
+    for source in ("memory", "disk", "memory"):  # memory twice, as time varies
         n_in_memory = min(rows, _IN_MEMORY) if source == "memory" else None
         record = in_new_process(measure, folder=str(folder), n_in_memory=n_in_memory)
         if "failed" in record:

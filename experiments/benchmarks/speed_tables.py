@@ -57,7 +57,7 @@ def report(records: JsonLines, sections: Sequence[Section]) -> str:
 
 
 def _good(records: JsonLines, task: Task, contestant: str) -> Runs:
-    """Return the last run of each seed that did not fail."""
+    """Return the last successful run of each seed."""
     runs = records.find(settings=task.settings, contestant=contestant)
     return {
         record["seed"]: record

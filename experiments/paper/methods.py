@@ -84,7 +84,7 @@ def _two_step(prepared: PreparedData, cell: Cell) -> Outcome:
 
 
 def _spectral(prepared: PreparedData, cell: Cell) -> Outcome:
-    # k-means on eigenvectors can't start from random labels. It runs once, like others.
+    # k-means on eigenvectors can't start from random labels; it also runs only once.
     rows, took = _landmarks(prepared, cell)
     model = NystroemSpectralClustering(
         prepared.n_clusters,

@@ -169,7 +169,7 @@ def test_only_batches_with_unproved_labels_are_read(X, table, tmp_path):
 
 
 def test_samples_are_read_in_one_pass(X, table, tmp_path):
-    """One pass reads landmarks and the initial sample; then iteration 1 reads all."""
+    """Landmarks and initial sample take one pass, then the first iteration another."""
     rows = as_parquet(X, table, tmp_path)
     read = []
     batches = rows._batches
