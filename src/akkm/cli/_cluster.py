@@ -113,13 +113,12 @@ def cluster_rows(
 def fit(estimator: Any, X: Any, phases: Phases) -> list[str]:
     """Fit, and return the messages of warnings."""
     members = getattr(estimator, "n_members", None)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with phases.phase("clustering") as phase:
-            estimator.set_callbacks(Iterations(phase, members))
-            phase.show("choosing landmarks and where to start")
-            estimator.fit(X)
-            estimator.set_callbacks()
+    catching = warnings.catch_warnings(record=True, action="always")
+    with catching as caught, phases.phase("clustering") as phase:
+        estimator.set_callbacks(Iterations(phase, members))
+        phase.show("choosing landmarks and where to start")
+        estimator.fit(X)
+        estimator.set_callbacks()
     return list(dict.fromkeys(str(warning.message) for warning in caught))
 
 

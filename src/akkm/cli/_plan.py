@@ -206,12 +206,8 @@ def _error_bound(X: Any, method: Method, kernel: Any, m: int) -> str:
     k = _min_clusters(method)
     few = min(X.shape[0], max(_THEORY_ROWS, k))
     rows = np.linspace(0, X.shape[0] - 1, few).astype(int)  # a file may be sorted
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        settings: dict[str, Any] = {
-            "random_state": method.seed,
-            "n_jobs": method.threads,
-        }
+    settings: dict[str, Any] = {"random_state": method.seed, "n_jobs": method.threads}
+    with warnings.catch_warnings(action="ignore"):
         suggestion = suggest_n_landmarks(
             X[rows], k, kernel, tolerance=_TOLERANCE, **settings
         )

@@ -76,8 +76,7 @@ def probe(estimator: Any, X: Any, n_landmarks: int, n_clusters: int) -> Probe:
 def _timed(function: Callable[[Any], Any], X: Any) -> float:
     """Seconds that a call takes."""
     start = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         function(X)
     return time.perf_counter() - start
 
