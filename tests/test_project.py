@@ -21,7 +21,7 @@ TESTS = pathlib.Path(__file__).parent
 # Every package or module of akkm, lower layers first. Each imports only from layers
 # above its line in this list, never from its own layer.
 LAYERS = [
-    ["atomic_file", "silence", "typing", "version"],
+    ["atomic_file", "extras", "silence", "typing", "version"],
     ["rows"],
     ["kernels"],
     ["core"],

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from akkm.diffusion.estimate_k import CONFIDENT_GAP
+from akkm.extras import import_extra
 from akkm.inspect import Inspection, sample_rows
 
 __all__ = ["convergence", "evidence", "features", "map", "margins", "sizes"]
@@ -345,12 +346,7 @@ def _axes(ax: Any) -> Any:
     """The given axes, or new ones."""
     if ax is not None:
         return ax
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(
-            "Pictures need matplotlib: pip install 'akkm[plot]'"
-        ) from error
+    pyplot = import_extra("matplotlib.pyplot", "Pictures need matplotlib", "plot")
     return pyplot.subplots(layout="constrained")[1]
 
 

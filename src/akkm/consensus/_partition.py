@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from akkm.extras import import_extra
 from akkm.typing import Array
 
 # Members tried as the reference, and rounds of matching from each.
@@ -110,13 +110,7 @@ def metis(graph: MetaGraph, n_clusters: int, rng: np.random.Generator) -> Array:
 
 
 def _pymetis() -> Any:
-    try:
-        return import_module("pymetis")
-    except ImportError as error:
-        raise ImportError(
-            "partitioner='metis' needs pymetis, which is not installed. Run pip "
-            "install 'akkm[metis]', or use partitioner='matching'."
-        ) from error
+    return import_extra("pymetis", "partitioner='metis' needs pymetis", "metis")
 
 
 PARTITIONERS: dict[str, Partitioner] = {"matching": matching, "metis": metis}

@@ -17,6 +17,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
 from akkm.core.threads import Threads
+from akkm.extras import import_extra
 from akkm.typing import Array, Rows
 
 # Up to this many rows, or columns, neighbours are found exactly.
@@ -77,15 +78,12 @@ def nearest_points(
 
 def _search_by_descent(X: Rows, k: int, metric: str, engine: Threads, seed: int) -> Any:
     """Approximate nearest neighbours: indices and distances (n, k)."""
-    try:
-        from pynndescent import NNDescent
-    except ImportError as error:
-        raise ImportError(
-            f"Neighbours of {X.shape[0]:,} rows with {X.shape[1]} columns need "
-            "pynndescent, which is not installed. Run pip install 'akkm[graph]', or "
-            f"lower max_rows to {_EXACT_ROWS:,}."
-        ) from error
-    return NNDescent(
+    n, d = X.shape
+    purpose = f"For more than {_EXACT_ROWS:,} rows (max_rows), {n:,} rows with {d} "
+    pynndescent = import_extra(
+        "pynndescent", f"{purpose}columns need pynndescent", "graph"
+    )
+    return pynndescent.NNDescent(
         X, metric, n_neighbors=k, random_state=seed, n_jobs=engine.n_threads
     ).neighbor_graph
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from akkm.extras import import_extra
 from akkm.typing import Array
 
 # Fewer pixels along the shorter side show nothing.
@@ -21,14 +22,7 @@ class ImageError(ValueError):
 
 def opencv() -> Any:
     """The module cv2; ImportError with advice if it is not installed."""
-    try:
-        import cv2
-    except ImportError as error:
-        raise ImportError(
-            "Images need OpenCV, which is not installed. Install it with: pip install "
-            "'akkm[images]'"
-        ) from error
-    return cv2
+    return import_extra("cv2", "Images need OpenCV", "images")
 
 
 def find_files(folder: str | os.PathLike[str]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from akkm.extras import import_extra
 from akkm.kernels._base import Fill, Kernel, to_dense
 from akkm.typing import Array, Rows
 
@@ -166,14 +167,8 @@ class Intersection(_NonNegative):
 
 def _compiled() -> Any:
     """The module of compiled loops; ImportError, with the cure, if numba is missing."""
-    try:
-        from akkm.kernels import _compiled
-    except ImportError as error:
-        raise ImportError(
-            "The laplacian, chi2 and intersection kernels need numba, which is not "
-            "installed. Install it with: pip install 'akkm[numba]'"
-        ) from error
-    return _compiled
+    purpose = "The laplacian, chi2 and intersection kernels need numba"
+    return import_extra("akkm.kernels._compiled", purpose, "numba")
 
 
 def _canonical(X: Rows) -> Rows:

@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from akkm.diffusion.estimate_k import CONFIDENT_GAP
+from akkm.extras import import_extra
 from akkm.report import _format
 from akkm.report._data import n_outside, picture_data
 from akkm.report._shown import MAX_CLUSTERS, Shown
@@ -71,12 +72,7 @@ def _sections(shown: Shown) -> dict[str, str]:
 @cache
 def _environment() -> Any:
     """The templates; everything in them is escaped unless marked as safe."""
-    try:
-        import jinja2
-    except ImportError as error:
-        raise ImportError(
-            "The report needs Jinja2: pip install 'akkm[report]'"
-        ) from error
+    jinja2 = import_extra("jinja2", "The report needs Jinja2", "report")
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("akkm.report"),
         autoescape=True,

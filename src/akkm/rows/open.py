@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from akkm.extras import import_extra
 from akkm.rows.batches import DiskRows
 from akkm.rows.formats import NpyBatches, TableError
 
@@ -78,13 +79,8 @@ def open_column_files(path: Path, columns: Sequence[str] | None = None) -> Colum
 
     All files need the same columns, or those of `columns`.
     """
-    try:
-        from akkm.rows.column_files import ArrowFiles, ParquetFiles
-    except ImportError as error:
-        raise ImportError(
-            "Parquet and Arrow files need pyarrow, which is not installed. Install it "
-            "with: pip install 'akkm[files]'"
-        ) from error
+    purpose = "Parquet and Arrow files need pyarrow"
+    files = import_extra("akkm.rows.column_files", purpose, "files")
     paths = sorted(path.iterdir()) if path.is_dir() else [path]
     parquet, arrow = (
         [p for p in paths if p.suffix.lower() in known] for known in (_PARQUET, _ARROW)
@@ -99,4 +95,6 @@ def open_column_files(path: Path, columns: Sequence[str] | None = None) -> Colum
             f"{path}: expected a .parquet, .arrow, .feather or .npy file, or a folder "
             "of Parquet or Arrow files"
         )
-    return ParquetFiles(parquet, columns) if parquet else ArrowFiles(arrow, columns)
+    if parquet:
+        return files.ParquetFiles(parquet, columns)
+    return files.ArrowFiles(arrow, columns)
