@@ -1,6 +1,5 @@
 """Pictures: what is on the axes, for every estimator."""
 
-import builtins
 import copy
 import subprocess
 import sys
@@ -173,13 +172,6 @@ class TestErrors:
             plot.convergence(bare)
 
     def test_matplotlib_is_not_installed(self, model, monkeypatch):
-        load = builtins.__import__
-
-        def without(name, *args, **kwargs):
-            if name.startswith("matplotlib"):
-                raise ImportError(name)
-            return load(name, *args, **kwargs)
-
-        monkeypatch.setattr(builtins, "__import__", without)
+        monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
         with pytest.raises(ImportError, match=r"pip install 'akkm\[plot\]'"):
             plot.sizes(model)

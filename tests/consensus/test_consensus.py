@@ -510,7 +510,7 @@ def test_bad_input(labelings, options, message):
 
 def test_without_pymetis(monkeypatch):
     monkeypatch.setitem(sys.modules, "pymetis", None)
-    with pytest.raises(ImportError, match=r"akkm\[metis\].*partitioner='matching'"):
+    with pytest.raises(ImportError, match=r"pip install 'akkm\[metis\]'"):
         mcla([[0, 1], [0, 1]], 2, partitioner="metis")
     assert mcla([[0, 1], [0, 1]], 2).anmi == 1
 

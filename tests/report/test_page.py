@@ -1,8 +1,8 @@
 """The page: names and values of rows, escaping, and saving."""
 
-import builtins
 import os
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -124,15 +124,8 @@ class TestPage:
         assert "<li>scaled</li>" in report(model, blobs[0], notes="scaled").html
 
     def test_jinja_is_imported_only_for_a_report(self, model, blobs, monkeypatch):
-        load = builtins.__import__
-
-        def without(name, *args, **kwargs):
-            if name.startswith("jinja2"):
-                raise ImportError(name)
-            return load(name, *args, **kwargs)
-
         _page._environment.cache_clear()
-        monkeypatch.setattr(builtins, "__import__", without)
+        monkeypatch.setitem(sys.modules, "jinja2", None)
         with pytest.raises(ImportError, match=r"pip install 'akkm\[report\]'"):
             report(model, blobs[0])
 
