@@ -19,13 +19,13 @@ demo: .venv/ready  ## cluster something k-means can't, and draw it
 	$(BIN)/akkm demo
 
 test: .venv/ready  ## the whole test suite
-	$(BIN)/python -m pytest --numprocesses auto
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 check: .venv/ready  ## lint, format, types, docstrings and imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest --quiet tests/test_docstrings.py tests/test_project.py
+	$(BIN)/python -m pytest --quiet --durations 0 --durations-min 1 tests/test_docstrings.py tests/test_project.py
 
 bench: .venv/bench  ## the figures that the docs quote; needs AKKM_DATA for real data
 	$(BIN)/python -m experiments bench
