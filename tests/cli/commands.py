@@ -1,4 +1,4 @@
-"""Run commands in this process, for all tests of the command line."""
+"""Helpers of the command-line tests: run commands in this process."""
 
 from click.testing import CliRunner
 from pyarrow import parquet
@@ -8,12 +8,12 @@ from akkm.model_file import load_model
 
 
 def run(*args, **options):
-    """The result of a command: exit_code, stdout, stderr."""
+    """Run a command; return its result, with exit_code, stdout and stderr."""
     return CliRunner().invoke(app, [str(arg) for arg in args], **options)
 
 
 def output_of(*args, **options):
-    """The standard output of a command that succeeds without a word of warning."""
+    """Run a command that must succeed with an empty stderr; return its stdout."""
     result = run(*args, **options)
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
@@ -21,7 +21,7 @@ def output_of(*args, **options):
 
 
 def cluster_iris(*options):
-    """Cluster iris.csv; the saved model and the table of labels."""
+    """Cluster iris.csv; return the saved model and the table of labels."""
     args = ("--id", "name", "--label", "species", "--quiet")
     files = ("--labels", "out.parquet", "--model", "m.skops")
     output_of("cluster", "iris.csv", "-k", 3, *args, *files, *options)

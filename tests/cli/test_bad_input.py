@@ -1,4 +1,4 @@
-"""Bad input: one line on standard error, exit code 2, and no file written."""
+"""Bad input gives one line on standard error, exit code 2, and no output file."""
 
 import errno
 import json
@@ -26,7 +26,7 @@ def numbers(path, rows=30, columns=("a", "b"), end=""):
 
 
 def made(name, content=None, end=""):
-    """A file before the command runs: text, bytes, or numbers with an odd end."""
+    """Function that writes a file: text, bytes, or numbers followed by `end`."""
 
     def make(here):
         if content is None:
@@ -40,6 +40,8 @@ def made(name, content=None, end=""):
 
 
 def truncated(name):
+    """Function that writes the first half of a Parquet or gzip file."""
+
     def make(here):
         table = pa.table({"a": np.arange(5000.0), "b": np.arange(5000.0) ** 2 % 7})
         if name.endswith(".parquet"):
@@ -54,7 +56,7 @@ def truncated(name):
 
 
 def modelled(change=None, data=None):
-    """A model m.skops, damaged, and data d.csv."""
+    """Function that writes d.csv and a model m.skops, then modifies them."""
 
     def make(here):
         numbers(here / "d.csv")
@@ -68,6 +70,8 @@ def modelled(change=None, data=None):
 
 
 def with_version(version):
+    """Function that sets the akkm version in a model file."""
+
     def change(path):
         with zipfile.ZipFile(path) as archive:
             members = {name: archive.read(name) for name in archive.namelist()}
@@ -81,6 +85,7 @@ def with_version(version):
 
 
 def foreign(path):
+    """Replace the kernel type in a model file by an unknown type."""
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     schema = members["schema.json"].replace(b'"RBF"', b'"Bomb"')
@@ -91,6 +96,8 @@ def foreign(path):
 
 
 def labelled(first, second):
+    """Function that writes the label files a.csv and b.csv."""
+
     def make(here):
         (here / "a.csv").write_text(first)
         (here / "b.csv").write_text(second)
@@ -99,6 +106,7 @@ def labelled(first, second):
 
 
 def tall(here):
+    """Write a CSV file with a text cell after 400,000 rows of numbers."""
     X = np.random.default_rng(0).random((400_100, 1)).round(4).astype(str)
     X[400_000] = "oops"
     (here / "d.csv").write_text("a,b\n" + "\n".join(f"{x},1" for (x,) in X) + "\n")
@@ -132,7 +140,7 @@ BAD = {
         CLUSTER.replace("d.csv", "d.parquet"),
         "d.parquet",
     ),
-    "parquet that is CSV": (
+    "CSV named .parquet": (
         made("d.parquet", "a,b\n1,2\n"),
         CLUSTER.replace("d.csv", "d.parquet"),
         "d.parquet",
@@ -152,7 +160,7 @@ BAD = {
         CLUSTER.replace("d.csv", "d.npy"),
         "d.npy",
     ),
-    "npz of several": (
+    "npz of several arrays": (
         lambda p: np.savez(p / "d.npz", a=np.eye(3), b=np.eye(3)),
         CLUSTER.replace("d.csv", "d.npz"),
         "d.npz",
@@ -163,10 +171,10 @@ BAD = {
         "d.svm",
     ),
     "unknown column": (D, f"{CLUSTER} --columns a,c", "'c'"),
-    "unknown drop": (D, f"{CLUSTER} --drop bb", "'bb'"),
-    "unknown id": (D, f"{CLUSTER} --id nobody", "'nobody'"),
-    "unknown label": (D, f"{CLUSTER} --label truth", "'truth'"),
-    "all dropped": (D, f"{CLUSTER} --drop a,b", "column"),
+    "unknown column to drop": (D, f"{CLUSTER} --drop bb", "'bb'"),
+    "unknown id column": (D, f"{CLUSTER} --id nobody", "'nobody'"),
+    "unknown label column": (D, f"{CLUSTER} --label truth", "'truth'"),
+    "all columns dropped": (D, f"{CLUSTER} --drop a,b", "column"),
     "an empty name": (D, f"{CLUSTER} --columns a,,b", "empty name"),
     "k larger than n": (D, CLUSTER.replace("-k 2", "-k 31"), "31 clusters of 30 rows"),
     "k is 0": (D, CLUSTER.replace("-k 2", "-k 0"), "'-k'"),
@@ -175,35 +183,35 @@ BAD = {
     "unknown option": (D, f"{CLUSTER} --clusters 3", "--clusters"),
     "unknown command": (D, "clusters d.csv", "clusters"),
     "unknown kernel": (D, f"{CLUSTER} --kernel gauss", "'gauss'"),
-    "kernel of two": (D, f"{CLUSTER} --kernel precomputed", "'precomputed'"),
+    "precomputed kernel": (D, f"{CLUSTER} --kernel precomputed", "'precomputed'"),
     "negative gamma": (D, f"{CLUSTER} --gamma -1", "neither a positive number nor"),
-    "gamma in words": (D, f"{CLUSTER} --gamma wide", "neither a positive number nor"),
+    "gamma is text": (D, f"{CLUSTER} --gamma wide", "neither a positive number nor"),
     "half a landmark": (D, f"{CLUSTER} --landmarks 0.5", "neither a positive number"),
-    "few landmarks": (D, f"{CLUSTER} --landmarks 1", "less than -k 2"),
-    "many landmarks": (D, f"{CLUSTER} --landmarks 31", "--landmarks 31 of 30 rows"),
-    "histograms": (D, f"{CLUSTER} --kernel chi2", "--scale minmax"),
+    "too few landmarks": (D, f"{CLUSTER} --landmarks 1", "less than -k 2"),
+    "too many landmarks": (D, f"{CLUSTER} --landmarks 31", "--landmarks 31 of 30 rows"),
+    "chi2 kernel without scaling": (D, f"{CLUSTER} --kernel chi2", "--scale minmax"),
     "exact ensemble": (D, f"{CLUSTER} --ensemble 3 --method exact", "--ensemble"),
     "exact landmarks": (D, f"{CLUSTER} --landmarks 9 --method exact", "no landmarks"),
-    "degree of rbf": (D, f"{CLUSTER} --degree 2", "no degree"),
-    "seed": (D, f"{CLUSTER} --seed -1", "'--seed'"),
-    "delimiter": (D, f"{CLUSTER} --delimiter ;;", "expected one character"),
+    "degree of the RBF kernel": (D, f"{CLUSTER} --degree 2", "no degree"),
+    "negative seed": (D, f"{CLUSTER} --seed -1", "'--seed'"),
+    "long delimiter": (D, f"{CLUSTER} --delimiter ;;", "expected one character"),
     "decimal commas": (
         made("d.csv", "a;b\n" + "1,5;2\n2,5;3\n" * 9),
         f"{CLUSTER} --delimiter ;",
         "add --decimal ','",
     ),
-    "decimal": (D, f"{CLUSTER} --decimal x", "'--decimal'"),
+    "unknown decimal mark": (D, f"{CLUSTER} --decimal x", "'--decimal'"),
     "decimal is the delimiter": (D, f"{CLUSTER} --decimal ,", "not the delimiter"),
-    "labels of no kind": (D, "cluster d.csv -k 2 --labels out.txt", ".parquet or .csv"),
-    "report of no kind": (D, f"{CLUSTER} --report out.txt", ".html or .htm"),
-    "model of no kind": (D, f"{CLUSTER} --model out.pkl", "ends in .skops"),
-    "no folder": (D, f"{CLUSTER} --labels no/out.csv", "there is no folder"),
-    "out is a folder": (
+    "labels in .txt": (D, "cluster d.csv -k 2 --labels out.txt", ".parquet or .csv"),
+    "report in .txt": (D, f"{CLUSTER} --report out.txt", ".html or .htm"),
+    "model in .pkl": (D, f"{CLUSTER} --model out.pkl", "ends in .skops"),
+    "no output folder": (D, f"{CLUSTER} --labels no/out.csv", "there is no folder"),
+    "output is a folder": (
         lambda p: (numbers(p / "d.csv"), (p / "out.csv").mkdir()),
         "cluster d.csv -k 2 --model out.skops --labels out.csv",
         "is not a regular file",
     ),
-    "out is a device": (
+    "output is a device": (
         lambda p: (numbers(p / "d.csv"), (p / "x.skops").symlink_to("/dev/null")),
         "cluster d.csv -k 2 --model x.skops",
         "is not a regular file",
@@ -222,13 +230,13 @@ BAD = {
         CLUSTER.replace("d.csv", "d.parquet") + " --id y",
         "--id is a column of type binary, which out.csv can't contain",
     ),
-    "out is in": (D, "cluster d.csv -k 2 --labels d.csv", "are the same file"),
-    "out twice": (
+    "output is an input": (D, "cluster d.csv -k 2 --labels d.csv", "are the same file"),
+    "two outputs in one file": (
         lambda p: (numbers(p / "d.csv"), (p / "out.html").symlink_to("out.csv")),
         CLUSTER,
         "are the same file",
     ),
-    "id of a reserved name": (
+    "id with a reserved name": (
         made("d.csv", "cluster,b\n1,2\n3,4\n5,7\n"),
         f"{CLUSTER} --id cluster",
         "rename",
@@ -249,7 +257,7 @@ BAD = {
         PREDICT,
         "is not a model of akkm",
     ),
-    "model is cut": (
+    "model is truncated": (
         modelled(lambda p: p.write_bytes(p.read_bytes()[:-200])),
         PREDICT,
         "is damaged",
@@ -266,17 +274,17 @@ BAD = {
     ),
     "model with a foreign type": (modelled(foreign), PREDICT, "RBF|Bomb"),
     "info of a foreign file": (D, "info d.csv", "is not a model of akkm"),
-    "a column is missing": (modelled(data="a\n1\n2\n"), PREDICT, "'b'"),
-    "a column too many": (modelled(data="a,b,c\n1,2,3\n4,5,6\n"), PREDICT, "'c'"),
+    "a column of the model is missing": (modelled(data="a\n1\n2\n"), PREDICT, "'b'"),
+    "column not in the model": (modelled(data="a,b,c\n1,2,3\n4,5,6\n"), PREDICT, "'c'"),
     "text for numbers": (modelled(data="a,b\nx,2\ny,3\n"), PREDICT, "'a'"),
-    "predict nothing": (modelled(data="a,b\n"), PREDICT, "no rows"),
-    "compare nothing": (None, "compare a.csv b.csv", "there is no such file"),
-    "no cluster": (
+    "predict no rows": (modelled(data="a,b\n"), PREDICT, "no rows"),
+    "compare nonexistent files": (None, "compare a.csv b.csv", "there is no such file"),
+    "no cluster column": (
         labelled("row,x\n1,2\n", "row,cluster\n1,2\n"),
         "compare a.csv b.csv",
         "expected an id or row",
     ),
-    "different ids": (
+    "different id columns": (
         labelled("row,cluster\n1,2\n", "id,cluster\n1,2\n"),
         "compare a.csv b.csv",
         "identifies rows by 'row'",
@@ -286,18 +294,18 @@ BAD = {
         "compare a.csv b.csv",
         "no row in common",
     ),
-    "rows twice": (
+    "duplicate rows": (
         labelled("row,cluster\n1,2\n1,3\n", "row,cluster\n1,2\n"),
         "compare a.csv b.csv",
         "some values of 'row' twice",
     ),
-    "plan of nothing": (None, "plan d.csv -k 3", "there is no such file"),
-    "plan with too many": (D, "plan d.csv -k 99", "99 clusters of 30 rows"),
+    "plan for a nonexistent file": (None, "plan d.csv -k 3", "there is no such file"),
+    "plan with too many clusters": (D, "plan d.csv -k 99", "99 clusters of 30 rows"),
 }
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input(name, tmp_path, monkeypatch):
+def test_bad_input_gives_one_line_and_no_output(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     make, command, message = BAD[name]
     if make is not None:
@@ -317,7 +325,7 @@ def refuse(path, *args, **kwargs):
 
 
 @pytest.mark.parametrize(
-    ("what", "message"),
+    ("function", "message"),
     [
         ("akkm.tables._open.open", "d.csv: can't be read (Permission"),
         (
@@ -326,11 +334,11 @@ def refuse(path, *args, **kwargs):
         ),
     ],
 )
-def test_no_permission(what, message, tmp_path, monkeypatch):
+def test_missing_permissions_are_reported(function, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     D(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(what, refuse, raising=False)
+        patch.setattr(function, refuse, raising=False)
         result = run(*CLUSTER.split())
     assert result.exit_code == 2, result.output
     assert result.stderr.startswith(f"akkm: error: {message}")

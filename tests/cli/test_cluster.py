@@ -1,4 +1,4 @@
-"""`akkm cluster`: labels, models, reports and the summary."""
+"""`akkm cluster` writes labels, a model and a report, and prints a summary."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from akkm.tables import open_table
 from tests.cli.commands import cluster_iris, output_of
 
 
-def test_labels_with_distances_and_margins(here):
+def test_labels_have_distances_and_margins(here):
     saved, labels = cluster_iris()
     names = ["name", "cluster", "distance", "margin"]
     assert labels.column_names == names
@@ -32,7 +32,7 @@ def test_labels_with_distances_and_margins(here):
     assert labels["name"].to_pylist()[7] == "flower 7"
 
 
-def test_an_ensemble_equals_the_estimator_in_python(here):
+def test_an_ensemble_gives_the_labels_of_the_python_estimator(here):
     args = ("--method", "sparse", "--ensemble", "3", "--seed", "2")
     saved, labels = cluster_iris(*args)
     X = saved.encoder.transform(open_table("iris.csv")).X
@@ -62,7 +62,7 @@ def test_options_reach_the_estimator(here):
     assert str(saved.estimator.get_params()) == str(expected.get_params())
 
 
-def test_the_summary_has_all_facts(here):
+def test_the_summary_describes_data_model_scores_and_files(here):
     files = ("--labels", "l.csv", "--model", "m.skops", "--report", "r.html")
     out = output_of(
         *("cluster", "iris.csv", "-k", 3, "--id", "name", "--label", "species"),
@@ -90,7 +90,7 @@ def test_the_summary_has_all_facts(here):
     assert "<html" in (here / "r.html").read_text(encoding="utf-8")
 
 
-def test_the_report_has_the_command(here):
+def test_the_report_shows_the_command(here):
     output_of("cluster", "iris.csv", "-k", 2, "--drop", "name", "--report", "a b.html")
     page = (here / "a b.html").read_text(encoding="utf-8")
     assert "akkm cluster iris.csv -k 2 --drop name --report" in page
@@ -117,13 +117,12 @@ def test_the_report_shows_values_as_in_the_file(here):
     }
 
 
-def test_advice_if_nothing_was_written(here):
+def test_a_run_without_output_files_mentions_labels_option(here):
     out = output_of("cluster", "iris.csv", "-k", 2, "--drop", "name")
     assert out.endswith("Nothing was written; --labels FILE saves the clusters.\n")
 
 
-def test_decimal_commas_and_texts_for_missing_values(here):
-    """The model remembers them for predict."""
+def test_predict_reuses_decimal_and_na_options_of_the_model(here):
     text = (here / "iris.csv").read_text().replace(",", ";").replace(".", ",")
     lines = text.splitlines()
     lines[3] = re.sub(r";[^;]*", ";?", lines[3], count=1)
@@ -137,8 +136,7 @@ def test_decimal_commas_and_texts_for_missing_values(here):
 
 
 @pytest.mark.parametrize("values", [None, np.nan])
-def test_a_label_column_without_values(values, here, iris):
-    """Rows without a label do not count in the scores."""
+def test_a_label_column_without_values_gives_no_scores(values, here, iris):
     truth = pa.array([values] * 150, pa.float64(), from_pandas=False)
     parquet.write_table(iris.append_column("truth", truth), "x.parquet")
     args = ("--drop", "name", "--label", "truth", "--report", "r.html")
@@ -152,7 +150,7 @@ def test_quiet_prints_nothing(here):
     assert os.listdir() == ["iris.csv"]
 
 
-def test_rows_are_numbered_without_an_id(here):
+def test_without_an_id_labels_have_row_numbers(here):
     text = (here / "iris.csv").read_text().splitlines()
     text[4] = re.sub(r"^([^,]*),[^,]*", r"\1,", text[4])  # x0 of row 3 is missing
     (here / "holes.csv").write_text("\n".join(text))
@@ -202,7 +200,7 @@ def test_all_formats_give_the_same_labels(here, iris):
     assert all((here / f"{n}.csv").read_bytes() == first for n in names[1:])
 
 
-def test_sparse_rows(here):
+def test_sparse_rows_work_with_cluster_predict_and_plan(here):
     X = sparse.random_array((200, 30), density=0.2, rng=0, format="csr")
     sparse.save_npz("x.npz", X)
     args = ("--labels", "a.csv", "--model", "m.skops")

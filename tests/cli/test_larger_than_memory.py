@@ -1,4 +1,4 @@
-"""Files larger than the memory for rows give the clusters of rows in memory."""
+"""Rows that do not fit in --memory get the same clusters as rows in memory."""
 
 import gzip
 import re
@@ -28,7 +28,7 @@ def succeed(*args, **options):
 
 @pytest.fixture(scope="module")
 def table():
-    """Four groups: numbers, a category that goes with them, an id and a label."""
+    """Table of four groups: numbers, a correlated category, an id and a label."""
     rng = np.random.default_rng(0)
     kind = rng.integers(4, size=ROWS)
     columns = {f"x{j}": rng.normal(kind * (j + 1), 1.0) for j in range(4)}
@@ -40,7 +40,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def files(table, tmp_path_factory):
-    """The table as CSV, compressed CSV, a folder of Parquet, and Parquet with gaps."""
+    """Folder with CSV, gzip, a Parquet folder, and Parquet with missing values."""
     folder = tmp_path_factory.mktemp("files")
     csv.write_csv(table, folder / "x.csv")
     (folder / "x.csv.gz").write_bytes(gzip.compress((folder / "x.csv").read_bytes()))
@@ -58,7 +58,7 @@ def files(table, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def expected(files):
-    """Labels and model of the rows in memory."""
+    """Printed summary, labels and model path of a fit in memory."""
     labels, model = files / "expected.parquet", files / "expected.skops"
     out = succeed(
         "cluster", files / "parts", *CLUSTER, "--labels", labels, "--model", model
@@ -70,7 +70,7 @@ def expected(files):
 def assert_same_labels(found, expected):
     assert found.schema == expected.schema
     for name in expected.column_names:
-        if name in MEASURES:  # batches of other sizes round differently
+        if name in MEASURES:  # rounding depends on the batch size
             ours, theirs = (t[name].to_numpy() for t in (found, expected))
             np.testing.assert_allclose(ours, theirs, atol=1e-5)
         else:
@@ -78,7 +78,7 @@ def assert_same_labels(found, expected):
 
 
 @pytest.mark.parametrize("name", ["parts", "x.csv", "x.csv.gz"])
-def test_clusters_are_those_of_rows_in_memory(name, files, expected, tmp_path):
+def test_rows_on_disk_get_the_labels_of_rows_in_memory(name, files, expected, tmp_path):
     labels = tmp_path / "labels.parquet"
     out = succeed("cluster", files / name, *CLUSTER, "--labels", labels, "--memory", 0)
     assert_same_labels(parquet.read_table(labels), expected[1])
@@ -87,7 +87,7 @@ def test_clusters_are_those_of_rows_in_memory(name, files, expected, tmp_path):
     assert scores.search(out)[0] == scores.search(expected[0])[0]
 
 
-def test_standard_input(files, expected, tmp_path):
+def test_standard_input_gets_the_clusters_of_rows_in_memory(files, expected, tmp_path):
     labels = tmp_path / "labels.parquet"
     args = ("cluster", "-", *CLUSTER, "--labels", labels, "--memory", 0)
     succeed(*args, input=(files / "x.csv").read_bytes())
@@ -95,7 +95,7 @@ def test_standard_input(files, expected, tmp_path):
 
 
 @pytest.mark.parametrize("missing", ["drop", "mean"])
-def test_missing_values(missing, files, tmp_path):
+def test_missing_values_are_treated_as_in_memory(missing, files, tmp_path):
     found = []
     for memory in (0, 1024):
         labels = tmp_path / f"{memory}.parquet"
@@ -108,7 +108,7 @@ def test_missing_values(missing, files, tmp_path):
     assert found[0]["row"][0].as_py() == (missing == "drop")
 
 
-def test_predict(files, expected, tmp_path):
+def test_predict_on_disk_gives_the_labels_of_rows_in_memory(files, expected, tmp_path):
     labels, report = tmp_path / "labels.parquet", tmp_path / "report.html"
     succeed(
         *("predict", expected[2], files / "x.csv", "--labels", labels),
@@ -118,7 +118,7 @@ def test_predict(files, expected, tmp_path):
     assert "a random sample of 6,000 of 6,000 rows" in report.read_text()
 
 
-def test_a_report_says_that_it_describes_a_sample(files, tmp_path, monkeypatch):
+def test_a_report_of_a_sample_says_so(files, tmp_path, monkeypatch):
     monkeypatch.setattr("akkm.cli._work._REPORTED", 500)
     report = tmp_path / "report.html"
     succeed("cluster", files / "parts", *CLUSTER, "--report", report, "--memory", 0)
@@ -135,7 +135,7 @@ def test_a_report_says_that_it_describes_a_sample(files, tmp_path, monkeypatch):
         (["--ensemble", 3], "--ensemble 3"),
     ],
 )
-def test_methods_that_need_memory_say_so(options, name, files):
+def test_methods_that_need_all_rows_in_memory_say_so(options, name, files):
     result = run("cluster", files / "parts", "-k", 4, *options, "--memory", 0.1)
     assert result.exit_code == 2
     assert result.stderr.startswith(
@@ -160,7 +160,7 @@ class TestSample:
         assert float(re.search(r"ARI ([\d.]+)", out)[1]) > 0.8
         assert "6,000" in report.read_text()
 
-    def test_the_model_is_that_of_the_sample(self, files, tmp_path):
+    def test_predict_with_a_sampled_model_gives_the_same_labels(self, files, tmp_path):
         model, labels = tmp_path / "m.skops", tmp_path / "sample.parquet"
         again = tmp_path / "again.parquet"
         args = ("--sample", 400, "--labels", labels, "--model", model)
@@ -168,13 +168,13 @@ class TestSample:
         succeed("predict", model, files / "x.csv", "--labels", again)
         assert_same_labels(parquet.read_table(again), parquet.read_table(labels))
 
-    def test_a_sample_larger_than_the_table_is_all_of_it(self, files, expected):
+    def test_a_sample_larger_than_the_table_uses_all_rows(self, files, expected):
         out = succeed("cluster", files / "parts", *CLUSTER, "--sample", 10**6)
         times = re.compile("time .*|written.*|Nothing was.*", re.DOTALL)
         sizes = re.compile(r"cluster +rows +share\n(.*\d%)", re.DOTALL)
         assert sizes.search(out)[1] == sizes.search(expected[0])[1]
         assert times.sub("", out) == times.sub("", expected[0])
 
-    def test_too_few_rows(self, files):
+    def test_a_sample_smaller_than_k_is_refused(self, files):
         result = run("cluster", files / "parts", "-k", 4, "--sample", 3)
         assert "-k 4 clusters of 3 rows" in result.stderr

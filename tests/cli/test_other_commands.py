@@ -1,4 +1,4 @@
-"""`akkm info`, `plan`, `compare`, `demo` and the help."""
+"""`akkm info`, `plan`, `compare`, `demo`, `--help` and `--version`."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from akkm.metrics import adjusted_rand_index, nmi
 from tests.cli.commands import cluster_iris, output_of
 
 
-def test_info(here):
+def test_info_describes_the_model(here):
     cluster_iris()
     out = output_of("info", "m.skops")
     for text in (
@@ -33,7 +33,7 @@ def test_info(here):
         assert text in out, text
 
 
-def test_plan(here):
+def test_plan_prints_features_landmarks_memory_and_time(here):
     args = ("-k", 3, "--id", "name", "--label", "species")
     out = output_of("plan", "iris.csv", *args, "--gamma", "median")
     for text in ("rows", "one-hot", "gamma: median", "landmarks  150: all rows"):
@@ -55,7 +55,7 @@ def test_plan(here):
     ],
     ids=" ".join,
 )
-def test_plan_of_each_method(options, here):
+def test_plan_works_for_each_method(options, here):
     out = output_of("plan", "iris.csv", "-k", 3, "--drop", "name,species", *options)
     assert re.search(r"rows +150\n", out)
     assert re.search(r"estimated from fits: \S+ s for 75 rows, \S+ s for 150 rows", out)
@@ -63,7 +63,7 @@ def test_plan_of_each_method(options, here):
     assert ("estimated on 150 of 150 rows" in out) == ("auto" in options)
 
 
-def test_plan_takes_a_sample(here, monkeypatch):
+def test_plan_fits_a_sample(here, monkeypatch):
     monkeypatch.setattr("akkm.cli._plan._SAMPLE_ROWS", 100)
     monkeypatch.setattr("akkm.cli._plan._ROWS_PER_CLUSTER", 1)
     out = output_of("plan", "iris.csv", "-k", 3, "--drop", "name", "--landmarks", 20)
@@ -71,12 +71,12 @@ def test_plan_takes_a_sample(here, monkeypatch):
     assert "20: as given" in out
 
 
-def test_plan_of_as_many_clusters_as_rows(here):
+def test_plan_accepts_as_many_clusters_as_rows(here):
     out = output_of("plan", "iris.csv", "-k", 150, "--drop", "name")
-    assert "s for 150 rows, " in out  # half of them would be too few
+    assert "s for 150 rows, " in out  # half the rows would be fewer than k
 
 
-def test_plan_names_the_parts_of_the_memory(here):
+def test_plan_itemises_the_memory(here):
     out = output_of("plan", "iris.csv", "-k", 3, "--drop", "name")
     assert "the rows: 150 x 10 x 4 bytes = 0.006 MB" in out
     assert "parsed columns" in out
@@ -87,7 +87,7 @@ def test_plan_names_the_parts_of_the_memory(here):
     assert "parsed" not in out
 
 
-def test_a_probe_extrapolates_along_a_line():
+def test_a_probe_extrapolates_linearly():
     costs = Probe(Fit(100, 1.0, 5e6), Fit(200, 2.0, 6e6), 0.001, 0)
     assert costs.memory(200) == 6e6
     assert costs.memory(1200) == pytest.approx(16e6)
@@ -120,8 +120,7 @@ def test_a_probe_of_an_ensemble_fits_two_members(rng):
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_compare_ids_that_look_like_missing_values(kind, here):
-    """An id may be NA or empty."""
+def test_compare_accepts_ids_that_look_like_missing_values(kind, here):
     names = pa.array(["NA", "", "None", "Eva"])
     table = pa.table({"id": names, "x": [0.0, 0.1, 5.0, 5.1]})
     parquet.write_table(table, "x.parquet")
@@ -133,7 +132,7 @@ def test_compare_ids_that_look_like_missing_values(kind, here):
     assert "ARI           1.0000" in out
 
 
-def test_compare(here):
+def test_compare_prints_scores_and_a_contingency_table(here):
     a = pa.table({"row": [0, 1, 2, 3, 4], "cluster": [0, 0, 1, 1, 10]})
     b = pa.table({"row": [5, 4, 3, 2, 1], "cluster": [9, 10, 10, 2, 2]})
     parquet.write_table(a, "a.parquet")
@@ -146,7 +145,7 @@ def test_compare(here):
     assert re.search(r"\n +2  10\n0 +1   0\n1 +1   1\n10 +0   1\n$", out)
 
 
-def test_compare_by_id(here):
+def test_compare_matches_rows_by_id(here):
     cluster_iris()
     shutil.move("out.parquet", "first.parquet")
     cluster_iris("--seed", "1")
@@ -157,7 +156,7 @@ def test_compare_by_id(here):
     assert re.search(r"in both +150, by name", out)
 
 
-def test_demo(here):
+def test_demo_writes_a_picture_and_a_report(here):
     out = output_of("demo", "--rows", 2000)
     assert (here / "akkm-demo.png").stat().st_size > 10_000
     page = (here / "akkm-demo.html").read_text(encoding="utf-8")
@@ -166,7 +165,7 @@ def test_demo(here):
     assert re.search(r"akkm +1\.000", out)
 
 
-def test_demo_without_matplotlib(here, monkeypatch):
+def test_demo_without_matplotlib_writes_only_the_report(here, monkeypatch):
     monkeypatch.setattr("akkm.cli._demo.find_spec", lambda name: None)
     out = output_of("demo", "--rows", 2000)
     assert "picture  none; drawing needs matplotlib: pip install 'akkm[plot]'" in out
@@ -179,11 +178,11 @@ def test_help_has_an_example(name):
     assert re.search(rf"Examples?:\n +akkm {name}", out)
 
 
-def test_version():
+def test_version_is_printed():
     assert output_of("--version") == f"akkm {akkm.__version__}\n"
 
 
-def test_iterations_left():
+def test_iterations_left_extrapolates_a_decreasing_series():
     assert iterations_left([1000, 100]) is None
     assert iterations_left([1000, 100, 10]) == pytest.approx(2)
     assert iterations_left([1000, 100, 0]) is None

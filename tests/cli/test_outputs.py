@@ -20,7 +20,7 @@ def test_existing_files_are_replaced(here):
     assert (here / "out.csv").read_text().startswith("row,cluster,distance,margin\n0,")
 
 
-def test_links_are_followed(here):
+def test_symbolic_links_are_followed(here):
     (here / "real.csv").write_text("old")
     (here / "link.csv").symlink_to("real.csv")
     args = ("cluster", "iris.csv", "-k", 2, "--drop", "name", "--labels")
@@ -29,7 +29,7 @@ def test_links_are_followed(here):
     assert (here / "real.csv").read_text() != "old"
 
 
-def test_replaced_files_are_named(here):
+def test_the_summary_names_replaced_files(here):
     (here / "l.csv").write_text("old")
     args = ("cluster", "iris.csv", "-k", 2, "--drop", "name")
     out = output_of(*args, "--labels", "l.csv", "--model", "m.skops")
@@ -46,7 +46,7 @@ def test_an_input_is_not_overwritten(here):
     load_model("m.html")
 
 
-def test_a_stop_after_the_files_were_written(here, monkeypatch):
+def test_ctrl_c_after_writing_names_the_written_files(here, monkeypatch):
     def interrupt(*args):
         raise KeyboardInterrupt
 
@@ -69,7 +69,7 @@ def test_a_stop_after_the_files_were_written(here, monkeypatch):
         (KeyboardInterrupt(), 130, "akkm: stopped; no file was written."),
     ],
 )
-def test_every_error_is_one_line(error, code, message, here, monkeypatch):
+def test_every_error_is_reported_in_one_line(error, code, message, here, monkeypatch):
     def fail(*args, **kwargs):
         raise error
 
@@ -85,8 +85,8 @@ def test_every_error_is_one_line(error, code, message, here, monkeypatch):
 
 
 @pytest.mark.parametrize("size", [1_000, 20_000, 60_000])
-def test_no_space_left(size, here):
-    """The labels, the model or the report can't be written completely."""
+def test_no_file_is_written_if_the_disk_is_full(size, here):
+    """The disk becomes full while labels, model or report are written."""
     resource = pytest.importorskip("resource")
     (here / "out.csv").write_text("old")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -102,7 +102,7 @@ def test_no_space_left(size, here):
     assert (here / "out.csv").read_text() == "old"
 
 
-def test_no_space_for_the_standard_output(here, monkeypatch):
+def test_a_full_disk_at_standard_output_names_the_written_files(here, monkeypatch):
     def fail(*args, **kwargs):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

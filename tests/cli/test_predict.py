@@ -1,4 +1,4 @@
-"""`akkm predict`: new rows in the clusters of a model."""
+"""`akkm predict` assigns rows to the clusters of a saved model."""
 
 import html
 import re
@@ -23,10 +23,10 @@ METHODS = [
 ]
 
 
-def test_columns_in_any_order(here, iris):
+def test_columns_may_be_in_any_order(here, iris):
     _, labels = cluster_iris()
-    csv.write_csv(iris.select(iris.column_names[::-1]), "turned.csv")
-    output_of("predict", "m.skops", "turned.csv", "--labels", "again.parquet")
+    csv.write_csv(iris.select(iris.column_names[::-1]), "reversed.csv")
+    output_of("predict", "m.skops", "reversed.csv", "--labels", "again.parquet")
     assert parquet.read_table("again.parquet").equals(labels)
 
 
@@ -62,8 +62,7 @@ def test_training_rows_keep_their_labels(method, here):
         ("mean", "error"),
     ],
 )
-def test_missing_values(first, then, here, iris):
-    """Treated as by the model, or by the option; the notes name them."""
+def test_predict_uses_the_missing_option_or_that_of_the_model(first, then, here, iris):
     cluster_iris("--missing", first)
     holes = iris["x0"].to_pylist()
     holes[4:6] = [None, None]
@@ -88,7 +87,7 @@ def test_missing_values(first, then, here, iris):
     assert note[policy] in html.unescape(page)
 
 
-def test_the_report_is_about_the_new_rows(here, iris):
+def test_the_report_describes_the_new_rows(here, iris):
     numbered = iris.append_column("n", pa.array(np.arange(150)))
     csv.write_csv(numbered, "n.csv")
     args = ("--drop", "name", "--model", "m.skops", "--report", "a.html")
@@ -96,12 +95,12 @@ def test_the_report_is_about_the_new_rows(here, iris):
     csv.write_csv(numbered.slice(0, 140), "new.csv")
     args = ("--labels", "l.csv", "--report", "b.html")
     output_of("predict", "m.skops", "new.csv", *args)
-    said = "n: seems to number the rows"
-    assert said in (here / "a.html").read_text(encoding="utf-8")
-    assert said not in (here / "b.html").read_text(encoding="utf-8")
+    note = "n: seems to number the rows"
+    assert note in (here / "a.html").read_text(encoding="utf-8")
+    assert note not in (here / "b.html").read_text(encoding="utf-8")
 
 
-def test_columns_that_the_model_does_not_know(here, iris):
+def test_unknown_columns_are_refused_and_can_be_dropped(here, iris):
     _, labels = cluster_iris()
     more = iris.append_column("size, cm", pa.array(np.arange(150)))
     csv.write_csv(more, "more.csv")

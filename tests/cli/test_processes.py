@@ -1,4 +1,4 @@
-"""What only a separate process can show: signals, kills, pipes and terminals."""
+"""Tests that need a separate process: signals, pipes and terminals."""
 
 import os
 import re
@@ -21,7 +21,7 @@ CLUSTER = ["cluster", "iris.csv", "-k", "2", "--drop", "name"]
 
 @pytest.fixture
 def long_command(tmp_path):
-    """A command that takes some seconds, and the folder that it writes to."""
+    """Command that runs for a few seconds, and its output folder."""
     rng = np.random.default_rng(0)
     X = 4 * rng.normal(size=(9, 10))[rng.integers(9, size=30_000)]
     np.save(tmp_path / "d.npy", X + rng.normal(size=X.shape))
@@ -34,12 +34,12 @@ def long_command(tmp_path):
 
 
 def run_program(program, *args):
-    """Run Python code with arguments."""
+    """Run Python code with arguments in a new process."""
     command = [sys.executable, "-c", textwrap.dedent(program), *args]
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def test_exit_code_of_an_error(here):
+def test_an_error_exits_with_code_2_and_one_line(here):
     done = subprocess.run([*AKKM, *CLUSTER[:4]], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
@@ -59,7 +59,7 @@ def test_a_stopped_run_writes_no_file(number, code, long_command):
         stderr=subprocess.PIPE,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         text=True,
-        # In the background, Ctrl-C is ignored, and a child process would inherit that.
+        # A background job ignores Ctrl-C, and child processes inherit this.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     while process.poll() is None and not list(folder.glob(".*")):
@@ -79,8 +79,8 @@ def test_a_stopped_run_writes_no_file(number, code, long_command):
         assert err.strip() == "akkm: stopped; no file was written."
 
 
-def test_killed_between_two_renames(here):
-    """Each file is complete or not there."""
+def test_files_are_complete_if_killed_between_two_renames(here):
+    """Each output file is complete or absent."""
     program = """
         import os, signal
         done, replace = [], os.replace
@@ -100,7 +100,7 @@ def test_killed_between_two_renames(here):
     load_model("m.skops")
 
 
-def test_standard_output_is_closed(here):
+def test_a_closed_standard_output_is_no_error(here):
     """As in `akkm cluster ... | true`."""
     read, write = os.pipe()
     os.close(read)
@@ -111,8 +111,8 @@ def test_standard_output_is_closed(here):
     assert (here / "l.csv").exists()
 
 
-def test_stopped_while_libraries_are_imported():
-    """The first import gets Ctrl-C."""
+def test_ctrl_c_during_imports_exits_cleanly():
+    """Importing NumPy sends Ctrl-C to the process."""
     program = """
         import os, signal, sys
         class Finder:
@@ -129,13 +129,13 @@ def test_stopped_while_libraries_are_imported():
     assert done.stderr == "akkm: stopped; no file was written.\n"
 
 
-def test_started_by_the_installed_script():
+def test_the_installed_script_starts_the_program():
     done = run_program("import akkm_start; akkm_start.main()", "--version")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"akkm {akkm.__version__}\n"
 
 
-def test_progress_on_a_terminal(long_command):
+def test_progress_is_shown_on_a_terminal(long_command):
     pty = pytest.importorskip("pty")
     command, folder = long_command
     ours, theirs = pty.openpty()
@@ -161,4 +161,4 @@ def test_progress_on_a_terminal(long_command):
     text = shown.decode()
     for pattern in ("reading", r"iteration \d+, [\d,]+ labels changed", "rows/s"):
         assert re.search(pattern, text), pattern
-    assert "\x1b[1mdata" in text  # names of facts are bold
+    assert "\x1b[1mdata" in text  # names in the summary are bold

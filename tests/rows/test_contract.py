@@ -1,4 +1,4 @@
-"""The contract of rows: how they are cut into units of work."""
+"""`chunks` splits rows into units of work."""
 
 from itertools import pairwise
 
@@ -10,7 +10,7 @@ from akkm.rows import chunks
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(1, 10_000_000))
-def test_chunks_are_a_partition(n):
+def test_chunks_cover_all_rows_once_in_at_most_64_parts(n):
     parts = chunks(n)
     assert parts[0].start == 0
     assert parts[-1].stop == n

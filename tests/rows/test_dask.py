@@ -1,4 +1,4 @@
-"""Rows on a Dask cluster of processes: the same labels, and nothing lost."""
+"""Fits of Dask arrays give the labels of fits in memory, also if workers die."""
 
 import os
 import pickle
@@ -56,7 +56,7 @@ def client(workers):
 
 
 @pytest.mark.parametrize("init", ["k-means++", "labels"])
-def test_partitions_without_rows(init, client, X):
+def test_empty_partitions_do_not_change_the_labels(init, client, X):
     rows = X[:9000]
     start = np.arange(9000) % 5 if init == "labels" else init
     expected = ApproxKernelKMeans(5, init=start, **SETTINGS).fit(rows)
@@ -70,7 +70,7 @@ def blocks(X):
 
 
 @pytest.mark.parametrize("settings", [{}, {"kernel": "sigmoid", "gamma": 0.0005}])
-def test_labels_are_those_of_the_array(client, X, settings):
+def test_labels_equal_those_of_the_array_in_memory(client, X, settings):
     settings = {**SETTINGS, **settings}
     expected = ApproxKernelKMeans(5, **settings).fit(X)
     rows = da.from_array(X, chunks=(blocks(X), 6))
@@ -95,7 +95,7 @@ def test_labels_are_those_of_the_array(client, X, settings):
 @pytest.mark.parametrize(
     "settings", [{"gamma": "scale"}, {"init": "random", "n_init": 2}], ids=str
 )
-def test_weights_and_random_starts(where, settings, X, rng, request):
+def test_weights_and_random_starts_give_equal_labels(where, settings, X, rng, request):
     settings = {**SETTINGS, **settings}
     w = rng.integers(0, 3, N).astype(float)
     expected = ApproxKernelKMeans(5, **settings).fit(X, sample_weight=w)
@@ -109,7 +109,7 @@ def test_weights_and_random_starts(where, settings, X, rng, request):
     assert model.inertia_ == pytest.approx(expected.inertia_, rel=1e-6)
 
 
-def test_given_labels(client, X, rng):
+def test_initial_labels_give_the_labels_of_the_array(client, X, rng):
     start = rng.integers(5, size=N)
     expected = ApproxKernelKMeans(5, **SETTINGS, init=start).fit(X)
     rows = da.from_array(X, chunks=(5_000, 6))
@@ -117,8 +117,8 @@ def test_given_labels(client, X, rng):
     np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
 
 
-def test_labels_are_drawn_where_the_rows_are(client, X):
-    """The stream of random numbers is cut, and nothing is sent but where it is."""
+def test_workers_draw_the_random_labels_of_their_rows(client, X):
+    """Workers receive a position in the random stream instead of labels."""
     rows = rows_of_dask(da.from_array(X, chunks=((1, 4_998, 8_001), 6)))
     here, there = np.random.default_rng(7), np.random.default_rng(7)
     for n_clusters in (2, 5, 7_000):
@@ -128,11 +128,11 @@ def test_labels_are_drawn_where_the_rows_are(client, X):
         found = [part.draw(n) for part, n in zip(drawn, sizes, strict=True)]
         expected = here.integers(n_clusters, size=N)
         np.testing.assert_array_equal(np.concatenate(found), expected)
-        np.testing.assert_array_equal(drawn[1].draw(4_998), found[1])  # once more
+        np.testing.assert_array_equal(drawn[1].draw(4_998), found[1])  # repeatable
 
 
 @pytest.mark.parametrize("where", ["workers", "here"])
-def test_labels_in_a_file(where, X, expected, request, tmp_path):
+def test_labels_are_written_to_labels_file(where, X, expected, request, tmp_path):
     if where == "workers":
         request.getfixturevalue("client")
     rows = da.from_array(X, chunks=(5_000, 6))
@@ -142,7 +142,7 @@ def test_labels_in_a_file(where, X, expected, request, tmp_path):
     np.testing.assert_array_equal(np.load(path), expected.labels_)
 
 
-def test_other_partitions_frames_and_default_width(client, X):
+def test_partitions_and_data_frames_do_not_change_the_labels(client, X):
     expected = ApproxKernelKMeans(5, random_state=0).fit(X)
     odd = da.from_array(X, chunks=((1, 4_999, 8_000), (2, 4)))
     model = ApproxKernelKMeans(5, random_state=0).fit(odd)
@@ -154,8 +154,8 @@ def test_other_partitions_frames_and_default_width(client, X):
     assert list(named.feature_names_in_) == list("abcdef")
 
 
-def test_an_empty_cluster_takes_a_row(client):
-    """A cluster that loses all its rows is given the one that fits worst."""
+def test_an_empty_cluster_gets_the_same_row_as_in_memory(client):
+    """An empty cluster gets the row that is farthest from its own center."""
     rng = np.random.default_rng(0)
     X = np.r_[rng.normal(0, 0.1, (500, 2)), rng.normal(9, 0.1, (500, 2)), [[40, 40]]]
     settings = {"kernel": "linear", "n_landmarks": 20, "random_state": 5}
@@ -164,7 +164,7 @@ def test_an_empty_cluster_takes_a_row(client):
     np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
 
 
-def test_without_a_cluster_partitions_are_computed_here(X, expected):
+def test_without_a_dask_cluster_partitions_are_computed_locally(X, expected):
     rows = da.from_array(X, chunks=(5_000, 6))
     model = ApproxKernelKMeans(5, **SETTINGS).fit(rows)
     assert isinstance(model.labels_, da.Array)
@@ -173,7 +173,7 @@ def test_without_a_cluster_partitions_are_computed_here(X, expected):
 
 
 @pytest.mark.parametrize(("where", "weighted"), [("workers", True), ("here", False)])
-def test_ensemble(where, weighted, X, rng, request):
+def test_an_ensemble_gives_the_labels_of_the_array(where, weighted, X, rng, request):
     settings = {"n_members": 2, **SETTINGS}
     w = rng.integers(0, 3, N).astype(float) if weighted else None
     expected = EnsembleKernelKMeans(5, **settings).fit(X, sample_weight=w)
@@ -189,7 +189,7 @@ def test_ensemble(where, weighted, X, rng, request):
 
 
 class _Interrupting:
-    """A callback that does something after some iterations."""
+    """Callback that calls `action` after iteration `at`."""
 
     def __init__(self, at, action):
         self.at, self.action = at, action
@@ -212,11 +212,11 @@ class _Interrupting:
 
 
 def slow_settings():
-    """A start that takes many iterations."""
+    """Settings of a fit that takes many iterations."""
     return {**SETTINGS, "n_clusters": 5, "init": "random"}
 
 
-def test_a_killed_worker_costs_nothing_but_time(client, X):
+def test_a_killed_worker_does_not_change_the_labels(client, X):
     expected = ApproxKernelKMeans(**slow_settings()).fit(X)
     assert expected.n_iter_ > 4
     rows = da.from_array(X, chunks=(5_000, 6))
@@ -232,7 +232,7 @@ def test_a_killed_worker_costs_nothing_but_time(client, X):
     assert model.n_iter_ == expected.n_iter_
 
 
-def test_all_workers_killed(X, monkeypatch):
+def test_losing_all_workers_raises_an_error(X, monkeypatch):
     monkeypatch.setattr("akkm.rows.cluster._CHECK_EVERY", 0.5)
     monkeypatch.setattr("akkm.rows.cluster._GIVE_UP_AFTER", 1.0)
     with started(1) as client, client.as_current():
@@ -246,36 +246,36 @@ def test_all_workers_killed(X, monkeypatch):
 
 
 class TestBadInput:
-    def test_unknown_chunks(self, X):
+    def test_unknown_chunk_sizes_are_refused(self, X):
         rows = da.from_array(X, chunks=(5_000, 6))
         with pytest.raises(ValueError, match="compute_chunk_sizes"):
             ApproxKernelKMeans(3).fit(rows[rows[:, 0] > 0])
 
     @pytest.mark.parametrize("bad", [np.nan, np.inf])
-    def test_a_bad_value_names_its_partition(self, client, X, bad):
+    def test_errors_name_the_partition_of_a_bad_value(self, client, X, bad):
         X = X.copy()
         X[12_345, 2] = bad
         rows = da.from_array(X, chunks=(5_000, 6))
         with pytest.raises(ValueError, match=r"partition 2: row 2,345, column 2 is"):
             ApproxKernelKMeans(3, random_state=0).fit(rows)
 
-    def test_the_same_without_a_cluster(self, X):
+    def test_errors_name_the_partition_without_a_dask_cluster(self, X):
         X = X.copy()
         X[12_345, 2] = np.nan
         rows = da.from_array(X, chunks=(5_000, 6))
         with pytest.raises(ValueError, match=r"partition 2: row 12,345, column 2 is"):
             ApproxKernelKMeans(3, random_state=0).fit(rows)
 
-    def test_a_kernel_that_refuses(self, client, X):
+    def test_errors_of_the_kernel_name_the_partition(self, client, X):
         rows = da.from_array(X, chunks=(5_000, 6))
         with pytest.raises(ValueError, match=r"partition \d: Negative values"):
             ApproxKernelKMeans(3, kernel="intersection", random_state=0).fit(rows)
 
-    def test_dimensions(self, X):
+    def test_an_array_that_is_not_2d_is_refused(self, X):
         with pytest.raises(ValueError, match="2-D Dask array"):
             ApproxKernelKMeans(3).fit(da.ones(10))
 
-    def test_weights(self, client, X):
+    def test_invalid_weights_are_refused(self, client, X):
         rows = da.from_array(X, chunks=(5_000, 6))
         for bad, message in [
             (da.ones(9), r"shape == \(9,\)"),
@@ -284,7 +284,7 @@ class TestBadInput:
             with pytest.raises(ValueError, match=message):
                 ApproxKernelKMeans(3).fit(rows, sample_weight=bad)
 
-    def test_text(self):
+    def test_text_columns_are_refused(self):
         pandas = pytest.importorskip("pandas")
         frame = dd.from_pandas(
             pandas.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), npartitions=1

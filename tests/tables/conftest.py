@@ -1,4 +1,4 @@
-"""Fixtures that write and encode files."""
+"""Fixtures that write files and encode tables."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from akkm.tables import TableEncoder, open_table
 
 @pytest.fixture
 def write(tmp_path):
-    """Write a file and return its path."""
+    """Function that writes a file and returns its path."""
 
     def write(name, content):
         path = tmp_path / name
@@ -21,7 +21,7 @@ def write(tmp_path):
 
 @pytest.fixture
 def encode(write):
-    """Encode the text of a CSV file; `block` bytes are parsed at a time."""
+    """Function that encodes CSV text, parsing `block` bytes at a time."""
 
     def encode(text, name="x.csv", block=4 << 20, **params):
         table = open_table(write(name, text), block=block)

@@ -1,4 +1,4 @@
-"""Every bad file gives one clear line."""
+"""Every bad file raises a TableError with a one-line message."""
 
 import gzip
 import io
@@ -42,14 +42,14 @@ def arrow_twice():
 
 
 def column(*cells):
-    """A column x beside one of numbers."""
+    """Text of a CSV file: cells in column x, numbers in column y."""
     return "x,y\n" + "".join(f'"{cell}",{i % 5}\n' for i, cell in enumerate(cells))
 
 
 MANY = range(1, 31)
 SPARSE = sparse.csr_array(np.eye(3))
 PARTS = {"format": b"csr", "shape": SPARSE.shape, "data": SPARSE.data}
-# Name of the file, content, options of the encoder, what is said.
+# File name, content, encoder parameters, pattern of the error message.
 BAD = [
     ("x.csv", "", {}, "the file is empty"),
     ("x.csv", "\n\n", {}, "there are no rows"),
@@ -187,11 +187,11 @@ BAD = [
 
 class TestBadInput:
     @pytest.mark.parametrize(
-        ("name", "content", "params", "said"),
+        ("name", "content", "params", "pattern"),
         BAD,
         ids=[f"{i}-{case[0]}" for i, case in enumerate(BAD)],
     )
-    def test_one_line(self, name, content, params, said, write):
+    def test_message_is_one_line_with_path(self, name, content, params, pattern, write):
         path = write(name, content)
 
         def read():
@@ -200,27 +200,27 @@ class TestBadInput:
         with pytest.raises(TableError) as error:
             read()
         message = str(error.value)
-        assert re.search(said, message), message
+        assert re.search(pattern, message), message
         assert message.startswith(path)
         assert "\n" not in message
         assert len(message) < 500 + len(path)
 
-    def test_words_that_look_like_numbers_are_words(self, encode):
+    def test_words_that_contain_digits_are_text(self, encode):
         values = ["1,5 m", "v2", "A-3", "10.1.2", "03/04/21", "x"]
         encoder, _ = encode(column(*values * 9))
         assert [f"x={value}" for value in sorted(values)] == [
             name for name in encoder.feature_names_ if name[0] == "x"
         ]
 
-    def test_a_quoted_delimiter_in_the_only_column(self, encode):
+    def test_a_single_column_name_may_contain_a_quoted_delimiter(self, encode):
         encoder, _ = encode('"size, m"\n1\n2\n')
         assert encoder.feature_names_ == ["size, m"]
 
-    def test_words_with_spaces_in_the_only_column(self, encode):
+    def test_a_single_column_may_contain_spaces(self, encode):
         encoder, _ = encode("full name\nJo May\nAl Fox\n" + "Jo May\n" * 20)
         assert encoder.feature_names_ == ["full name=Al Fox", "full name=Jo May"]
 
-    def test_no_such_file(self, write, tmp_path):
+    def test_a_missing_file_suggests_similar_names(self, write, tmp_path):
         write("people.csv", "a\n1\n")
         with pytest.raises(
             TableError, match=r"no such file; did you mean 'people.csv'"
@@ -229,11 +229,11 @@ class TestBadInput:
         with pytest.raises(TableError, match=r"no such file$"):
             open_table(str(tmp_path / "no" / "x.csv"))
 
-    def test_a_folder_without_tables(self, tmp_path):
+    def test_a_folder_without_tables_is_refused(self, tmp_path):
         with pytest.raises(TableError, match="or a folder of Parquet or Arrow files"):
             open_table(str(tmp_path))
 
-    def test_no_permission(self, write, monkeypatch):
+    def test_missing_read_permission_is_reported(self, write, monkeypatch):
         path = write("x.csv", "a\n1\n")
 
         def refuse(*_):
@@ -245,22 +245,22 @@ class TestBadInput:
                 open_table(path)
 
     @pytest.mark.parametrize("delimiter", ["", ";;", '"', "\n"])
-    def test_delimiter(self, delimiter):
+    def test_a_delimiter_must_be_one_character(self, delimiter):
         with pytest.raises(TableError, match="expected one character"):
             open_table("x.csv", delimiter=delimiter)
 
     @pytest.mark.parametrize("delimiter", ["tab", "\\t", "\t", ";"])
-    def test_delimiters_by_name(self, delimiter, write):
+    def test_the_tab_delimiter_may_be_given_by_name(self, delimiter, write):
         mark = ";" if delimiter == ";" else "\t"
         table = open_table(write("x.txt", f"a{mark}b\n1{mark}2\n"), delimiter=delimiter)
         assert [column.name for column in table.columns] == ["a", "b"]
 
     @pytest.mark.parametrize("decimal", [";", ","])
-    def test_decimal(self, decimal):
+    def test_the_decimal_mark_must_differ_from_the_delimiter(self, decimal):
         with pytest.raises(TableError, match=r"expected '\.' or ',', and not the"):
             open_table("x.csv", decimal=decimal, delimiter=",")
 
-    def test_standard_input(self, monkeypatch):
+    def test_empty_or_interactive_standard_input_is_refused(self, monkeypatch):
         monkeypatch.setattr(sys, "stdin", Piped(b""))
         with pytest.raises(TableError, match="standard input: it is empty"):
             open_table("-")
@@ -270,7 +270,7 @@ class TestBadInput:
         with pytest.raises(TableError, match="nothing is piped into it"):
             open_table("-")
 
-    def test_no_space_for_standard_input(self, monkeypatch):
+    def test_a_full_disk_while_copying_standard_input_is_reported(self, monkeypatch):
         def full(*_):
             raise OSError(28, "No space left on device")
 
@@ -282,11 +282,11 @@ class TestBadInput:
     @pytest.mark.parametrize(
         "params", [{"scale": "log"}, {"missing": "skip"}, {"most_values": 1}]
     )
-    def test_settings(self, params, write):
+    def test_invalid_encoder_parameters_are_refused(self, params, write):
         with pytest.raises(ValueError, match="parameter of TableEncoder must be"):
             TableEncoder(**params).fit(open_table(write("x.csv", RAMP)))
 
-    def test_a_first_line_of_numbers_is_pointed_out(self, encode):
+    def test_a_header_of_numbers_suggests_no_header(self, encode):
         encoder, _ = encode("5.1,3.5\n4.9,3.0\n4.7,3.2\n")
         assert "add --no-header" in encoder.notes_[0]
         encoder, _ = encode("0,1\n4.9,3.0\n4.7,3.2\n")

@@ -1,4 +1,4 @@
-"""Scaling, one-hot encoding, missing values, and the way back to the file's units."""
+"""Scaling, one-hot encoding, missing values, and decoding to original units."""
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from table_files import RAMP, mixed, same
 
 
 class TestEncoding:
-    def test_by_hand(self, encode):
+    def test_encoded_values_are_those_computed_by_hand(self, encode):
         encoder, encoded = encode("a,b,t\n1,0,v\n2,5,u\n3,5,v\n6,10,v\n", label="b")
         root = np.sqrt(3.5)  # variance of 1, 2, 3, 6, whose mean is 3
         assert encoder.feature_names_ == ["a", "t=u", "t=v"]
@@ -35,14 +35,14 @@ class TestEncoding:
     @pytest.mark.parametrize(
         ("scale", "theirs"), [("standard", StandardScaler), ("minmax", MinMaxScaler)]
     )
-    def test_scales(self, scale, theirs, tmp_path, rng):
+    def test_scaling_equals_scikit_learn(self, scale, theirs, tmp_path, rng):
         X = rng.normal(1e5, 1, size=(40_000, 3)) * [1, 1e-3, 1e8]
         np.save(tmp_path / "x.npy", X)
         table = open_table(str(tmp_path / "x.npy"))
         encoded = TableEncoder(scale=scale).fit_transform(table)
         np.testing.assert_allclose(encoded.X, theirs().fit_transform(X), atol=1e-5)
 
-    def test_moments_do_not_depend_on_batches(self, rng):
+    def test_moments_do_not_depend_on_the_batch_size(self, rng):
         V = rng.normal(5, 3, size=(4, 50_000))
         V[1, ::3] = np.nan
         found = []
@@ -74,13 +74,13 @@ class TestEncoding:
         encoder, _ = encode("t\n" + "\n".join(rows) + "\n", most_values=4)
         assert encoder.feature_names_ == ["t=a", "t=c", "t=d", "t=other"]  # d before e
 
-    def test_a_value_called_other(self, encode):
+    def test_a_value_called_other_is_merged_with_the_pooled_values(self, encode):
         rows = ["other"] * 5 + ["a"] * 4 + ["b", "c"]
         encoder, encoded = encode("t\n" + "\n".join(rows) + "\n", most_values=3)
         assert encoder.feature_names_ == ["t=a", "t=other"]
         assert encoded.X.sum(axis=0).tolist() == [4, 7]
 
-    def test_unseen_values(self, encode, write):
+    def test_unseen_text_is_encoded_as_zeros_or_as_other(self, encode, write):
         new = write("new.csv", "t,a\nu,1\nw,1\nw,1\n")
         encoder, _ = encode("a,t\n0,u\n1,v\n")
         encoded = encoder.transform(open_table(new))
@@ -94,7 +94,7 @@ class TestEncoding:
         assert encoder.feature_names_ == ["a", "t=v", "t=other"]
         np.testing.assert_array_equal(encoded.X[:, 1:], [[0, 1]] * 3)
 
-    def test_missing_dropped(self, encode):
+    def test_rows_with_missing_values_can_be_dropped(self, encode):
         encoder, encoded = encode(
             "id,a,t\n1,1,u\n2,,u\n3,3,NA\n4,5,v\n", missing="drop", id="id"
         )
@@ -107,18 +107,18 @@ class TestEncoding:
         )
 
     @pytest.mark.parametrize("missing", ["drop", "mean"])
-    def test_missing_in_new_rows_is_told(self, missing, encode, write):
+    def test_missing_values_in_new_rows_are_noted(self, missing, encode, write):
         encoder, _ = encode("a,t\n1,u\n2,v\n", missing=missing)
         assert encoder.notes_ == []
         new = encoder.transform(open_table(write("n.csv", "a,t\n,u\n1,u\n5,\n")))
-        said = {
+        note = {
             "drop": "2 of 3 rows left out, as values are missing: 1 in 'a', 1 in 't'",
             "mean": "missing values filled (numbers with the mean, text as 'missing'): "
             "1 in 'a', 1 in 't'",
         }
-        assert new.notes[0] == said[missing]
+        assert new.notes[0] == note[missing]
 
-    def test_missing_filled(self, encode, write):
+    def test_missing_values_can_be_filled(self, encode, write):
         encoder, encoded = encode(
             "a,t\n1,u\n,u\n3,\n5,v\n", missing="mean", scale="none"
         )
@@ -127,9 +127,9 @@ class TestEncoding:
         np.testing.assert_array_equal(encoded.X, expected)
         assert "missing values filled" in encoder.notes_[-1]
         new = encoder.transform(open_table(write("new.csv", "a,t\n,\n")))
-        np.testing.assert_array_equal(new.X, [[3, 1, 0, 0]])  # the mean of training
+        np.testing.assert_array_equal(new.X, [[3, 1, 0, 0]])  # training mean
 
-    def test_true_and_false_weigh_as_yes_and_no(self, encode, write, tmp_path):
+    def test_true_and_false_are_encoded_as_text(self, encode, write, tmp_path):
         flags = ["True", "False", "true"]
         encoder, encoded = encode(
             "a,f\n" + "".join(f"{i},{flags[i]}\n" for i in (0, 1, 2))
@@ -143,31 +143,31 @@ class TestEncoding:
         )
         same(encoder.transform(open_table(str(parquet))), encoded)
 
-    def test_true_among_other_words_is_a_word(self, encode, write):
+    def test_true_among_other_words_is_text(self, encode, write):
         encoder, _ = encode("f\nTrue\nFalse\nmaybe\n")
         new = encoder.transform(open_table(write("n.csv", "f\nTrue\nFalse\n")))
         np.testing.assert_array_equal(new.X, [[0, 1, 0], [1, 0, 0]])
         assert new.notes == ()
 
-    def test_a_column_that_is_empty(self, encode):
+    def test_an_empty_column_is_left_out(self, encode):
         encoder, _ = encode("a,b\n1,\n2,\n", missing="mean")
         assert encoder.feature_names_ == ["a"]
 
-    def test_constant_columns(self, encode, write):
+    def test_constant_columns_are_left_out(self, encode, write):
         encoder, _ = encode("a,b,t\n1,0.1,x\n2,0.1,x\n")
         assert encoder.feature_names_ == ["a"]
         assert encoder.describe()[1:] == ["left out, as all values are equal: b, t"]
         encoded = encoder.transform(open_table(write("new.csv", "a\n1\n2\n")))
         assert encoded.X.ravel().tolist() == [-1, 1]
 
-    def test_row_numbers_are_pointed_out(self, encode):
+    def test_a_column_of_row_numbers_is_noted(self, encode):
         text = "n,a\n" + "".join(f"{i},{i % 3}\n" for i in range(100))
         encoder, _ = encode(text)
         assert encoder.notes_ == [
             "n: seems to number the rows; if so, use it as --id or --drop it"
         ]
 
-    def test_columns_by_name(self, encode):
+    def test_columns_are_selected_by_name(self, encode):
         text = "a,b,c,d\n1,2,3,4\n5,6,7,9\n"
         encoder, encoded = encode(
             text, columns=["c", "a", "d"], drop=["a"], label="d", scale="none"
@@ -180,7 +180,7 @@ class TestEncoding:
         _, encoded = encode("a,y\n1,u\n2,\n", label="y")
         assert encoded.labels.to_pylist() == ["u", None]
 
-    def test_an_identifier_in_a_long_file_is_found_early(self):
+    def test_too_many_distinct_values_are_detected_early(self):
         counts = Counts(early=100)
         counts.add(pa.array([f"k{i}" for i in range(100)]).dictionary_encode())
         assert not counts.is_hopeless
@@ -190,7 +190,7 @@ class TestEncoding:
 
 class TestOriginal:
     @pytest.mark.parametrize("scale", ["standard", "minmax", "none"])
-    def test_values_come_back(self, scale, tmp_path, rng):
+    def test_decoded_values_equal_the_original_values(self, scale, tmp_path, rng):
         n = 200
         table = pa.table(
             {
@@ -222,12 +222,12 @@ class TestOriginal:
         for ours, theirs in zip(found, expected, strict=True):
             assert ours == {**theirs, "x": pytest.approx(theirs["x"], abs=0.003)}
 
-    def test_text_that_was_not_seen(self, encode, write):
+    def test_unseen_text_is_decoded_as_none(self, encode, write):
         encoder, _ = encode("a,t\n1,u\n2,v\n")
         X = encoder.transform(open_table(write("n.csv", "a,t\n1,w\n"))).X
         assert encoder.original(X) == [{"a": 1.0, "t": None}]
 
-    def test_odd_names_are_quoted(self, encode):
+    def test_special_characters_in_names_are_quoted(self, encode):
         encoder, _ = encode('"a,b","c\nd",e\n1,2,3\n4,5,6\n')
         assert encoder.describe()[0].startswith(r"'a,b', 'c\nd', e: numbers")
 
@@ -236,10 +236,10 @@ class TestOriginal:
         lines = [",".join(names)]
         lines += [",".join([str(i)] * 40 + [f"v{i}"] * 40) for i in range(3)]
         encoder, _ = encode("\n".join(lines) + "\n", drop=["n1"], label="t0")
-        told = encoder.describe()
-        assert told[0].startswith("n0, n2, n3, n4, n5, n6, n7, n8 and 31 more: numbers")
-        assert told[9].endswith("t16 and 23 more: text, 93 values one-hot encoded")
-        assert told[10:] == ["held out: t0", "left out, as requested: n1"]
+        text = encoder.describe()
+        assert text[0].startswith("n0, n2, n3, n4, n5, n6, n7, n8 and 31 more: numbers")
+        assert text[9].endswith("t16 and 23 more: text, 93 values one-hot encoded")
+        assert text[10:] == ["held out: t0", "left out, as requested: n1"]
 
 
 class TestTransform:
@@ -248,14 +248,14 @@ class TestTransform:
         text = "k,a,t,y,z\n1,1,u,0,5\n2,3,v,1,5\n"
         return encode(text, id="k", label="y", drop=["z"])[0]
 
-    def test_any_order_and_without_what_is_held_out(self, encoder, write):
+    def test_column_order_is_free_and_id_and_label_are_optional(self, encoder, write):
         encoded = encoder.transform(open_table(write("n.csv", "t,a\nv,1\nu,3\n")))
         np.testing.assert_array_equal(encoded.X, [[-1, 0, 1], [1, 1, 0]])
         assert encoded.ids is None
         assert encoded.labels is None
 
     @pytest.mark.parametrize(
-        ("text", "said"),
+        ("text", "message"),
         [
             ("a,y\n1,0\n", "not the columns of the model: missing are 't'"),
             ("a,t,w\n1,u,0\n", r"unknown are 'w' \(leave them out: --drop w\)"),
@@ -267,12 +267,12 @@ class TestTransform:
             ("a,t\n1e39,u\n2,u\n", "too large for single precision"),
         ],
     )
-    def test_other_columns_are_named(self, text, said, encoder, write):
-        with pytest.raises(TableError, match=said):
+    def test_differing_columns_are_named(self, text, message, encoder, write):
+        with pytest.raises(TableError, match=message):
             encoder.transform(open_table(write("n.csv", text)))
 
-    def test_text_that_looks_like_numbers(self, encoder, write, tmp_path):
-        """In CSV nobody can tell; files with types are taken at their word."""
+    def test_typed_numbers_in_a_text_column_are_refused(self, encoder, write, tmp_path):
+        """CSV has no types, so numbers in a text column are read as text."""
         encoded = encoder.transform(open_table(write("n.csv", "a,t\n1,7\n")))
         assert "'7'" in encoded.notes[0]
         pa.parquet.write_table(pa.table({"a": [1], "t": [7]}), tmp_path / "n.parquet")
@@ -281,7 +281,7 @@ class TestTransform:
         ):
             encoder.transform(open_table(str(tmp_path / "n.parquet")))
 
-    def test_numbers_as_text(self, tmp_path):
+    def test_numbers_can_be_read_as_text(self, tmp_path):
         path = tmp_path / "x.parquet"
         pa.parquet.write_table(pa.table({"zip": [7, 8, 7], "a": [1, 2, 4]}), path)
         encoder = TableEncoder(text=["zip"]).fit(open_table(str(path)))
@@ -289,7 +289,7 @@ class TestTransform:
         assert encoder.feature_names_ == ["zip=7", "zip=8", "a"]
         assert encoded.X[:, 0].tolist() == [1, 0, 1]
 
-    def test_a_table_whose_length_is_not_known(self, write):
+    def test_a_table_of_unknown_length_is_encoded_completely(self, write):
         path = write("x.csv", RAMP)
         encoder = TableEncoder().fit(open_table(path))
         table = open_table(path, block=1_000)
@@ -299,7 +299,7 @@ class TestTransform:
         np.testing.assert_allclose(encoded.X.mean(axis=0), 0, atol=1e-5)
         same(encoded, encoder.transform(open_table(path)))
 
-    def test_through_a_model_file(self, encoder, write):
+    def test_an_encoder_restored_by_skops_is_equivalent(self, encoder, write):
         read = skops.io.loads(
             skops.io.dumps(encoder), trusted=["akkm.tables._encoder.TableEncoder"]
         )
@@ -310,7 +310,7 @@ class TestTransform:
         assert read.get_params() == encoder.get_params()
 
 
-def test_text_is_counted_as_arrow_counts_it(tmp_path):
+def test_text_counts_equal_those_of_arrow(tmp_path):
     table = mixed()
     pa.parquet.write_table(table, tmp_path / "x.parquet")
     opened = open_table(str(tmp_path / "x.parquet"))

@@ -1,4 +1,4 @@
-"""Every format gives the same rows."""
+"""All file formats give the same encoded rows."""
 
 import bz2
 import datetime
@@ -66,7 +66,7 @@ class TestRoundTrips:
 
     @pytest.mark.parametrize("block", [1 << 14, 1 << 22])
     @pytest.mark.parametrize("name", FORMATS)
-    def test_formats_agree(self, name, block, expected, tmp_path):
+    def test_formats_give_the_same_rows(self, name, block, expected, tmp_path):
         FORMATS[name](mixed(), tmp_path / name)
         encoded = self.encoded(str(tmp_path / name), block=block)
         same(encoded, expected)
@@ -75,13 +75,13 @@ class TestRoundTrips:
         assert encoded.X.flags.c_contiguous
 
     @pytest.mark.parametrize("kept", [0, 1 << 30])
-    def test_standard_input(self, kept, expected, monkeypatch):
+    def test_standard_input_gives_the_same_rows(self, kept, expected, monkeypatch):
         sink = io.BytesIO()
         write_csv(mixed(), sink)
         monkeypatch.setattr(sys, "stdin", Piped(sink.getvalue()))
         same(self.encoded("-", kept=kept), expected)
 
-    def test_how_much_was_read_is_known(self, tmp_path):
+    def test_the_share_read_rises_to_one(self, tmp_path):
         packed(mixed(20_000), tmp_path / "x.csv.gz", gzip.compress)
         table = open_table(str(tmp_path / "x.csv.gz"), block=1 << 12)
         shares = [table.share for _ in table.batches(["x", "color"])]
@@ -89,7 +89,7 @@ class TestRoundTrips:
         assert 0 < shares[0] < 0.9
         assert shares[-1] == 1
 
-    def test_a_temporary_file_goes_with_its_table(self, monkeypatch):
+    def test_the_temporary_file_is_deleted_with_its_table(self, monkeypatch):
         monkeypatch.setattr(sys, "stdin", Piped(b"a,b\n1,2\n3,4\n"))
         table = open_table("-")
         path = str(table.path)
@@ -104,7 +104,7 @@ class TestRoundTrips:
         del copy
         assert os.path.exists(path)
 
-    def test_parsed_rows_are_kept_for_one_transform(self, tmp_path, monkeypatch):
+    def test_parsed_rows_are_cached_for_one_transform(self, tmp_path, monkeypatch):
         write_csv(mixed(), tmp_path / "x.csv")
         table = open_table(str(tmp_path / "x.csv"))
         parsed = []
@@ -116,7 +116,7 @@ class TestRoundTrips:
         same(encoder.transform(table), first)
         assert len(parsed) == 2
 
-    def test_a_quote_spares_a_delimiter_and_a_line(self, encode):
+    def test_quoted_text_may_contain_delimiters_and_line_breaks(self, encode):
         encoder, _ = encode('a,b\n1,"x,\ny"\n2,z\n')
         assert encoder.feature_names_ == ["a", "b=x,\ny", "b=z"]
 
@@ -124,7 +124,7 @@ class TestRoundTrips:
     @pytest.mark.parametrize(
         "dtype", ["f2", "f4", ">f8", "i1", "u1", "i4", "u8", "?", "g"]
     )
-    def test_numpy(self, dtype, order, tmp_path, rng):
+    def test_numpy_arrays_give_the_rows_of_csv(self, dtype, order, tmp_path, rng):
         X = np.array(rng.integers(0, 2, (500, 3)), dtype=dtype, order=order)
         np.save(tmp_path / "x.npy", X)
         np.savez(tmp_path / "x.npz", X)
@@ -140,24 +140,24 @@ class TestRoundTrips:
         for other in found.values():
             same(other, found["x.csv"])
 
-    def test_without_header(self, write):
+    def test_columns_without_a_header_are_numbered(self, write):
         path = write("x.csv", "1,a\n2,b\n")
         table = open_table(path, header=False)
         encoder = TableEncoder().fit(table)
         assert encoder.feature_names_ == ["0", "1=a", "1=b"]
         assert encoder.n_rows_ == 2
 
-    def test_leading_blank_lines_and_a_byte_order_mark(self, encode):
+    def test_leading_blank_lines_and_a_byte_order_mark_are_skipped(self, encode):
         for start in ("\n\n", "\ufeff"):
             encoder, encoded = encode(start + "a,b\n1,2\n3,5\n", scale="none")
             assert encoder.feature_names_ == ["a", "b"]
             np.testing.assert_array_equal(encoded.X, [[1, 2], [3, 5]])
 
-    def test_a_column_without_a_name(self, encode):
+    def test_a_column_without_a_name_gets_its_number(self, encode):
         encoder, _ = encode(",a\n7,2\n3,5\n")
         assert encoder.feature_names_ == ["0", "a"]
 
-    def test_types_of_arrow(self, tmp_path):
+    def test_arrow_types_are_converted_to_numbers_or_text(self, tmp_path):
         day = datetime.datetime(1970, 1, 2)
         table = pa.table(
             {
@@ -195,11 +195,11 @@ class TestRoundTrips:
         with pytest.raises(TableError, match=r"'list' is of type list<.*--drop list"):
             TableEncoder().fit(opened)
 
-    def test_dates_in_csv(self, encode):
+    def test_dates_in_csv_are_converted_to_seconds(self, encode):
         _, encoded = encode("a\n1970-01-01\n1970-01-02\n", scale="none")
         assert encoded.X.ravel().tolist() == [0, 86_400]
 
-    def test_nothing_among_the_values_of_a_dictionary(self, tmp_path):
+    def test_null_values_in_a_dictionary_are_missing_values(self, tmp_path):
         places = pa.array([0, 1, 2, 0], pa.int32())
         words = pa.DictionaryArray.from_arrays(places, ["u", None, "v"])
         codes = pa.DictionaryArray.from_arrays(places, [3.0, None, 5.0])
@@ -213,20 +213,20 @@ class TestRoundTrips:
         np.testing.assert_array_equal(encoded.X, [[1, 0, 3], [0, 1, 5], [1, 0, 3]])
         assert encoded.labels.to_pylist() == ["u", "v", "u"]
 
-    def test_a_long_cell(self, encode):
+    def test_a_long_cell_is_read_completely(self, encode):
         long = "x" * 200_000
         encoder, _ = encode(f"a,t\n1,{long}\n2,y\n")
         assert encoder.feature_names_ == ["a", f"t={long}", "t=y"]
 
     @pytest.mark.parametrize("decimal", [",", "."])
-    def test_decimals(self, decimal, write):
+    def test_numbers_are_parsed_with_the_decimal_mark(self, decimal, write):
         text = "a;b\n1.5;\n-2e1;7.25\n".replace(".", decimal)
         path = write("x.csv", text)
         table = open_table(path, delimiter=";", decimal=decimal)
         encoded = TableEncoder(scale="none", missing="mean").fit_transform(table)
         np.testing.assert_array_equal(encoded.X, [[1.5], [-20]])
 
-    def test_what_stands_for_missing(self, write):
+    def test_texts_for_missing_values_can_be_chosen(self, write):
         words = ("", "NA", "n/a", "None", "null", "NaN", "?")
         path = write("x.csv", "a,b\n1,2\n" + "".join(f"{w},3\n" for w in words))
         table = open_table(path, missing=(*MISSING, "?"))
@@ -237,7 +237,7 @@ class TestRoundTrips:
 
 
 class TestTypesInCsv:
-    """The first block decides on types; later blocks are checked against it."""
+    """The first block determines column types; later blocks must match them."""
 
     @pytest.fixture
     def encode(self, encode):
@@ -247,49 +247,49 @@ class TestTypesInCsv:
     def open_table(self):
         return functools.partial(open_table, block=1_000)
 
-    def test_whole_numbers_first_then_others(self, encode):
+    def test_integers_may_be_followed_by_fractions(self, encode):
         _, encoded = encode("a\n" + "1\n" * 2_000 + "2.5\n", scale="none")
         assert encoded.X[-1, 0] == 2.5
 
     @pytest.mark.parametrize(
         ("late", "features"), [("7", ["a", "b"]), ("u", ["a", "b=u", "b=v"])]
     )
-    def test_empty_first(self, late, features, encode):
+    def test_a_column_may_be_empty_in_the_first_block(self, late, features, encode):
         text = (
             "a,b\n" + "1,\n2,\n" * 1_000 + f"1,{late}\n1,{'v' if late == 'u' else 8}\n"
         )
         encoder, encoded = encode(text, missing="drop")
-        assert encoder.feature_names_ == features[1:]  # a is 1 where b is there
+        assert encoder.feature_names_ == features[1:]  # a is constant where b is set
         assert encoded.rows.tolist() == [2_000, 2_001]
 
-    def test_text_in_a_number_column(self, write, open_table):
+    def test_late_text_in_a_number_column_names_the_row(self, write, open_table):
         path = write("x.csv", "a,b\n" + "1,2\n3,4\n" * 1_000 + "1,oops\n")
         with pytest.raises(TableError) as error:
             TableEncoder().fit(open_table(path))
-        said = "column 'b' holds numbers, but 'oops' in row 2,001 of the data; if it"
-        assert said in str(error.value)
+        message = "column 'b' holds numbers, but 'oops' in row 2,001 of the data; if it"
+        assert message in str(error.value)
         with pytest.raises(TableError, match="column 'b' holds numbers, but 'oops'"):
             TableEncoder(drop=["a"]).fit(open_table(path))
         encoder = TableEncoder(text=["b"]).fit(open_table(path))
         assert encoder.feature_names_ == ["a", "b=2", "b=4", "b=oops"]
         assert TableEncoder(drop=["b"]).fit(open_table(path)).feature_names_ == ["a"]
 
-    def test_text_in_a_number_column_early(self, write, open_table):
+    def test_early_text_in_a_number_column_suggests_na(self, write, open_table):
         path = write("x.csv", "a,b\n" + "1,2\n3,4\n" * 20 + "1,?\n")
         with pytest.raises(TableError, match=r"but '\?' in 1 of 41 rows; .* --na '\?'"):
             TableEncoder().fit(open_table(path))
 
-    def test_blank_lines_do_not_count(self, write, open_table):
+    def test_blank_lines_do_not_count_as_rows(self, write, open_table):
         text = "\n\na,b\n1,2\n\n\n" + '3,"4"\n' * 1_000 + "5,oops\n"
         for params in ({}, {"text": ["a"]}):
             with pytest.raises(TableError, match=r"'oops' in row 1,002 of the data"):
                 TableEncoder(**params).fit(open_table(write("x.csv", text)))
 
-    def test_identifiers_keep_their_zeros(self, encode):
+    def test_ids_and_labels_keep_leading_zeros(self, encode):
         _, encoded = encode("a,b,c\n007,1,7\n8,2,08\n", id="a", label="c")
         assert encoded.ids.to_pylist() == ["007", "8"]
         assert encoded.labels.to_pylist() == ["7", "08"]
 
-    def test_a_line_longer_than_a_block(self, write, open_table):
+    def test_a_line_longer_than_a_block_is_refused(self, write, open_table):
         with pytest.raises(TableError, match=r"a line is longer than .* not closed"):
             open_table(write("x.csv", 'a,b\n1,"2\n' + "1,2\n" * 1_000))

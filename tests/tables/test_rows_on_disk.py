@@ -1,4 +1,4 @@
-"""Rows that stay on disk are the rows in memory, whatever the format."""
+"""Rows encoded on disk equal rows encoded in memory, for every format."""
 
 import glob
 import io
@@ -57,7 +57,7 @@ FORMATS = {
 
 
 def encodings(path, memory=0, **params):
-    """In memory and on disk."""
+    """Encode a file in memory and on disk; return both results."""
     table = open_table(str(path))
     encoder = TableEncoder(**params).fit(table)
     loaded = encoder.transform(table)
@@ -80,7 +80,7 @@ def assert_same_rows(loaded, stored, rng):
 
 @pytest.mark.parametrize("missing", ["drop", "mean"])
 @pytest.mark.parametrize("name", FORMATS)
-def test_rows_on_disk_are_those_in_memory(name, missing, tmp_path, rng):
+def test_rows_on_disk_equal_rows_in_memory(name, missing, tmp_path, rng):
     FORMATS[name](table_with_gaps(), tmp_path / name)
     params = {"id": "key", "label": "kind", "missing": missing}
     loaded, stored = encodings(tmp_path / name, **params)
@@ -92,7 +92,7 @@ def test_rows_on_disk_are_those_in_memory(name, missing, tmp_path, rng):
 @pytest.mark.parametrize(
     ("name", "writer"), [("x.npy", write_npy), ("x.npz", write_npz)]
 )
-def test_numpy_arrays_on_disk(name, writer, tmp_path, rng):
+def test_numpy_rows_on_disk_equal_rows_in_memory(name, writer, tmp_path, rng):
     writer(mixed(ROWS), tmp_path / name)
     loaded, stored = encodings(tmp_path / name)
     assert_same_rows(loaded, stored, rng)
@@ -106,7 +106,7 @@ def test_ids_that_are_not_integers_stay_text(tmp_path):
     assert stored.ids[:].to_pylist() == loaded.ids.to_pylist() == keys
 
 
-def test_standard_input(monkeypatch, rng):
+def test_standard_input_on_disk_equals_rows_in_memory(monkeypatch, rng):
     sink = io.BytesIO()
     write_csv(mixed(ROWS), sink)
     monkeypatch.setattr(sys, "stdin", Piped(sink.getvalue()))
@@ -117,8 +117,8 @@ def test_standard_input(monkeypatch, rng):
 
 @pytest.mark.parametrize("name", ["x.parquet", "x.csv"])
 @pytest.mark.parametrize("spare", [-1, 0])
-def test_memory_decides(name, spare, tmp_path):
-    """Also if the number of rows is not known before the end of the file."""
+def test_rows_stay_on_disk_if_they_exceed_the_memory(name, spare, tmp_path):
+    """The number of rows of a CSV file is unknown until its end."""
     FORMATS[name](mixed(ROWS), tmp_path / name)
     path = str(tmp_path / name)
     encoder = TableEncoder(id="key").fit(open_table(path))
@@ -126,7 +126,7 @@ def test_memory_decides(name, spare, tmp_path):
     assert encoder.transform(open_table(path), needed + spare).on_disk == (spare < 0)
 
 
-def test_rows_that_nobody_uses_any_more_leave_no_file(tmp_path, monkeypatch):
+def test_temporary_files_are_deleted_with_the_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     write_csv(mixed(ROWS), tmp_path / "x.csv")
     _, stored = encodings(tmp_path / "x.csv", id="key")
@@ -135,7 +135,7 @@ def test_rows_that_nobody_uses_any_more_leave_no_file(tmp_path, monkeypatch):
     assert glob.glob(f"{tmp_path}/akkm-*") == []
 
 
-def test_pieces_without_complete_rows_are_skipped(tmp_path, rng):
+def test_row_groups_without_complete_rows_are_skipped(tmp_path, rng):
     x = np.arange(1_000.0)
     gaps = (x >= 200) & (x < 400)
     table = pa.table({"x": pa.array(x, mask=gaps), "y": rng.normal(size=1_000)})

@@ -21,7 +21,7 @@ class TestSparse:
         return sparse.csr_array(X)
 
     @pytest.mark.parametrize("name", ["x.npz", "x.svm", "x.svm.gz", "x.libsvm.bz2"])
-    def test_formats(self, name, X, tmp_path):
+    def test_sparse_formats_give_the_same_rows(self, name, X, tmp_path):
         path, y = tmp_path / name, np.arange(60) % 3
         if name == "x.npz":
             sparse.save_npz(path, X.tocsc())
@@ -41,7 +41,7 @@ class TestSparse:
         np.testing.assert_allclose(
             encoded.X.toarray(), dense / abs(dense).max(axis=0), rtol=1e-6
         )
-        first = int(name != "x.npz")  # as LIBSVM files are written
+        first = int(name != "x.npz")  # LIBSVM files number columns from 1
         names = [str(i + first) for i in (0, 1, 2, 4, 5, 6, 7)]
         assert encoder.feature_names_ == names
         assert encoder.describe() == [
@@ -49,10 +49,10 @@ class TestSparse:
             "value, so that zeros stay zeros",
             f"left out, as all values are equal: {3 + first}",
         ]
-        there = X[[7]].toarray()[0] != 0
-        (told,) = encoder.original(encoded.X[[7]])
-        assert told == pytest.approx(
-            {str(j + first): X[7, j] for j in np.flatnonzero(there)}, rel=1e-6
+        nonzero = X[[7]].toarray()[0] != 0
+        (decoded,) = encoder.original(encoded.X[[7]])
+        assert decoded == pytest.approx(
+            {str(j + first): X[7, j] for j in np.flatnonzero(nonzero)}, rel=1e-6
         )
         if name == "x.npz":
             assert encoded.labels is None
@@ -63,15 +63,15 @@ class TestSparse:
         )
         assert (read.transform(table).X != encoded.X).nnz == 0
 
-    def test_columns_are_called_as_they_are_written(self, write):
-        """A file that begins at 0 and one that begins at 1 have the same column 2."""
+    def test_columns_are_named_by_their_number_in_the_file(self, write):
+        """Column 2 is the same column in files that start at 0 and at 1."""
         train = open_table(write("x.svm", "1 0:1 1:2 2:3\n0 0:2 1:4\n0 2:6\n"))
         encoder = TableEncoder(scale="none").fit(train)
         assert encoder.feature_names_ == ["0", "1", "2"]
         new = encoder.transform(open_table(write("n.svm", "1 1:5 2:7\n0 2:8\n")))
         np.testing.assert_array_equal(new.X.toarray(), [[0, 5, 7], [0, 0, 8]])
 
-    def test_unscaled_and_by_name(self, X, tmp_path):
+    def test_sparse_columns_can_be_selected_and_left_unscaled(self, X, tmp_path):
         sparse.save_npz(tmp_path / "x.npz", X)
         table = open_table(str(tmp_path / "x.npz"))
         encoder = TableEncoder(scale="none", drop=["0"], label="1", id="2")
@@ -80,7 +80,7 @@ class TestSparse:
         np.testing.assert_allclose(encoded.labels.to_numpy(), X.toarray()[:, 1])
         np.testing.assert_allclose(encoded.ids.to_numpy(), X.toarray()[:, 2])
 
-    def test_missing(self, write):
+    def test_missing_sparse_values_can_be_dropped_or_filled(self, write):
         path = write("x.svm", "1 1:2 2:4\n0 1:nan 2:2\n0 1:4\n")
         table = open_table(path)
         dropped = TableEncoder(missing="drop", scale="none").fit_transform(table)
@@ -90,12 +90,12 @@ class TestSparse:
         filled = TableEncoder(missing="mean", scale="none").fit_transform(table)
         np.testing.assert_array_equal(filled.X.toarray(), [[2, 4], [3, 2], [4, 0]])
 
-    def test_width(self, write, tmp_path, X):
+    def test_absent_columns_are_zero_and_extra_ones_left_out(self, write, tmp_path, X):
         encoder = TableEncoder(scale="none")
         encoder.fit(open_table(write("x.svm", "1 1:2 2:4\n0 2:2\n0 1:4\n")))
         narrow = encoder.transform(open_table(write("n.svm", "1 1:2\n")))
         np.testing.assert_array_equal(narrow.X.toarray(), [[2, 0]])
-        assert narrow.labels is None  # all equal: no labels were known
+        assert narrow.labels is None  # all targets are equal: the file has no labels
         wide = encoder.transform(open_table(write("w.svm", "1 1:2 3:1\n0 2:1\n")))
         np.testing.assert_array_equal(wide.X.toarray(), [[2, 0], [0, 1]])
         assert wide.notes == ("columns '3' are not in the model and were left out",)
