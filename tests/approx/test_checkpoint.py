@@ -1,4 +1,4 @@
-"""A fit that was killed goes on where it was, and only the same fit does."""
+"""Checkpoints: an interrupted fit resumes, but only with equal data and settings."""
 
 import errno
 import shutil
@@ -34,11 +34,11 @@ def expected(X):
 
 
 class Stop(Exception):
-    """As if killed."""
+    """Raised to simulate a killed process."""
 
 
 class StopAt:
-    """A callback that ends a fit in the middle."""
+    """Callback that raises Stop at a given iteration."""
 
     def __init__(self, iteration):
         self.iteration = iteration
@@ -69,14 +69,14 @@ def interrupt(X, folder, iteration, **settings):
 
 @pytest.fixture(scope="module")
 def stopped(X, tmp_path_factory):
-    """A folder with the checkpoint of a fit that ended early; not to be changed."""
+    """Folder with the checkpoint of an interrupted fit; tests must not change it."""
     folder = tmp_path_factory.mktemp("stopped")
     interrupt(X, folder, 2)
     return folder
 
 
 @pytest.mark.parametrize("init", ["k-means++", "random"])
-def test_it_goes_on_from_there(init, X, tmp_path, monkeypatch):
+def test_a_resumed_fit_gives_the_same_result(init, X, tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "_EVERY", 0.0)
     settings = {**SETTINGS, "init": init}
     expected = ApproxKernelKMeans(**settings).fit(X)
@@ -87,14 +87,14 @@ def test_it_goes_on_from_there(init, X, tmp_path, monkeypatch):
     np.testing.assert_array_equal(model.labels_, expected.labels_)
     assert model.n_iter_ == expected.n_iter_
     assert model.inertia_ == pytest.approx(expected.inertia_, rel=1e-7)
-    # What had been done was not done again, but for a pass each time.
+    # Each resumed fit repeats at most one iteration.
     passed = np.flatnonzero(model.history_[:, 0] != expected.history_[:, 0])
     assert set(passed) <= {0, min(2, half) - 1, half - 1}
     again = ApproxKernelKMeans(**settings, checkpoint=tmp_path).fit(X)
     np.testing.assert_array_equal(again.labels_, expected.labels_)
 
 
-def test_it_is_written_now_and_then(X, tmp_path, monkeypatch, expected):
+def test_a_short_fit_writes_only_one_checkpoint(X, tmp_path, monkeypatch, expected):
     written = []
     once = checkpoint.Checkpoint.write
     monkeypatch.setattr(
@@ -102,7 +102,7 @@ def test_it_is_written_now_and_then(X, tmp_path, monkeypatch, expected):
     )
     monkeypatch.setattr(checkpoint, "_EVERY", 1e9)
     ApproxKernelKMeans(**SETTINGS, checkpoint=tmp_path).fit(X)
-    assert len(written) == 1  # after the start
+    assert len(written) == 1  # after the initialisation
 
 
 @pytest.mark.parametrize(
@@ -110,38 +110,38 @@ def test_it_is_written_now_and_then(X, tmp_path, monkeypatch, expected):
     [{"n_clusters": 7}, {"gamma": 0.03}, {"random_state": 1}, {"max_iter": 7}],
     ids=str,
 )
-def test_other_settings_are_refused(other, X, stopped):
+def test_a_checkpoint_of_other_settings_is_refused(other, X, stopped):
     model = ApproxKernelKMeans(**{**SETTINGS, "checkpoint": stopped, **other})
     with pytest.raises(ValueError, match="other data or settings"):
         model.fit(X)
 
 
-def test_other_data_are_refused(X, stopped):
+def test_a_checkpoint_of_other_data_is_refused(X, stopped):
     with pytest.raises(ValueError, match="other data or settings"):
         ApproxKernelKMeans(**SETTINGS, checkpoint=stopped).fit(X + 1)
     with pytest.raises(ValueError, match="other data or settings"):
         ApproxKernelKMeans(**SETTINGS, checkpoint=stopped).fit(X, None, np.ones(len(X)))
 
 
-def test_what_does_not_matter_may_change(X, stopped, tmp_path, expected):
+def test_n_jobs_and_cache_size_may_change_between_fits(X, stopped, tmp_path, expected):
     shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
     model = ApproxKernelKMeans(**SETTINGS, checkpoint=tmp_path, n_jobs=1, cache_size=0)
     np.testing.assert_array_equal(model.fit(X).labels_, expected.labels_)
 
 
-def test_damaged(X, tmp_path):
+def test_a_damaged_checkpoint_is_refused(X, tmp_path):
     (tmp_path / "akkm-checkpoint.npz").write_bytes(b"PK nonsense")
     with pytest.raises(ValueError, match="is not a checkpoint, or is damaged"):
         ApproxKernelKMeans(**SETTINGS, checkpoint=tmp_path).fit(X)
 
 
-def test_not_a_folder(X, tmp_path):
+def test_a_file_given_as_checkpoint_folder_is_refused(X, tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(ValueError, match="can't be used as a folder"):
         ApproxKernelKMeans(**SETTINGS, checkpoint=tmp_path / "file").fit(X)
 
 
-def test_settings_that_have_no_checkpoint(X, tmp_path):
+def test_settings_that_cannot_be_resumed_are_refused(X, tmp_path):
     with pytest.raises(ValueError, match="needs an integer"):
         ApproxKernelKMeans(3, checkpoint=tmp_path).fit(X)
     with pytest.raises(ValueError, match="n_init=1"):
@@ -150,7 +150,7 @@ def test_settings_that_have_no_checkpoint(X, tmp_path):
         ).fit(X)
 
 
-def test_no_space_left(X, tmp_path, monkeypatch):
+def test_a_full_disk_leaves_the_previous_checkpoint(X, tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "_EVERY", 0.0)
     interrupt(X, tmp_path, 2)
     before = (tmp_path / "akkm-checkpoint.npz").read_bytes()
@@ -177,8 +177,8 @@ np.save(sys.argv[3], model.fit(X).labels_)
 """
 
 
-def test_killed_at_random_moments(tmp_path, rng):
-    """Twice after some checkpoints were written; the third fit ends as a whole one."""
+def test_a_fit_killed_at_random_moments_gives_the_same_labels(tmp_path, rng):
+    """Two fits are killed after writing checkpoints; the third one finishes."""
     X, _ = make_blobs(20_000, 5, centers=6, cluster_std=4, random_state=1)
     X = X.astype(np.float32)
     np.save(tmp_path / "x.npy", X)

@@ -1,4 +1,4 @@
-"""The initialisation: better than k-means++ alone, and nested for large samples."""
+"""Initialisation: breathing k-means++, and nested samples of many rows."""
 
 import numpy as np
 from sklearn.datasets import make_blobs
@@ -7,7 +7,7 @@ from akkm import ApproxKernelKMeans
 from akkm.approx import seeding
 
 
-def test_breathing_ends_lower_whatever_the_seed(monkeypatch):
+def test_breathing_lowers_the_error_for_every_seed(monkeypatch):
     X, _ = make_blobs(
         3000, centers=40, cluster_std=0.6, center_box=(-20, 20), random_state=3
     )
@@ -24,8 +24,8 @@ def test_breathing_ends_lower_whatever_the_seed(monkeypatch):
     assert max(breathing) < 1.001 * min(breathing)
 
 
-def test_large_samples_are_nested(monkeypatch, digits, rng):
-    """A warm start over three levels ends as well as one on all rows."""
+def test_nested_samples_give_nearly_the_error_of_one_sample(monkeypatch, digits, rng):
+    """A start over three sample sizes is compared with a start on all rows."""
     X = np.tile(digits[0], (4, 1)) + rng.normal(scale=0.05, size=(7188, 64))
     whole = ApproxKernelKMeans(10, n_landmarks=100, random_state=0).fit(X)
     monkeypatch.setattr("akkm.approx.seeding._SAMPLE", 400)

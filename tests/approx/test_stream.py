@@ -1,4 +1,4 @@
-"""partial_fit: rows in batches, of which only a sample is kept."""
+"""partial_fit: rows arrive in batches, and only a sample of them is stored."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def blobs(n=6_000, centers=4, seed=0, std=1.5):
 
 
 class TestReservoir:
-    def test_every_row_is_as_likely_as_any_other(self):
+    def test_every_row_is_equally_likely_to_be_sampled(self):
         hits = np.zeros(60)
         for seed in range(2_000):
             sample = Reservoir(12, np.random.default_rng(seed))
@@ -27,17 +27,17 @@ class TestReservoir:
             assert sample.seen == 60
             assert len(np.unique(sample.rows)) == 12
             hits[sample.rows.astype(int).ravel()] += 1
-        # 2,000 draws of chance 1 / 5: within five standard deviations of 400.
+        # Expected 2,000 / 5 = 400 hits per row, within five standard deviations.
         assert np.abs(hits - 400).max() < 5 * np.sqrt(2_000 * 0.2 * 0.8)
 
-    def test_all_rows_while_there_is_room(self):
+    def test_all_rows_are_stored_until_the_reservoir_is_full(self):
         sample = Reservoir(10, np.random.default_rng(0))
         sample.add(np.arange(4.0)[:, None], np.arange(4.0))
         sample.add(np.arange(4.0, 7)[:, None], None)
         assert sample.rows.ravel().tolist() == [0, 1, 2, 3, 4, 5, 6]
         assert sample.weights.tolist() == [0, 1, 2, 3, 1, 1, 1]
 
-    def test_sparse_is_as_dense(self, rng):
+    def test_sparse_rows_give_the_sample_of_dense_rows(self, rng):
         X = rng.random((50, 3)) * (rng.random((50, 3)) < 0.5)
         a = Reservoir(8, np.random.default_rng(1))
         b = Reservoir(8, np.random.default_rng(1))
@@ -47,7 +47,7 @@ class TestReservoir:
         np.testing.assert_array_equal(a.rows, b.rows.toarray())
 
 
-def test_match_labels_keeps_numbers():
+def test_match_labels_restores_the_previous_numbering():
     before = np.array([0, 0, 1, 1, 2, 2])
     assert (
         match_labels(np.array([2, 2, 0, 0, 1, 1]), before, 3).tolist()
@@ -57,14 +57,14 @@ def test_match_labels_keeps_numbers():
 
 @pytest.fixture
 def small(monkeypatch):
-    """A sample much smaller than the rows."""
+    """Limit the reservoir to 500 rows, far fewer than the data have."""
     monkeypatch.setattr(_streaming, "_RESERVOIR", 500)
 
 
 @pytest.mark.parametrize("order", ["shuffled", "sorted"])
-def test_near_the_fit_to_all_rows(order, small):
+def test_the_error_is_close_to_that_of_a_fit_to_all_rows(order, small):
     X, y = blobs()
-    if order == "sorted":  # a batch holds one cluster, mostly
+    if order == "sorted":  # most batches contain a single cluster
         X = X[np.argsort(y, kind="stable")]
     settings = {"n_clusters": 4, "gamma": 0.05, "n_landmarks": 60, "random_state": 0}
     full = ApproxKernelKMeans(**settings).fit(X)
@@ -75,7 +75,7 @@ def test_near_the_fit_to_all_rows(order, small):
     assert adjusted_rand_score(model.predict(X), full.labels_) > 0.9
 
 
-def test_predicts_from_the_first_batch_on_and_keeps_numbers(small):
+def test_cluster_numbers_stay_the_same_from_the_first_batch_on(small):
     X, y = blobs(std=0.5)
     model = ApproxKernelKMeans(4, gamma=0.1, n_landmarks=40, random_state=0)
     before = None
@@ -93,8 +93,8 @@ def test_predicts_from_the_first_batch_on_and_keeps_numbers(small):
     assert model.transform(X[:5]).shape == (5, 4)
 
 
-def test_centers_follow_a_batch_by_hand():
-    """One landmark-free line: means of what came, the older half faded."""
+def test_a_batch_moves_the_centers_as_computed_by_hand():
+    """Points on a line: the center is a mean in which earlier rows count less."""
     model = ApproxKernelKMeans(2, kernel="linear", n_landmarks=2, random_state=0)
     first = np.array([[0.0], [0.2], [10.0], [10.2]])
     model.partial_fit(first)
@@ -102,14 +102,14 @@ def test_centers_follow_a_batch_by_hand():
     model._refit_at = 6
     model.partial_fit(np.array([[11.1]]))
     own = int(model.predict([[10.0]])[0])
-    # 4 rows count for 2; of that 1 - 1 / (5 / 2) is kept; then comes a row of 11.1.
+    # The 2 rows of this cluster count as 1, times 1 - 1 / (5 / 2); 11.1 counts as 1.
     kept = 1.0 * (1 - 1 / 2.5)
     center = (kept * 10.1 + 11.1) / (kept + 1)
     distance = model.transform(np.array([[center]]))[0, own]
     assert distance == pytest.approx(0, abs=1e-6)
 
 
-def test_weights_and_sparse_rows(small, rng):
+def test_weighted_sparse_rows_give_the_labels_of_dense_rows(small, rng):
     X, _ = blobs(2_000)
     w = rng.integers(0, 3, 2_000).astype(float)
     dense, csr = (
@@ -122,7 +122,7 @@ def test_weights_and_sparse_rows(small, rng):
     np.testing.assert_array_equal(dense.predict(X), csr.predict(X))
 
 
-def test_bad_batches(small):
+def test_invalid_batches_are_refused(small):
     X, _ = blobs(400)
     model = ApproxKernelKMeans(4, n_landmarks=20, random_state=0)
     with pytest.raises(ValueError, match="should be >= n_clusters=4"):

@@ -1,4 +1,4 @@
-"""Run the loop on arrays, from given landmarks and labels."""
+"""Helpers that run Lloyd's iterations on arrays from given landmarks and labels."""
 
 from akkm.approx import factored as approximate
 from akkm.core.lloyd import lloyd

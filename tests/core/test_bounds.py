@@ -1,4 +1,4 @@
-"""Bounds prove labels: what they prove is right, and they prove something."""
+"""Bounds that prove labels: proved labels are correct, and some labels are proved."""
 
 import numpy as np
 import pytest
@@ -11,14 +11,14 @@ from akkm.core.gram import Centers
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(2, 6), st.integers(1, 5), st.integers(0, 10_000))
-def test_a_label_that_is_proved_is_right(n_clusters, steps, seed):
-    """Points in the plane, wandering centers: what is not doubtful is right."""
+def test_proved_labels_are_correct(n_clusters, steps, seed):
+    """Points in the plane, with centers that move at random."""
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(60, 2))
     paths = [rng.normal(size=(n_clusters, 2))]
     for _ in range(steps):
         paths.append(paths[-1] + rng.normal(scale=0.1, size=(n_clusters, 2)))
-        if rng.random() < 0.3:  # as one that was empty does
+        if rng.random() < 0.3:  # jumps, as the center of an empty cluster does
             paths[-1][0] = rng.normal(size=2)
     past = [Centers(b, b, (b**2).sum(axis=1)) for b in paths]
     state = State.start(60, np.zeros(60, dtype=int))
@@ -40,7 +40,7 @@ def test_a_label_that_is_proved_is_right(n_clusters, steps, seed):
     np.testing.assert_array_equal(state.labels[sure], truth[sure].argmin(axis=1))
     own = np.sqrt(truth[np.arange(60), state.labels])
     assert (moves.current_upper(state, everything) >= own - 1e-9).all()
-    # Rebased bounds are true statements about the present centers.
+    # Rebased bounds hold for the current centers.
     moves.rebase(state, everything)
     own = truth[np.arange(60), state.labels]
     assert (state.upper >= np.sqrt(own) - 1e-9).all()
@@ -52,7 +52,7 @@ def test_a_label_that_is_proved_is_right(n_clusters, steps, seed):
 @pytest.mark.parametrize(
     "value", [0.1, 1.0, -1 / 3, 1e-46, 1e39, -1e39, np.inf, -np.inf]
 )
-def test_bounds_are_rounded_away_from_what_they_bound(value):
+def test_upper_bounds_are_rounded_up_and_gaps_are_rounded_down(value):
     state = State.start(1)
     wide = np.array([value])
     state.record(slice(0, 1), np.zeros(1, dtype=int), wide, wide, 0)
@@ -62,7 +62,7 @@ def test_bounds_are_rounded_away_from_what_they_bound(value):
         assert state.upper[0] - state.gap[0] <= 3e-7 * abs(value)
 
 
-def test_lengths_that_all_rows_share_take_no_memory():
+def test_a_length_shared_by_all_rows_is_stored_once():
     state = State.start(1000, unit=True)
     assert (state.length == 1).all()
     assert state.length.strides == (0,)
@@ -72,20 +72,20 @@ def test_lengths_that_all_rows_share_take_no_memory():
     assert np.isnan(state.length).all()
 
 
-def test_bounds_prove_something():
+def test_only_a_gap_wider_than_the_movement_proves_a_label():
     beta = np.array([[0.0, 0.0], [10.0, 0.0]])
     then = Centers(beta, beta, (beta**2).sum(axis=1))
     moved = beta + np.array([[0.1, 0.0], [0.0, 0.1]])
     now = Centers(moved, moved, (moved**2).sum(axis=1))
     state = State.start(2, np.zeros(2, dtype=int))
     state.upper[:], state.gap[:], state.length[:] = 4.97, [1.5, 1.3], 1
-    # The centers move apart by 0.1414 in all: gaps above 2 · 4.97 · 0.1414 = 1.41
-    # are safe.
+    # The difference of the centers changes by 0.1414, so gaps above
+    # 2 · 4.97 · 0.1414 = 1.41 prove the label.
     doubtful = Moves([then], now).unproved(state, slice(0, 2), 0.0)
     np.testing.assert_array_equal(doubtful, [1])
 
 
-def test_a_center_that_jumps_is_no_rival_to_rows_far_from_it():
+def test_labels_far_from_a_center_that_jumps_stay_proved():
     beta = np.array([[0.0, 0.0], [4.0, 0.0], [100.0, 0.0]])
     then = Centers(beta, beta, (beta**2).sum(axis=1))
     jumped = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 50.0]])
@@ -102,7 +102,7 @@ def test_a_center_that_jumps_is_no_rival_to_rows_far_from_it():
     assert 0 < state.gap[0] <= gap[0]
 
 
-def test_a_row_that_is_given_away_is_in_doubt():
+def test_the_label_of_a_reassigned_row_is_not_proved():
     beta = np.array([[0.0, 0.0], [10.0, 0.0]])
     centers = Centers(beta, beta, (beta**2).sum(axis=1))
     state = State.start(1, np.zeros(1, dtype=int))
@@ -113,6 +113,6 @@ def test_a_row_that_is_given_away_is_in_doubt():
     np.testing.assert_array_equal(moves.unproved(state, slice(0, 1), 0.0), [0])
 
 
-def test_memory_of_the_past_is_bounded():
+def test_the_number_of_stored_past_centers_is_bounded():
     assert max_past(7, 1000) == 32
     assert 1 <= max_past(2000, 2000) <= 2

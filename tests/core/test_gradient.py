@@ -1,4 +1,4 @@
-"""Centers without factoring the landmarks' kernel matrix."""
+"""Centers computed without factoring the kernel matrix of the landmarks."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from akkm.kernels import RBF
 from oracles import algorithm2
 
 
-def test_solves_the_equation_and_knows_the_condition_number(rng):
+def test_solves_the_equation_and_estimates_the_condition_number(rng):
     Q, _ = np.linalg.qr(rng.normal(size=(60, 60)))
     K = (Q * np.geomspace(1, 1e-4, 60)) @ Q.T
     B = rng.normal(size=(5, 60))
@@ -20,14 +20,14 @@ def test_solves_the_equation_and_knows_the_condition_number(rng):
     np.testing.assert_allclose(A @ K, B, atol=1e-5)
     assert 0.5e4 < condition < 1.1e4
     again, converged, _ = conjugate_gradients(K, B, A, steps=1)
-    assert converged  # nothing is left to do
+    assert converged  # the start is already the solution
     np.testing.assert_array_equal(again, A)
     _, converged, condition = conjugate_gradients(K, B, np.zeros_like(B), steps=5)
     assert not converged
     assert condition < 1.1e4
 
 
-def test_rows_of_zeros_and_singular_matrices(rng):
+def test_zero_rows_and_singular_matrices_are_solved(rng):
     K = np.zeros((4, 4))
     A, converged, condition = conjugate_gradients(K, np.zeros((2, 4)), np.zeros((2, 4)))
     assert converged
@@ -41,7 +41,7 @@ def test_rows_of_zeros_and_singular_matrices(rng):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_equals_algorithm_2(dtype, digits, rng):
+def test_labels_equal_those_of_algorithm_2(dtype, digits, rng):
     X, rows = digits[0], rng.choice(1797, 60, replace=False)
     start = rng.integers(10, size=1797)
     kernel = RBF(gamma=0.3)
@@ -58,7 +58,7 @@ def test_equals_algorithm_2(dtype, digits, rng):
     assert model.score(X.astype(dtype)) == pytest.approx(-model.inertia_, rel=1e-5)
 
 
-def test_defaults_end_where_factoring_does(digits):
+def test_default_settings_give_nearly_the_error_of_the_factoring_solver(digits):
     X = digits[0]
     params = {"gamma": 0.1, "n_landmarks": 100, "random_state": 0}
     factored = ApproxKernelKMeans(10, **params).fit(X)
@@ -68,7 +68,7 @@ def test_defaults_end_where_factoring_does(digits):
     np.testing.assert_array_equal(gradient.labels_, two.labels_)
 
 
-def test_failure_is_said_with_the_condition_number(digits, monkeypatch):
+def test_a_failure_is_reported_with_the_condition_number(digits, monkeypatch):
     monkeypatch.setattr("akkm.core.gradient._MAX_STEPS", 5)
     model = ApproxKernelKMeans(3, n_landmarks=500, solver="gradient", random_state=0)
     with pytest.warns(ConvergenceWarning, match="condition number .* at least") as w:
@@ -78,7 +78,7 @@ def test_failure_is_said_with_the_condition_number(digits, monkeypatch):
     assert np.isfinite(model.dual_coef_).all()
 
 
-def test_needs_a_positive_definite_kernel(digits):
+def test_kernels_not_known_to_be_positive_definite_are_refused(digits):
     for kernel in ("sigmoid", lambda A, B: A @ B.T):
         with pytest.raises(ValueError, match="known to be positive definite"):
             ApproxKernelKMeans(3, kernel=kernel, solver="gradient").fit(digits[0])
@@ -86,8 +86,8 @@ def test_needs_a_positive_definite_kernel(digits):
         ApproxKernelKMeans(3, solver="newton").fit(digits[0])
 
 
-def test_empty_clusters_are_no_failure(digits):
-    """All rows in one cluster: the other four have no mean to solve for."""
+def test_empty_clusters_do_not_count_as_failures(digits):
+    """All rows start in one cluster, so the other four clusters have no mean."""
     X, start = digits[0], np.zeros(1797, dtype=int)
     model = ApproxKernelKMeans(
         5, gamma=0.3, n_landmarks=60, init=start, solver="gradient", random_state=0
@@ -100,7 +100,7 @@ def test_empty_clusters_are_no_failure(digits):
     assert (A == 1).all()
 
 
-def test_the_scale_of_the_kernel_does_not_matter(digits):
+def test_labels_do_not_depend_on_the_scale_of_the_kernel(digits):
     X = digits[0]
     params = {"n_landmarks": 60, "solver": "gradient", "random_state": 0}
     one = ApproxKernelKMeans(5, kernel=RBF(gamma=0.3), **params).fit(X)

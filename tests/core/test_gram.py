@@ -1,4 +1,4 @@
-"""Factored landmarks: the whitener, ranks, indefinite kernels."""
+"""Factored kernel matrix of the landmarks: whitener, rank, indefinite kernels."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from akkm.core.gram import factor
 from akkm.kernels import RBF, Sigmoid
 
 
-def test_whitener_whitens(digits):
+def test_the_whitener_maps_the_kernel_matrix_to_the_identity(digits):
     K = RBF(gamma=0.05)(digits[0][:80])
     gram = factor(K)
     np.testing.assert_allclose(
@@ -23,7 +23,7 @@ def test_duplicated_landmarks_lower_the_rank(digits):
     assert factor(RBF(gamma=0.05)(X)).rank == 40
 
 
-def test_indefinite():
+def test_clip_flip_and_pinv_treat_negative_eigenvalues_as_documented():
     K = np.diag([4.0, 1.0, -2.0])
     clip, flip, pinv = (factor(K, indefinite=i) for i in ("clip", "flip", "pinv"))
     assert (clip.rank, flip.rank, pinv.rank) == (2, 3, 3)
@@ -36,18 +36,18 @@ def test_indefinite():
 @pytest.mark.parametrize(
     ("values", "rank"),
     [
-        ([9.0, 1.0, 0.03, 0.01, -0.02], 3),  # as small as a negative one
-        ([9.0, 1.0, 0.10, 0.08, -2.0], 3),  # at most a hundredth of the largest
+        ([9.0, 1.0, 0.03, 0.01, -0.02], 3),  # 0.01 is smaller than |-0.02|
+        ([9.0, 1.0, 0.10, 0.08, -2.0], 3),  # values up to 9.0 / 100 are dropped
         ([9.0, 1.0, 0.03, 0.01, 0.001], 5),
-        ([0.5, 0.3, 0.004, 0.006, -100.0], 3),  # of the largest positive one
+        ([0.5, 0.3, 0.004, 0.006, -100.0], 3),  # values up to 0.5 / 100 are dropped
     ],
 )
-def test_small_eigenvalues_of_indefinite_kernels(values, rank):
+def test_small_positive_eigenvalues_of_indefinite_kernels_are_dropped(values, rank):
     assert factor(np.diag(values)).rank == rank
 
 
-def test_images_are_not_longer_than_the_points(digits, rng):
-    # k(x, x) bounds them for positive definite kernels; here, nearly.
+def test_projections_are_hardly_longer_than_the_points(digits, rng):
+    # For positive definite kernels, k(x, x) bounds the squared norm exactly.
     X, kernel = digits[0] / digits[0].max(), Sigmoid(gamma=0.1, coef0=0.0)
     K = kernel(X, X)
     chosen = rng.choice(len(X), 60, replace=False)
@@ -57,7 +57,7 @@ def test_images_are_not_longer_than_the_points(digits, rng):
     assert lengths.max() < 1.25
 
 
-def test_zero_matrix():
+def test_a_zero_matrix_has_rank_zero():
     gram = factor(np.zeros((3, 3)))
     assert gram.rank == 0
     assert gram.negative_mass == 0

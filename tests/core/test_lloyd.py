@@ -1,4 +1,4 @@
-"""The loop: equal to slow oracles, laws, empty and shrinking clusters."""
+"""Lloyd's iterations: slow oracles, invariants, empty and shrinking clusters."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from oracles import algorithm2, clipped_inverse, exact_kernel_k_means, lloyd_on_
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
 @pytest.mark.parametrize("n_clusters", [2, 10])
-def test_algorithm_2_letter_by_letter(kernel, n_clusters, digits, rng):
+def test_labels_and_centers_equal_those_of_algorithm_2(kernel, n_clusters, digits, rng):
     X = digits[0][:500]
     indices = rng.choice(500, 60, replace=False)
     labels = rng.integers(n_clusters, size=500)
@@ -33,7 +33,7 @@ def test_algorithm_2_letter_by_letter(kernel, n_clusters, digits, rng):
     assert ours.converged
 
 
-def test_the_papers_inverse_of_an_indefinite_kernel(digits, rng):
+def test_pinv_equals_algorithm_2_for_an_indefinite_kernel(digits, rng):
     X, kernel = digits[0][:300], KERNELS[2]
     indices = rng.choice(300, 30, replace=False)
     labels = rng.integers(5, size=300)
@@ -43,7 +43,7 @@ def test_the_papers_inverse_of_an_indefinite_kernel(digits, rng):
     np.testing.assert_array_equal(ours.labels, expected)
 
 
-def test_flipped_is_lloyd_on_flipped_features(digits, rng):
+def test_flip_equals_lloyd_on_features_of_absolute_eigenvalues(digits, rng):
     X, kernel = digits[0][:300], KERNELS[2]
     indices = rng.choice(300, 30, replace=False)
     labels = rng.integers(5, size=300)
@@ -55,7 +55,7 @@ def test_flipped_is_lloyd_on_flipped_features(digits, rng):
 
 
 @pytest.mark.parametrize("kernel", KERNELS[:2], ids=lambda k: type(k).__name__)
-def test_lloyd_on_nystroem_features(kernel, digits, rng):
+def test_labels_equal_lloyd_on_nystroem_features(kernel, digits, rng):
     X = digits[0][:500]
     indices = rng.choice(500, 60, replace=False)
     labels = rng.integers(10, size=500)
@@ -66,7 +66,7 @@ def test_lloyd_on_nystroem_features(kernel, digits, rng):
 
 
 @pytest.mark.parametrize("kernel", KERNELS[:2], ids=lambda k: type(k).__name__)
-def test_all_rows_as_landmarks_is_exact_kernel_k_means(kernel, digits, rng):
+def test_all_rows_as_landmarks_give_exact_kernel_k_means(kernel, digits, rng):
     X = digits[0][:300]
     labels = rng.integers(6, size=300)
     expected, error = exact_kernel_k_means(kernel(X), labels, 6)
@@ -77,7 +77,7 @@ def test_all_rows_as_landmarks_is_exact_kernel_k_means(kernel, digits, rng):
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_pruned_equals_unpruned(kernel, dtype, digits, rng):
+def test_pruning_does_not_change_labels(kernel, dtype, digits, rng):
     X = digits[0].astype(dtype)
     indices = rng.choice(len(X), 100, replace=False)
     labels = rng.integers(10, size=len(X))
@@ -89,7 +89,7 @@ def test_pruned_equals_unpruned(kernel, dtype, digits, rng):
     assert pruned.history[:, 1].sum() < 0.8 * full.history[:, 1].sum()
 
 
-def test_pruning_survives_rebasing(digits, rng, monkeypatch):
+def test_rebasing_bounds_does_not_change_labels(digits, rng, monkeypatch):
     X = digits[0]
     indices, labels = rng.choice(len(X), 100, False), rng.integers(10, size=len(X))
     whole = run(X, KERNELS[0], indices, labels, 10)
@@ -101,7 +101,7 @@ def test_pruning_survives_rebasing(digits, rng, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_any_block_size_and_kept_rows(dtype, digits, rng, monkeypatch):
+def test_block_size_and_cache_do_not_change_labels(dtype, digits, rng, monkeypatch):
     X = digits[0].astype(dtype)
     indices, labels = rng.choice(len(X), 100, False), rng.integers(10, size=len(X))
     expected = run(X, KERNELS[0], indices, labels, 10).labels
@@ -118,7 +118,7 @@ def test_any_block_size_and_kept_rows(dtype, digits, rng, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_threads_make_no_difference_to_the_last_bit(dtype, digits, rng):
+def test_results_are_bit_identical_for_any_number_of_threads(dtype, digits, rng):
     X = np.tile(digits[0], (4, 1)).astype(dtype)
     X += rng.random(X.shape).astype(dtype) / 4
     indices, labels = rng.choice(len(X), 100, False), rng.integers(10, size=len(X))
@@ -132,7 +132,7 @@ def test_threads_make_no_difference_to_the_last_bit(dtype, digits, rng):
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
-def test_the_error_never_rises(kernel, digits, rng):
+def test_the_error_never_increases(kernel, digits, rng):
     X = digits[0]
     indices, labels = rng.choice(len(X), 100, False), rng.integers(10, size=len(X))
     trace = kernel.diag(X).sum()
@@ -144,7 +144,7 @@ def test_the_error_never_rises(kernel, digits, rng):
     assert errors[-1] < 0.95 * errors[0]
 
 
-def test_weight_two_is_a_row_twice(digits, rng):
+def test_a_weight_of_two_equals_a_repeated_row(digits, rng):
     X = digits[0][:400]
     w = rng.integers(0, 4, 400)
     labels = rng.integers(6, size=400)
@@ -160,8 +160,8 @@ def test_weight_two_is_a_row_twice(digits, rng):
     )
 
 
-def test_an_empty_cluster_takes_the_worst_fitting_row():
-    """By hand: 0, 1, 2 and 50 on a line; cluster 1 is empty at the start."""
+def test_an_empty_cluster_takes_the_row_farthest_from_its_center():
+    """Points 0, 1, 2 and 50 on a line; cluster 1 is empty at the start."""
     X = np.array([[0.0], [1.0], [2.0], [50.0]])
     ours = run(X, Linear(), np.arange(4), np.zeros(4, dtype=int), 2)
     np.testing.assert_array_equal(ours.labels, [0, 0, 0, 1])
@@ -169,7 +169,7 @@ def test_an_empty_cluster_takes_the_worst_fitting_row():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_no_cluster_is_lost(dtype, digits):
+def test_no_cluster_stays_empty(dtype, digits):
     X = digits[0].astype(dtype)
     labels = np.zeros(len(X), dtype=int)
     ours = run(X, KERNELS[0], np.arange(0, len(X), 20), labels, 12)
@@ -177,7 +177,7 @@ def test_no_cluster_is_lost(dtype, digits):
     assert np.isfinite(ours.centers.alpha).all()
 
 
-def test_pruned_and_unpruned_reseed_alike(digits):
+def test_pruning_does_not_change_the_reseeding_of_empty_clusters(digits):
     X = digits[0]
     labels = np.zeros(len(X), dtype=int)
     indices = np.arange(0, len(X), 20)
@@ -186,15 +186,15 @@ def test_pruned_and_unpruned_reseed_alike(digits):
     np.testing.assert_array_equal(a.labels, b.labels)
 
 
-def test_weightless_rows_are_no_seeds():
+def test_rows_of_weight_zero_do_not_seed_empty_clusters():
     X = np.array([[0.0], [1.0], [2.0], [9.0], [500.0]])
     w = np.array([1.0, 1.0, 1.0, 1.0, 0.0])
     ours = run(X, Linear(), np.arange(4), np.zeros(5, dtype=int), 2, weights=w)
     np.testing.assert_array_equal(ours.labels, [0, 0, 0, 1, 1])
 
 
-def test_a_cluster_that_shrinks_to_one_row(rng):
-    """What rounding left of 3,999 rows does not weigh on the last one."""
+def test_the_sums_of_a_cluster_that_shrinks_to_one_row_are_refreshed(rng):
+    """Rounding errors of the 3,999 rows that left are removed from the sums."""
     X = rng.normal(size=(4000, 3)).astype(np.float32)
     kernel = RBF(gamma=0.5)
     X[0] += 2
@@ -205,7 +205,7 @@ def test_a_cluster_that_shrinks_to_one_row(rng):
     stats.move_rows(phi[1:], np.zeros(3999, int), np.ones(3999, int), None)
     fresh.add_rows(phi[:1].astype(float), np.zeros(1, int), None)
     left = np.abs(stats.sums[0] - fresh.sums[0]).max()
-    assert left > 1e-5  # so there is something to refresh
+    assert left > 1e-5  # the rounding error to be removed
 
     strip, gram = Strip(X, kernel, X[:60], np.float32), factor(kernel(X[:60]))
     with Threads(1) as engine:

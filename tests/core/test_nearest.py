@@ -1,4 +1,4 @@
-"""The nearest center: two lowest scores, and ties that rounding must not decide."""
+"""Nearest centers: the two lowest scores, and ties within rounding error."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -9,7 +9,7 @@ from akkm.core.nearest import _two_lowest, nearest_by_score
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(1, 9), st.integers(1, 40), st.integers(0, 99))
-def test_best_two_is_a_sort(n_clusters, b, seed):
+def test_the_two_lowest_scores_equal_those_of_a_sort(n_clusters, b, seed):
     scores = np.random.default_rng(seed).integers(0, 6, (n_clusters, b)) * 1.0
     labels, best, gap = _two_lowest(scores)
     ordered = np.sort(scores, axis=0)
@@ -19,7 +19,7 @@ def test_best_two_is_a_sort(n_clusters, b, seed):
     np.testing.assert_array_equal(gap, second - ordered[0])
 
 
-def test_rounding_does_not_decide():
+def test_scores_within_rounding_error_are_recomputed_exactly():
     rough = np.array([[1.0000001, 5.0], [1.0, 1.0]])
     exact = np.array([[1.0], [1.0 + 1e-9]])
     slack, tie = np.full(2, 1e-6), np.full(2, 1e-12)

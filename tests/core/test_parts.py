@@ -1,4 +1,4 @@
-"""Parts of rows: values in descending order, in blocks."""
+"""Row values in descending order, block by block."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from akkm.core.parts import _descending
 
 
 @pytest.mark.parametrize("size", [1, 5, 700, 5_000])
-def test_values_from_the_largest_down(size, rng):
+def test_blocks_contain_values_in_descending_order(size, rng):
     values = rng.integers(-3, 40, size).astype(np.float32)
     values[rng.random(size) < 0.01] = np.inf
     order = np.argsort(-values, kind="stable")

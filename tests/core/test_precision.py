@@ -1,4 +1,4 @@
-"""Rounding: data far from the origin, large kernel values, clusters that shrink."""
+"""Rounding errors: data far from the origin and large kernel values."""
 
 import numpy as np
 import pytest
@@ -20,8 +20,8 @@ def blobs(rng):
 
 @in_the_rkhs
 @pytest.mark.parametrize("degree", [1, 5, 9])
-def test_large_kernel_values(Estimator, degree, blobs):
-    """Up to 1e90: the labels are those of the kernel times a constant."""
+def test_kernel_values_up_to_1e90_are_clustered(Estimator, degree, blobs):
+    """A polynomial kernel times a constant gives the labels of the kernel."""
     X, y = blobs
     model = Estimator(2, kernel="poly", degree=degree, gamma=1.0, random_state=0)
     near = model.fit(X + 20).labels_
@@ -35,10 +35,10 @@ def test_large_kernel_values(Estimator, degree, blobs):
 @pytest.mark.parametrize(
     ("dtype", "offset"), [(np.float64, 1e4), (np.float32, 3e2), (np.float32, 3e3)]
 )
-def test_far_from_the_origin(Estimator, dtype, offset, blobs):
+def test_shifting_the_data_keeps_labels(Estimator, dtype, offset, blobs):
     X, _ = blobs
     far = (X + offset).astype(dtype)
-    near = np.float64(far) - offset  # what survived the addition
+    near = np.float64(far) - offset  # with the rounding of the addition
     a = Estimator(2, kernel="linear", random_state=0).fit(near)
     b = Estimator(2, kernel="linear", random_state=0).fit(far)
     assert adjusted_rand_score(a.labels_, b.labels_) == 1.0
@@ -56,13 +56,13 @@ def test_far_from_the_origin(Estimator, dtype, offset, blobs):
 
 
 @in_the_rkhs
-def test_empty_clusters_far_from_the_origin(Estimator, rng):
+def test_empty_clusters_far_from_the_origin_are_filled(Estimator, rng):
     X = rng.random((40, 2)) + 1000
     model = Estimator(3, kernel="linear", init=np.zeros(40, dtype=int)).fit(X)
     assert len(set(model.labels_)) == 3
 
 
-def test_centered_data_in_any_order(rng):
+def test_labels_of_centered_data_do_not_depend_on_row_order(rng):
     X = rng.normal(size=(400, 3))
     X -= X.mean(axis=0)
     landmarks, order = X[::5], rng.permutation(400)

@@ -18,7 +18,7 @@ def test_any_block_size_gives_the_same_product(kind, block, rng):
 
 
 @pytest.mark.parametrize("block", [7, 1024])
-def test_blocks_of_a_precomputed_strip(block, rng):
+def test_blocks_of_a_precomputed_strip_give_the_same_product(block, rng):
     K, S = rng.random((90, 50)), rng.random((50, 4))
     product = KernelProduct(
         PrecomputedStrip(), np.arange(50), S, np.float64, block=block

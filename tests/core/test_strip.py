@@ -1,4 +1,4 @@
-"""The strip of kernel rows: tiles, and cached rows."""
+"""Kernel values between rows and landmarks: tiles and cached rows."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from akkm.core.strip import Strip
 from akkm.kernels import RBF
 
 
-def test_strip_of_chosen_rows(rng):
+def test_tiles_contain_the_kernel_values_of_the_chosen_rows(rng):
     X = rng.random((100, 3))
     strip = Strip(X, RBF(gamma=1.0), X[:7], float)
     strip.max_tile_rows = 32
@@ -24,7 +24,7 @@ def test_strip_of_chosen_rows(rng):
                 np.testing.assert_allclose(phi, expected[r])
 
 
-def test_kept_rows(rng):
+def test_cached_rows_are_not_recomputed(rng):
     X = rng.random((50, 3))
     K = RBF(gamma=1.0)(X, X[:7])
     strip = Strip(X, RBF(gamma=1.0), X[:7], float)
@@ -40,9 +40,9 @@ def test_kept_rows(rng):
             np.testing.assert_allclose(phi, K[part])
         return list(computed)
 
-    assert fetch(np.arange(20)) == list(range(20))  # a crowd: nothing is kept
+    assert fetch(np.arange(20)) == list(range(20))  # too many to cache
     assert fetch(np.arange(6)) == list(range(6))
     assert fetch(np.arange(4, 9)) == [6, 7, 8]
     assert fetch(np.array([8, 3, 30])) == [30]
-    assert fetch(np.array([30, 31])) == [31]  # no room left
+    assert fetch(np.array([30, 31])) == [31]  # the cache is full
     assert fetch(np.array([31, 30])) == [31]

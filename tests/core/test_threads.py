@@ -1,4 +1,4 @@
-"""Threads: BLAS gets back the number of threads that it had."""
+"""The number of BLAS threads is restored after use."""
 
 import threading
 
@@ -11,7 +11,7 @@ def blas_threads():
     return [p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"]
 
 
-def test_fits_side_by_side_leave_blas_as_it_was():
+def test_concurrent_fits_restore_the_number_of_blas_threads():
     before = blas_threads()
     inside, ended = threading.Event(), threading.Event()
 

@@ -12,7 +12,7 @@ from akkm.metrics import clustering_error
 from oracles import algorithm2
 
 
-def test_attributes(digits):
+def test_fitted_attributes_are_consistent(digits):
     X = digits[0]
     model = ApproxKernelKMeans(10, n_landmarks=50, random_state=0).fit(X)
     assert model.landmarks_.shape == (50, 64)
@@ -23,7 +23,7 @@ def test_attributes(digits):
     assert model.negative_mass_ == 0
     assert isinstance(model.inertia_, float)
     assert model.n_iter_ >= 1
-    # The error by its definition, centers being dual_coef_ times landmarks.
+    # The error from its definition: center = dual_coef_ @ landmarks in feature space.
     K, Phi = model.kernel_(model.landmarks_), model.kernel_(X, model.landmarks_)
     alpha = model.dual_coef_
     norms = np.einsum("km,mn,kn->k", alpha, K, alpha)
@@ -33,7 +33,7 @@ def test_attributes(digits):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_landmarks_as_indices_or_as_points_from_given_labels(dtype, digits, rng):
+def test_landmark_indices_and_points_give_the_same_labels(dtype, digits, rng):
     X = digits[0][:600].astype(dtype)
     rows, labels = rng.choice(600, 80, False), rng.integers(10, size=600)
     params = {"gamma": 0.05, "init": labels}
@@ -52,7 +52,7 @@ def test_landmarks_as_indices_or_as_points_from_given_labels(dtype, digits, rng)
         assert adjusted_rand_score(by_index.labels_, expected) > 0.99
 
 
-def test_all_rows_as_landmarks_is_exact(digits, rng):
+def test_all_rows_as_landmarks_give_exact_kernel_k_means(digits, rng):
     X, labels = digits[0][:400], rng.integers(8, size=400)
     approx = ApproxKernelKMeans(8, landmarks=np.arange(400), init=labels).fit(X)
     exact = KernelKMeans(8, init=labels).fit(X)
@@ -61,7 +61,7 @@ def test_all_rows_as_landmarks_is_exact(digits, rng):
     assert approx.inertia_ == pytest.approx(clustering_error(X, approx.labels_))
 
 
-def test_row_order_does_not_matter(digits, rng):
+def test_labels_do_not_depend_on_row_order(digits, rng):
     X = digits[0]
     landmarks, order = X[::9], rng.permutation(len(X))
     a = ApproxKernelKMeans(10, landmarks=landmarks, random_state=0).fit(X)
@@ -70,7 +70,7 @@ def test_row_order_does_not_matter(digits, rng):
 
 
 @pytest.mark.parametrize("init", ["k-means++", "random"])
-def test_kept_and_recomputed_kernel_rows_give_the_same(init, digits):
+def test_cached_and_recomputed_kernel_rows_give_the_same_labels(init, digits):
     X = digits[0].astype(np.float32)
     kept, computed = (
         ApproxKernelKMeans(10, init=init, cache_size=size, random_state=0).fit(X)
@@ -79,7 +79,7 @@ def test_kept_and_recomputed_kernel_rows_give_the_same(init, digits):
     np.testing.assert_array_equal(kept.labels_, computed.labels_)
 
 
-def test_more_starts_are_no_worse(digits):
+def test_more_starts_lower_the_error(digits):
     X = digits[0]
     one, ten = (
         ApproxKernelKMeans(10, init="random", n_init=n, random_state=0).fit(X)
@@ -88,7 +88,7 @@ def test_more_starts_are_no_worse(digits):
     assert ten.inertia_ < one.inertia_
 
 
-def test_memory_is_not_n_times_m(rng):
+def test_memory_is_far_below_n_times_m(rng):
     X = rng.random((120_000, 4), dtype=np.float32)
     model = ApproxKernelKMeans(5, n_landmarks=400, cache_size=0, random_state=0)
     tracemalloc.start()
@@ -98,8 +98,8 @@ def test_memory_is_not_n_times_m(rng):
     assert peak < 0.35 * (120_000 * 400 * 4)
 
 
-def test_float32_that_will_not_do(rng):
-    """Exponents of 1e5 and more leave float32 no digits: float64 is used."""
+def test_float64_is_used_if_float32_is_not_precise_enough(rng):
+    """For exponents of 1e5 and more, float32 has no correct digits left."""
     X = rng.random((300, 3)).astype(np.float32)
     X[:150] += np.float32(300)
     model = ApproxKernelKMeans(2, gamma=3.0, random_state=0).fit(X)
@@ -108,7 +108,7 @@ def test_float32_that_will_not_do(rng):
     assert model.inertia_ == pytest.approx(exact.inertia_, rel=1e-4)
 
 
-def test_indefinite_kernels(digits):
+def test_clip_and_flip_accept_indefinite_kernels(digits):
     params = {"kernel": "sigmoid", "gamma": 0.05, "coef0": 0.5, "random_state": 0}
     fits = {
         how: ApproxKernelKMeans(5, indefinite=how, max_iter=30, **params)
@@ -127,6 +127,6 @@ def test_a_very_indefinite_kernel_is_reported(digits):
         model.fit(digits[0])
 
 
-def test_auto_landmarks(rng):
+def test_the_default_number_of_landmarks_for_300_rows_is_256(rng):
     X = rng.random((300, 2))
     assert ApproxKernelKMeans(3, random_state=0).fit(X).dual_coef_.shape == (3, 256)

@@ -1,4 +1,4 @@
-"""Bad input: one clear message each. Awkward but valid input works."""
+"""Bad input raises one clear error. Unusual but valid input is accepted."""
 
 import numpy as np
 import pytest
@@ -69,7 +69,7 @@ MESSAGES = [
         if has(*case[0])(Estimator)
     ],
 )
-def test_message(Estimator, params, data, message):
+def test_invalid_parameters_and_data_are_refused(Estimator, params, data, message):
     with pytest.raises(ValueError, match=message):
         create(
             Estimator, **{"n_clusters": 8, **accepted(Estimator, gamma=1.0), **params}
@@ -77,7 +77,7 @@ def test_message(Estimator, params, data, message):
 
 
 @every(has("kernel"), lambda Estimator: not has("n_leaders")(Estimator))
-def test_overflow_in_float64(Estimator):
+def test_overflow_in_float64_is_refused(Estimator):
     model = create(Estimator, 8, kernel="poly", gamma=1.0, degree=99)
     with pytest.raises(ValueError, match=r"[Ss]cale the columns"):
         model.fit(1e5 * X)
@@ -109,17 +109,17 @@ def test_overflow_in_float64(Estimator):
         ),
     ],
 )
-def test_landmarks_message(Estimator, params, message):
+def test_invalid_landmarks_are_refused(Estimator, params, message):
     with pytest.raises(ValueError, match=message):
         Estimator(8, **params).fit(X)
 
 
-def test_landmark_points_of_a_precomputed_kernel():
+def test_landmark_points_are_refused_for_a_precomputed_kernel():
     with pytest.raises(ValueError, match="give row indices instead of points"):
         ApproxKernelKMeans(2, kernel="precomputed", landmarks=X[:5]).fit(X @ X.T)
 
 
-def test_precomputed_objects_are_checked_like_the_word():
+def test_precomputed_kernel_objects_are_checked_like_the_name():
     with pytest.raises(ValueError, match="expected a square matrix"):
         ApproxKernelKMeans(2, kernel=Precomputed()).fit(X)
     with pytest.raises(TypeError, match="not their kernels"):
@@ -128,7 +128,7 @@ def test_precomputed_objects_are_checked_like_the_word():
         clustering_error(X, np.zeros(60), "precomputed")
 
 
-def test_a_strip_with_columns_out_of_order():
+def test_a_strip_whose_columns_are_out_of_order_is_refused():
     K, rows = RBF(gamma=1.0)(X), np.arange(20)
     with pytest.raises(ValueError, match="must be in the order of landmarks"):
         ApproxKernelKMeans(2, kernel="precomputed", landmarks=rows).fit(
@@ -136,7 +136,7 @@ def test_a_strip_with_columns_out_of_order():
         )
 
 
-def test_landmarks_without_weight():
+def test_too_few_landmarks_of_positive_weight_are_refused():
     w = np.ones(60)
     w[:9] = 0
     model = TwoStepKernelKMeans(2, landmarks=np.arange(10))
@@ -144,13 +144,13 @@ def test_landmarks_without_weight():
         model.fit(X, sample_weight=w)
 
 
-def test_indefinite_option():
+def test_an_unknown_indefinite_option_is_refused():
     with pytest.raises(ValueError, match="The 'indefinite' parameter of"):
         ApproxKernelKMeans(2, indefinite="keep").fit(X)
 
 
 @every(takes_weights)
-def test_weights(Estimator):
+def test_invalid_weights_are_refused(Estimator):
     with pytest.raises(ValueError, match="at least one non-zero"):
         create(Estimator, 2).fit(X, sample_weight=np.zeros(60))
     with pytest.raises(ValueError, match="Negative values in data"):
@@ -162,7 +162,7 @@ def test_weights(Estimator):
 
 
 @every()
-def test_new_rows(Estimator):
+def test_invalid_new_rows_are_refused(Estimator):
     model = create(Estimator, 2).fit(X)
     for name in ("predict", "transform", "score"):
         if not hasattr(model, name):
@@ -178,7 +178,7 @@ def test_new_rows(Estimator):
 
 
 @every(takes_weights, has("kernel"))
-def test_as_many_rows_of_positive_weight_as_clusters(Estimator):
+def test_as_many_rows_of_positive_weight_as_clusters_are_enough(Estimator):
     few = np.zeros(60)
     few[:3] = 1
     model = create(Estimator, 3).fit(X, sample_weight=few)
@@ -186,8 +186,8 @@ def test_as_many_rows_of_positive_weight_as_clusters(Estimator):
 
 
 @in_the_rkhs
-def test_overflow_away_from_the_landmarks(Estimator):
-    """Landmarks are fine, other rows are not: still one clear error."""
+def test_overflow_in_rows_other_than_landmarks_is_refused(Estimator):
+    """Kernel values of the landmarks are finite; those of the last row overflow."""
     data = np.float32(X.copy())
     data[-1] = 1e9
     params = accepted(Estimator, landmarks=np.arange(50))
@@ -198,7 +198,7 @@ def test_overflow_away_from_the_landmarks(Estimator):
 @in_the_rkhs
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("init", ["k-means++", "random"])
-def test_fewer_distinct_rows_than_clusters(Estimator, dtype, init):
+def test_fewer_distinct_rows_than_clusters_are_reported(Estimator, dtype, init):
     points = np.array([[0.0, 1.0], [2.0, 1.0], [5.0, 5.0]], dtype=dtype)
     data = np.repeat(points, 600, axis=0)
     model = Estimator(8, init=init, random_state=0)
@@ -215,7 +215,7 @@ def test_fewer_distinct_rows_than_clusters(Estimator, dtype, init):
 
 @in_the_rkhs
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "cosine"])
-def test_constant_columns_and_equal_rows(Estimator, kernel):
+def test_constant_columns_and_equal_rows_are_accepted(Estimator, kernel):
     data = np.ones((40, 3))
     data[:20, 0] = 2
     model = Estimator(2, kernel=kernel, random_state=0).fit(data)
@@ -226,7 +226,7 @@ def test_constant_columns_and_equal_rows(Estimator, kernel):
 
 
 @in_the_rkhs
-def test_all_zero_rows(Estimator):
+def test_rows_of_zeros_are_accepted(Estimator):
     with pytest.warns(ConvergenceWarning):
         model = Estimator(2, kernel="linear", random_state=0).fit(np.zeros((9, 2)))
     np.testing.assert_array_equal(model.labels_, np.zeros(9))
@@ -234,7 +234,7 @@ def test_all_zero_rows(Estimator):
 
 
 @every()
-def test_one_cluster_and_as_many_clusters_as_rows(Estimator):
+def test_one_cluster_or_as_many_clusters_as_rows_are_accepted(Estimator):
     one = create(Estimator, 1).fit(X)
     np.testing.assert_array_equal(one.labels_, np.zeros(60))
     all_ = create(Estimator, 60).fit(X)
@@ -244,20 +244,20 @@ def test_one_cluster_and_as_many_clusters_as_rows(Estimator):
 
 
 @every(has("kernel"))
-def test_one_column_and_lists(Estimator):
+def test_lists_with_one_column_are_accepted(Estimator):
     model = create(Estimator, 2).fit([[0], [1], [10], [11]])
     assert model.labels_[0] == model.labels_[1] != model.labels_[2] == model.labels_[3]
     assert model.predict([[9]])[0] == model.labels_[2]
 
 
 @every()
-def test_sparse_without_entries_in_some_rows(Estimator):
+def test_sparse_rows_without_entries_are_accepted(Estimator):
     S = sparse.csr_array(np.where(X > 0.7, X, 0))
     model = create(Estimator, 3).fit(S)
     np.testing.assert_array_equal(model.predict(S), model.labels_)
 
 
-def test_messages_a_new_user_met(digits, rng):
+def test_common_mistakes_are_refused_with_a_clear_message(digits, rng):
     X = digits[0]
     for cache_size in (-1, "1GB", None, np.inf):
         with pytest.raises(ValueError, match="parameter of ApproxKernelKMeans must be"):

@@ -14,7 +14,7 @@ from akkm import ApproxKernelKMeans, EnsembleKernelKMeans
 from akkm.consensus import mcla
 
 
-def test_is_mcla_of_its_members(digits):
+def test_labels_are_the_mcla_consensus_of_the_members(digits):
     X = digits[0]
     model = EnsembleKernelKMeans(10, n_members=6, n_landmarks=30, random_state=0).fit(X)
     assert [len(m.landmark_indices_) for m in model.members_] == [30] * 6
@@ -22,7 +22,7 @@ def test_is_mcla_of_its_members(digits):
     assert len(drawn) == 6
     labelings = [member.labels_ for member in model.members_]
     expected = mcla(labelings, 10)
-    ties = expected.labels != model.labels_  # broken by another seed
+    ties = expected.labels != model.labels_  # ties are broken with another seed
     assert ties.mean() < 0.02
     anmi = [
         normalized_mutual_info_score(model.labels_, x, average_method="geometric")
@@ -36,8 +36,8 @@ def test_is_mcla_of_its_members(digits):
     np.testing.assert_array_equal(alone.labels_, model.members_[2].labels_)
 
 
-def test_is_better_and_steadier_than_its_members(digits):
-    """Few landmarks, random starts: a higher mean NMI and less spread over seeds."""
+def test_an_ensemble_is_better_and_varies_less_than_its_members(digits):
+    """The mean NMI is higher and its standard deviation over seeds is lower."""
     X, y = digits[0][:900], digits[1][:900]
     params = {"n_landmarks": 20, "gamma": 0.03, "init": "random"}
     models = [
@@ -63,7 +63,7 @@ def test_metis_finds_nearly_the_same_clusters(digits):
 
 
 def test_members_with_an_empty_cluster_can_predict(rng):
-    """Five distinct points in six clusters."""
+    """Six clusters are requested for five distinct points."""
     X = np.repeat(10 * np.eye(5), 20, axis=0)
     for n_members in (1, 2, 10):
         model = EnsembleKernelKMeans(6, n_members=n_members, gamma=0.1, random_state=0)
@@ -76,7 +76,7 @@ def test_members_with_an_empty_cluster_can_predict(rng):
 
 
 def test_fits_in_several_threads_restore_the_warning_filters():
-    """Filters belong to the process, and members finish in any order."""
+    """Warning filters are shared by all threads, and fits finish in any order."""
     X = np.repeat(10 * np.eye(3), 30, axis=0)
     before = list(warnings.filters)
     with pytest.warns(ConvergenceWarning), ThreadPoolExecutor(4) as pool:
@@ -92,14 +92,14 @@ def test_fits_in_several_threads_restore_the_warning_filters():
 
 
 def test_warns_if_members_disagree():
-    """The kernel is so narrow that every member finds other clusters."""
+    """The kernel is so narrow that every member finds different clusters."""
     X, _ = make_moons(3000, noise=0.06, random_state=0)
     model = EnsembleKernelKMeans(2, gamma=1000.0, random_state=0)
     with pytest.warns(ConvergenceWarning, match="Members disagree so much"):
         model.fit(X)
 
 
-def test_equal_warnings_of_members_are_given_once(digits):
+def test_members_with_the_same_warning_cause_one_warning(digits):
     model = EnsembleKernelKMeans(10, n_landmarks=30, init="random", max_iter=2)
     with pytest.warns(ConvergenceWarning) as caught:
         model.fit(digits[0])
@@ -108,7 +108,7 @@ def test_equal_warnings_of_members_are_given_once(digits):
     assert caught[0].filename == __file__
 
 
-def test_progress(digits, capsys):
+def test_verbose_output_and_progress_bar_are_printed(digits, capsys):
     model = EnsembleKernelKMeans(5, n_members=3, n_landmarks=30, random_state=0)
     model.set_params(verbose=1).fit(digits[0])
     out = capsys.readouterr().out
@@ -118,7 +118,7 @@ def test_progress(digits, capsys):
     assert "EnsembleKernelKMeans" in capsys.readouterr().out
 
 
-def test_a_callback_can_stop_it_between_members(digits):
+def test_a_callback_can_stop_the_fit_between_members(digits):
     class Stop:
         seen = 0
 
@@ -141,7 +141,7 @@ def test_a_callback_can_stop_it_between_members(digits):
     np.testing.assert_array_equal(model.predict(digits[0]), model.labels_)
 
 
-def test_bad_parameters(digits):
+def test_invalid_parameters_are_refused(digits):
     X = digits[0]
     for params, message in (
         ({"n_members": 0}, "The 'n_members' parameter of"),

@@ -1,4 +1,4 @@
-"""KernelKMeans, compared with the full kernel matrix."""
+"""KernelKMeans, compared with an oracle that uses the full kernel matrix."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from oracles import exact_kernel_k_means
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "laplacian"])
-def test_equals_the_full_matrix(kernel, digits, rng):
+def test_labels_equal_those_of_the_full_matrix(kernel, digits, rng):
     X, labels = digits[0], rng.integers(10, size=1797)
     model = KernelKMeans(10, kernel=kernel, init=labels).fit(X)
     expected, error = exact_kernel_k_means(model.kernel_(X), labels, 10)
@@ -16,14 +16,14 @@ def test_equals_the_full_matrix(kernel, digits, rng):
     assert model.inertia_ == pytest.approx(error)
 
 
-def test_is_a_fixed_point_from_its_own_start(digits):
+def test_fitted_labels_are_a_fixed_point(digits):
     model = KernelKMeans(10, random_state=0).fit(digits[0])
     expected, error = exact_kernel_k_means(model.kernel_(digits[0]), model.labels_, 10)
     np.testing.assert_array_equal(model.labels_, expected)
     assert model.inertia_ == pytest.approx(error)
 
 
-def test_weights(digits, rng):
+def test_integer_weights_equal_repeated_rows(digits, rng):
     X, labels = digits[0][:500], rng.integers(6, size=500)
     w = rng.integers(0, 4, 500)
     weighted = KernelKMeans(6, gamma=0.05, init=labels).fit(X, sample_weight=w)
@@ -33,7 +33,7 @@ def test_weights(digits, rng):
     assert weighted.score(X, sample_weight=w) == pytest.approx(-weighted.inertia_)
 
 
-def test_random_starts(digits):
+def test_more_random_starts_lower_the_error(digits):
     one, many = (
         KernelKMeans(10, init="random", n_init=n, random_state=0).fit(digits[0])
         for n in (1, 6)

@@ -1,4 +1,4 @@
-"""Laws that all estimators follow, or all of those that share a property."""
+"""Properties of all estimators, or of all estimators with a given capability."""
 
 import pickle
 
@@ -32,11 +32,11 @@ from registry import (
 
 @pytest.fixture(scope="module", params=ESTIMATORS)
 def fitted(request, digits):
-    """Each estimator in turn, fitted to the read-only digits; not to be changed."""
+    """Each estimator in turn, fitted to the digits; tests must not change it."""
     return create(request.param, 10).fit(digits[0])
 
 
-def test_labels_are_predictions(fitted, digits):
+def test_predict_returns_the_training_labels(fitted, digits):
     X = digits[0]
     assert not X.flags.writeable
     assert fitted.labels_.dtype == np.int32
@@ -45,7 +45,7 @@ def test_labels_are_predictions(fitted, digits):
         np.testing.assert_array_equal(fitted.predict(X[rows]), fitted.labels_[rows])
 
 
-def test_score_is_minus_the_error(fitted, digits):
+def test_score_is_the_negative_error(fitted, digits):
     if not has_centers(type(fitted)):
         assert not hasattr(fitted, "score")
         return
@@ -53,27 +53,27 @@ def test_score_is_minus_the_error(fitted, digits):
     assert fitted.score(digits[0]) == pytest.approx(-fitted.inertia_, rel=1e-5)
 
 
-def test_labels_are_those_of_the_nearest_centers(fitted, digits):
+def test_each_row_has_the_label_of_its_nearest_center(fitted, digits):
     if not has_centers(type(fitted)):
         return
     distances = fitted.transform(digits[0])
     assert distances.dtype == np.float64
     assert distances.shape == (1797, 10)
     assert np.isfinite(distances).all()
-    if not has("n_leaders")(type(fitted)):  # followers go with their leader
+    if not has("n_leaders")(type(fitted)):  # followers take their leader's label
         own = distances[np.arange(1797), fitted.labels_]
         assert (own <= distances.min(axis=1) * 1.0001 + 1e-3).all()
 
 
-def test_history_has_a_line_for_every_iteration(fitted):
+def test_history_has_one_row_per_iteration(fitted):
     if not has_centers(type(fitted)):
         return
     assert fitted.history_.shape == (fitted.n_iter_, 2)
-    assert fitted.history_[-1, 0] == 0  # no label changed in the end
+    assert fitted.history_[-1, 0] == 0  # no label changed in the last iteration
     assert (fitted.history_[:-1, 0] > 0).all()
 
 
-def test_pickled_models_predict_the_same(fitted, digits):
+def test_pickled_models_predict_the_same_labels(fitted, digits):
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.predict(digits[0]), fitted.labels_)
     assert str(clone(fitted).get_params()) == str(fitted.get_params())
@@ -92,7 +92,7 @@ def test_frames_give_the_labels_of_arrays(fitted, digits):
         assert len(names) == 10
 
 
-def test_polars_frames(digits):
+def test_polars_frames_give_the_labels_of_arrays(digits):
     X = pl.DataFrame({f"pixel {i}": column for i, column in enumerate(digits[0].T)})
     model = ApproxKernelKMeans(10, random_state=0).fit(X)
     expected = ApproxKernelKMeans(10, random_state=0).fit(digits[0])
@@ -100,7 +100,7 @@ def test_polars_frames(digits):
     assert list(model.feature_names_in_) == X.columns
 
 
-def test_sparse_rows_give_the_labels_of_dense_ones(fitted, digits):
+def test_sparse_rows_give_the_labels_of_dense_rows(fitted, digits):
     assert takes_sparse(type(fitted))
     X = sparse.csr_array(digits[0])
     model = clone(fitted).fit(X)
@@ -112,7 +112,7 @@ def test_sparse_rows_give_the_labels_of_dense_ones(fitted, digits):
 
 
 @every()
-def test_any_layout_in_memory(Estimator, digits):
+def test_labels_do_not_depend_on_the_memory_layout(Estimator, digits):
     X = digits[0][:600]
     expected = create(Estimator, 5).fit(X).labels_
     wide = np.zeros((1200, 128))
@@ -123,8 +123,8 @@ def test_any_layout_in_memory(Estimator, digits):
 
 
 @every()
-def test_same_seed_same_bits_whatever_the_threads(Estimator, digits, monkeypatch):
-    monkeypatch.setattr("akkm.rows.contract._CHUNK_ROWS", 200)  # nine chunks to share
+def test_results_do_not_depend_on_the_threads(Estimator, digits, monkeypatch):
+    monkeypatch.setattr("akkm.rows.contract._CHUNK_ROWS", 200)  # gives nine chunks
     monkeypatch.setattr("akkm.core.model._BLOCK_ROWS", 200)
     X = digits[0].astype(np.float32)
     one, two = (create(Estimator, 10, n_jobs=j).fit(X) for j in (1, 2))
@@ -142,14 +142,14 @@ def test_same_seed_same_bits_whatever_the_threads(Estimator, digits, monkeypatch
 
 
 @every()
-def test_another_seed_gives_other_labels(Estimator, digits):
+def test_another_seed_gives_different_labels(Estimator, digits):
     X = digits[0][:600]
     one, other = (create(Estimator, 20, random_state=s).fit(X) for s in (3, 4))
     assert (one.labels_ != other.labels_).any()
 
 
 @every(takes_weights)
-def test_weight_two_is_a_row_twice(Estimator, rng):
+def test_integer_weights_equal_repeated_rows(Estimator, rng):
     X, _ = make_blobs(400, centers=10 * np.eye(5), cluster_std=0.5, random_state=1)
     w = rng.integers(0, 3, size=400)
     weighted = create(Estimator, 5).fit(X, sample_weight=w)
@@ -161,9 +161,9 @@ def test_weight_two_is_a_row_twice(Estimator, rng):
 
 
 @every()
-def test_solves_what_k_means_can_not(Estimator, circles):
+def test_finds_clusters_that_k_means_cannot_find(Estimator, circles):
     X, y = circles
-    # A cut needs a narrower kernel than a mean.
+    # Spectral clustering needs a narrower kernel than kernel k-means.
     gamma = accepted(Estimator, gamma=20.0 if sets("embedding_")(Estimator) else 5.0)
     labels = create(Estimator, 2, **gamma).fit_predict(X)
     assert adjusted_rand_score(y, labels) == 1.0
@@ -172,7 +172,7 @@ def test_solves_what_k_means_can_not(Estimator, circles):
 
 
 @every()
-def test_pipeline(Estimator, circles):
+def test_estimators_work_in_a_pipeline(Estimator, circles):
     X, y = circles
     last = create(Estimator, 2, **accepted(Estimator, gamma=2.0))
     model = make_pipeline(StandardScaler(), last)
@@ -180,14 +180,14 @@ def test_pipeline(Estimator, circles):
 
 
 @every()
-def test_unscaled_data_works_with_the_default_width(Estimator, circles):
+def test_labels_do_not_depend_on_the_scale_of_the_data(Estimator, circles):
     X, _ = circles
     near, far = (create(Estimator, 2).fit(scale * X) for scale in (1, 1e4))
     assert adjusted_rand_score(near.labels_, far.labels_) == 1.0
 
 
 @every(has_centers, has("init"))
-def test_stopped_early_is_reported_and_consistent(Estimator, digits):
+def test_a_fit_stopped_at_max_iter_warns_and_is_consistent(Estimator, digits):
     X = digits[0]
     start = np.random.default_rng(0).integers(10, size=len(X))
     with pytest.warns(ConvergenceWarning, match="Stopped at max_iter=2") as caught:
@@ -214,7 +214,7 @@ def test_stopped_early_is_reported_and_consistent(Estimator, digits):
     ],
     ids=lambda p: str(p["kernel"])[:12],
 )
-def test_every_kernel_has_consistent_labels_and_errors(Estimator, params, digits):
+def test_every_kernel_gives_consistent_labels_and_errors(Estimator, params, digits):
     X = digits[0][:900].astype(np.float32)
     model = Estimator(10, random_state=0, **params).fit(X)
     np.testing.assert_array_equal(model.predict(X), model.labels_)

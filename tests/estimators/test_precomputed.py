@@ -1,4 +1,4 @@
-"""Precomputed kernel matrices: square ones, and strips of n x m."""
+"""Precomputed kernels: square (n, n) matrices and (n, m) strips."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from registry import create, every, has_centers, takes_precomputed
 
 
 @every(takes_precomputed)
-def test_square(Estimator, digits):
+def test_a_square_matrix_gives_the_labels_of_its_rows(Estimator, digits):
     X = digits[0][:900]
     K = RBF(gamma=0.05)(X)
     by_rows = create(Estimator, 10, gamma=0.05).fit(X)
@@ -23,7 +23,7 @@ def test_square(Estimator, digits):
     np.testing.assert_array_equal(given.predict(K[:50]), given.labels_[:50])
     if has_centers(Estimator):
         assert given.inertia_ == pytest.approx(by_rows.inertia_)
-        # k(x, x) = 1 throughout, so distances of new rows are known.
+        # k(x, x) = 1 for all rows, so distances of new rows can be computed.
         assert given.score(K) == pytest.approx(by_rows.score(X), rel=1e-6)
     if has_centers(Estimator) and Estimator is not ApproxKernelKMeans:
         np.testing.assert_allclose(
@@ -31,7 +31,7 @@ def test_square(Estimator, digits):
         )
 
 
-def test_the_name_and_the_kernel_object_mean_the_same(digits):
+def test_the_kernel_name_and_the_kernel_object_give_the_same_labels(digits):
     K = RBF(gamma=0.05)(digits[0][:500])
     by_name, by_object = (
         ApproxKernelKMeans(5, kernel=kernel, random_state=0).fit(K)
@@ -56,7 +56,7 @@ def test_distances_to_new_rows_need_a_constant_diagonal(Estimator, digits):
         model.score(K[:9])
 
 
-def test_distances_within_the_span_need_no_diagonal(digits):
+def test_distances_within_the_span_of_the_landmarks_need_no_diagonal(digits):
     K = Linear()(digits[0][:900])
     model = ApproxKernelKMeans(5, kernel="precomputed", random_state=0).fit(K)
     assert np.isfinite(model.transform(K[:9])).all()
@@ -65,7 +65,7 @@ def test_distances_within_the_span_need_no_diagonal(digits):
 
 
 @pytest.mark.parametrize("Estimator", [ApproxKernelKMeans, TwoStepKernelKMeans])
-def test_strip_as_the_authors_program_takes_it(Estimator, digits, rng):
+def test_a_strip_gives_the_labels_of_its_rows(Estimator, digits, rng):
     X, rows = digits[0], rng.choice(1797, 150, False)
     labels = rng.integers(10, size=1797)
     strip = RBF(gamma=0.05)(X, X[rows])
@@ -78,7 +78,7 @@ def test_strip_as_the_authors_program_takes_it(Estimator, digits, rng):
     np.testing.assert_array_equal(given.landmarks_, rows)
 
 
-def test_error_of_a_strip_is_that_within_the_span(digits, rng):
+def test_the_error_of_a_strip_is_measured_within_the_span_of_the_landmarks(digits, rng):
     X, rows = digits[0][:300], np.arange(300)
     labels = rng.integers(5, size=300)
     K = RBF(gamma=0.05)(X)

@@ -1,4 +1,4 @@
-"""Progress of fits: verbose output, progress bars and callbacks."""
+"""Progress of a fit: verbose output, progress bars and callbacks."""
 
 import numpy as np
 import pytest
@@ -21,13 +21,13 @@ def test_verbose_reports_every_iteration(Estimator, digits, capsys):
 
 
 @every()
-def test_progress_bar(Estimator, digits, capsys):
+def test_a_progress_bar_names_the_estimator(Estimator, digits, capsys):
     create(Estimator, 5).set_callbacks(ProgressBar()).fit(digits[0][:600])
     assert Estimator.__name__ in capsys.readouterr().out
 
 
 class StopAtTwo:
-    """A callback that scores the model of each iteration, and stops after two."""
+    """Callback that scores the model after each iteration and stops after two."""
 
     def __init__(self, X):
         self.X, self.scores = X, []
@@ -48,8 +48,8 @@ class StopAtTwo:
 
 
 @every(has_centers)
-def test_a_callback_sees_fitted_models_and_can_stop(Estimator, digits):
-    """It was asked for: no warning, and no second run after a stop."""
+def test_a_callback_gets_fitted_models_and_can_stop_the_fit(Estimator, digits):
+    """A requested stop gives no warning, and no other start is tried."""
     X = digits[0]
     callback = StopAtTwo(X)
     model = create(Estimator, 5, init="random", n_init=4)
@@ -59,7 +59,7 @@ def test_a_callback_sees_fitted_models_and_can_stop(Estimator, digits):
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
-def test_scoring_monitor(digits):
+def test_a_scoring_monitor_records_every_iteration(digits):
     monitor = ScoringMonitor(scoring="adjusted_rand_score")
     model = ApproxKernelKMeans(5, init="random", random_state=0)
     model.set_callbacks(monitor).fit(*digits)

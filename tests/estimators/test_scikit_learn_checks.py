@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of estimators, for all of akkm's."""
+"""scikit-learn's estimator checks, run for all estimators of akkm."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -17,7 +17,7 @@ def test_scikit_learn_check(estimator, check):
 def test_scikit_learn_checks_were_collected(request):
     names = [item.name for item in request.session.items]
     if not any("test_scikit_learn_check[" in name for name in names):
-        pytest.skip("other tests were asked for")
+        pytest.skip("scikit-learn's checks were not selected for this run")
     for Estimator in ESTIMATORS:
         own = [n for n in names if f"check[{Estimator.__name__}(" in n]
         assert len(own) >= 50, (Estimator.__name__, len(own))

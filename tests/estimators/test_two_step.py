@@ -9,7 +9,7 @@ from akkm.metrics import clustering_error
 from oracles import exact_kernel_k_means
 
 
-def test_is_kernel_k_means_on_the_landmarks_and_then_the_nearest(digits, rng):
+def test_landmarks_are_clustered_and_other_rows_join_the_nearest_center(digits, rng):
     X, rows = digits[0], rng.choice(1797, 200, False)
     labels = rng.integers(10, size=1797)
     model = TwoStepKernelKMeans(10, gamma=0.05, landmarks=rows, init=labels).fit(X)
@@ -25,7 +25,7 @@ def test_is_kernel_k_means_on_the_landmarks_and_then_the_nearest(digits, rng):
     np.testing.assert_allclose(model.dual_coef_, U.T)
 
 
-def test_points(digits):
+def test_landmarks_can_be_given_as_points(digits):
     points = digits[0][::10]
     model = TwoStepKernelKMeans(5, landmarks=points, random_state=0).fit(digits[0])
     assert model.landmark_indices_ is None
@@ -35,8 +35,8 @@ def test_points(digits):
         TwoStepKernelKMeans(5, landmarks=points, init=[0, 1]).fit(digits[0])
 
 
-def test_is_worse_than_the_approximate_one(digits):
-    """What the paper is about, over ten draws of 50 landmarks."""
+def test_the_error_is_higher_than_that_of_approximate_kernel_k_means(digits):
+    """The paper's main claim, as a mean over ten draws of 50 landmarks."""
     X = digits[0]
     approximate, two_step = (
         np.mean(
