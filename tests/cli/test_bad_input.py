@@ -176,7 +176,7 @@ BAD = {
     "unknown label column": (D, f"{CLUSTER} --label truth", "'truth'"),
     "all columns dropped": (D, f"{CLUSTER} --drop a,b", "column"),
     "an empty name": (D, f"{CLUSTER} --columns a,,b", "empty name"),
-    "k larger than n": (D, CLUSTER.replace("-k 2", "-k 31"), "31 clusters of 30 rows"),
+    "k larger than n": (D, CLUSTER.replace("-k 2", "-k 31"), "-k 31 with 30 rows"),
     "k is 0": (D, CLUSTER.replace("-k 2", "-k 0"), "'-k'"),
     "k is text": (D, CLUSTER.replace("-k 2", "-k few"), "'few' is neither"),
     "no k": (D, CLUSTER.replace("-k 2", ""), "Missing option '-k'"),
@@ -188,7 +188,7 @@ BAD = {
     "gamma is text": (D, f"{CLUSTER} --gamma wide", "neither a positive number nor"),
     "half a landmark": (D, f"{CLUSTER} --landmarks 0.5", "neither a positive number"),
     "too few landmarks": (D, f"{CLUSTER} --landmarks 1", "less than -k 2"),
-    "too many landmarks": (D, f"{CLUSTER} --landmarks 31", "--landmarks 31 of 30 rows"),
+    "too many landmarks": (D, f"{CLUSTER} --landmarks 31", "31 with 30 rows"),
     "chi2 kernel without scaling": (D, f"{CLUSTER} --kernel chi2", "--scale minmax"),
     "exact ensemble": (D, f"{CLUSTER} --ensemble 3 --method exact", "--ensemble"),
     "exact landmarks": (D, f"{CLUSTER} --landmarks 9 --method exact", "no landmarks"),
@@ -300,7 +300,7 @@ BAD = {
         "some values of 'row' twice",
     ),
     "plan for a nonexistent file": (None, "plan d.csv -k 3", "there is no such file"),
-    "plan with too many clusters": (D, "plan d.csv -k 99", "99 clusters of 30 rows"),
+    "plan with too many clusters": (D, "plan d.csv -k 99", "-k 99 with 30 rows"),
 }
 
 

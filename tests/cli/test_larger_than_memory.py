@@ -177,4 +177,4 @@ class TestSample:
 
     def test_a_sample_smaller_than_k_is_refused(self, files):
         result = run("cluster", files / "parts", "-k", 4, "--sample", 3)
-        assert "-k 4 clusters of 3 rows" in result.stderr
+        assert "-k 4 with 3 rows" in result.stderr

@@ -22,7 +22,7 @@ def test_info_describes_the_model(here):
     cluster_iris()
     out = output_of("info", "m.skops")
     for text in (
-        f"m.skops, by akkm {akkm.__version__}",
+        f"m.skops, written by akkm {akkm.__version__}",
         "akkm cluster iris.csv -k 3 --id name --label species",
         "iris.csv: 150 rows",
         "ApproxKernelKMeans, seed 0",

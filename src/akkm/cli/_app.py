@@ -1,7 +1,7 @@
 """The `akkm` command: its subcommands and its exit codes.
 
-Exit codes: 0 success; 1 a bug in akkm; 2 bad input, bad usage or a problem of the
-machine (one line on standard error says which); 130 Ctrl-C; 143 terminated.
+Exit codes: 0 success; 1 a bug in akkm; 2 bad input, bad usage or a problem with
+the machine (one line on standard error says which); 130 Ctrl-C; 143 terminated.
 """
 
 import errno
@@ -24,7 +24,7 @@ from akkm.cli._plan import plan
 from akkm.cli._predict import predict
 from akkm.version import __version__
 
-# No space, no quota, or a file larger than allowed.
+# Error numbers: no space left, quota exceeded, file larger than allowed.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _BUG, _BAD, _STOPPED, _TERMINATED = 1, 2, 130, 143
 
@@ -78,7 +78,7 @@ for command in (cluster, images, predict, plan, info, compare, demo):
 
 
 def _explain(error: Exception, run: Run) -> int:
-    """Print what went wrong; the exit code."""
+    """Print what went wrong and return the exit code."""
     if isinstance(error, MemoryError):
         return _fail("not enough memory; 'akkm plan' estimates how much is needed.")
     if isinstance(error, OSError):
@@ -97,7 +97,7 @@ def _explain(error: Exception, run: Run) -> int:
 
 
 def _fail(text: str, code: int = _BAD, *, prefix: str = "akkm: error: ") -> int:
-    """Print an error; the exit code."""
+    """Print an error message and return the exit code."""
     click.echo(f"{prefix}{text}", err=True)
     return code
 
@@ -107,5 +107,5 @@ def _one_line(text: str) -> str:
 
 
 def _terminate(number: int, frame: Any) -> None:
-    """Exit as an exception does, so that temporary files are removed."""
+    """Raise SystemExit on SIGTERM, so that temporary files are removed."""
     raise SystemExit(_TERMINATED)

@@ -1,4 +1,4 @@
-"""`akkm cluster`: from a file to clusters, a model and a report."""
+"""`akkm cluster`: cluster the rows of a file; write labels, a model and a report."""
 
 import datetime
 import time
@@ -55,8 +55,8 @@ def cluster(
 
     DATA is CSV (also .gz), Parquet, Arrow or Feather, .npy, .npz, LIBSVM, or a folder
     of Parquet or Arrow files; - is CSV on standard input. Text columns are one-hot
-    encoded and numbers scaled. With --method approx, DATA may be larger than memory.
-    Output files appear when all of them are complete.
+    encoded, and numeric columns are scaled. With --method approx, DATA may be larger
+    than memory. Output files appear only when all of them are complete.
     """
     estimator = build(method, encoding.scale)
     if output.labels is not None:
@@ -87,7 +87,7 @@ def cluster(
 def cluster_rows(
     job: Job, model: SavedModel, encoded: Any, key: str | None, rows: Any = None
 ) -> list[str]:
-    """Fit to all rows or to some (s,), write all files, and return warnings.
+    """Fit all rows, or the rows with numbers `rows` (s,); write files; return warnings.
 
     `key` is the column that identifies rows. Results are added to `model.about`.
     """
@@ -111,19 +111,19 @@ def cluster_rows(
 
 
 def fit(estimator: Any, X: Any, phases: Phases) -> list[str]:
-    """Fit, and return the messages of warnings."""
+    """Fit the estimator and return the messages of its warnings."""
     members = getattr(estimator, "n_members", None)
     catching = warnings.catch_warnings(record=True, action="always")
     with catching as caught, phases.phase("clustering") as phase:
         estimator.set_callbacks(Iterations(phase, members))
-        phase.show("choosing landmarks and where to start")
+        phase.show("choosing landmarks, initialising")
         estimator.fit(X)
         estimator.set_callbacks()
     return list(dict.fromkeys(str(warning.message) for warning in caught))
 
 
 def setting_facts(estimator: Any) -> dict[str, str]:
-    """Settings and results of a fitted estimator: names and texts."""
+    """Settings and results of a fitted estimator, as names and texts to print."""
     facts = {"method": f"{type(estimator).__name__}, seed {estimator.random_state}"}
     if estimator.n_clusters == "auto":
         facts["clusters"] = str(estimator.evidence_)
@@ -145,7 +145,7 @@ def setting_facts(estimator: Any) -> dict[str, str]:
 
 
 def summarise(job: Job, model: SavedModel, warned: list[str]) -> None:
-    """Print what was done, and the results."""
+    """Print settings, results, warnings and the names of written files."""
     printer, about = job.printer, model.about
     sample, reading = about.get("sample"), seconds(about["seconds_reading"])
     assigned = "random rows; the others were assigned to their clusters"

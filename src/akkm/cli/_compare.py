@@ -26,7 +26,7 @@ Example:
 @click.argument("first", metavar="LABELS")
 @click.argument("second", metavar="LABELS")
 def compare(first: str, second: str) -> None:
-    """Compare two label files: NMI, ARI and the rows that clusters share.
+    """Compare two label files: NMI, ARI and how many rows each pair of clusters shares.
 
     Rows are matched by id, or by row number.
     """
@@ -35,7 +35,7 @@ def compare(first: str, second: str) -> None:
     if key != other_key:
         raise ValueError(
             f"{first} identifies rows by {key!r}, but {second} by {other_key!r}; write "
-            "both with the same --id, or without."
+            "both with the same --id, or both without."
         )
     places = _places(keys, other_keys)
     shared = places >= 0
@@ -64,14 +64,14 @@ def compare(first: str, second: str) -> None:
 
 
 def _places(keys: Any, others: Any) -> Array:
-    """Where each key is among the other keys; -1 if it is not there: (n,)."""
-    if keys.type != others.type:  # numbers are text in a CSV file
+    """Index (n,) of each key among the other keys, -1 if it is not among them."""
+    if keys.type != others.type:  # numbers from a CSV file are text
         keys, others = keys.cast(pa.string()), others.cast(pa.string())
     return pc.index_in(keys, value_set=others).fill_null(-1).to_numpy()
 
 
 def _codes(clusters: Any) -> tuple[Array, list[str]]:
-    """Clusters (n,) as places in the sorted list of their names, and that list."""
+    """Clusters (n,) as indices into the sorted list of their names, and this list."""
     with suppress(pa.ArrowInvalid):  # as text, 10 would come before 2
         clusters = clusters.cast(pa.int64())
     plain = clusters.to_numpy(zero_copy_only=False)

@@ -8,9 +8,9 @@ import click
 
 
 class Printer:
-    """Prints to standard output, or nothing at all if it is quiet.
+    """Prints to standard output, unless it is quiet.
 
-    On a terminal, names are bold; click removes styles elsewhere.
+    On a terminal, names are bold. Elsewhere, click removes styles.
     """
 
     def __init__(self, quiet: bool = False) -> None:
@@ -18,22 +18,22 @@ class Printer:
 
     @property
     def shows_progress(self) -> bool:
-        """Whether progress would be seen."""
+        """Whether to show progress: only on a terminal, and not if quiet."""
         return sys.stderr.isatty() and not self._quiet
 
     def say(self, text: str = "", style: str | None = None) -> None:
-        """Print a line or paragraph, `style` being the name of a colour."""
+        """Print a line or paragraph; `style` is the name of a colour."""
         if self._quiet:
             return
         try:
             click.secho(text, fg=style)
-        except BrokenPipeError:  # nobody reads on, as in `akkm ... | head -1`
+        except BrokenPipeError:  # the reader has stopped, as in `akkm ... | head -1`
             self._quiet = True
         except OSError as error:
             raise OSError(error.errno, error.strerror, "standard output") from error
 
     def facts(self, facts: Mapping[str, str | Sequence[str]]) -> None:
-        """Print names and values: a line, or several, or none for an unknown fact."""
+        """Print each name with its value: one line, several lines, or none if empty."""
         lines = {name: [v] if isinstance(v, str) else v for name, v in facts.items()}
         width = max((len(name) for name in lines if lines[name]), default=0)
         for name in lines:
@@ -42,7 +42,7 @@ class Printer:
                 self.say(f"{click.style(f'{shown:<{width}}', bold=True)}  {line}")
 
     def table(self, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Print columns; the first is aligned to the left, the others to the right."""
+        """Print a table; the first column is left-aligned, the others right-aligned."""
         lines = [list(head), *map(list, rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         for i, (first, *rest) in enumerate(lines):

@@ -72,7 +72,7 @@ def demo(run: Run, rows: int) -> None:
         outputs["--report"].file.write(page.html.encode())
         if "picture" in outputs:
             draw_labels(X, labels, model.landmarks_, outputs["picture"].file)
-    printer.say(f"\nakkm compared the points with {len(model.landmarks_)} of them.")
+    printer.say(f"\nakkm compared all points with {len(model.landmarks_)} of them.")
     page_path = str(Path(_PAGE).resolve())
     printer.facts({"picture": picture or _NO_PICTURE, "report": page_path})
 
@@ -89,7 +89,7 @@ def disc_in_ring(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
 def draw_labels(
     X: Array, labels: dict[str, Array], landmarks: Array, file: BinaryIO
 ) -> None:
-    """Draw two labelings of X side by side as PNG, the landmarks on the second."""
+    """Draw two labelings of X (n, 2) as PNG; the second also shows the landmarks."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 

@@ -11,7 +11,7 @@ from akkm.images import SpatialPyramid, find_files
 
 # The column of label files that identifies images.
 KEY = "path"
-# Unreadable files that are listed by name.
+# Maximum number of unreadable files that are listed by name.
 _NAMED = 20
 
 
@@ -30,7 +30,7 @@ class Folder:
 def read_folder(
     pyramid: SpatialPyramid, folder: str, phases: Phases, *, fit: bool
 ) -> Folder:
-    """Describe all images by visual words, which `fit` learns first."""
+    """Describe all images by visual words; if `fit`, learn the words first."""
     files = find_files(folder)
     if fit:
         with phases.phase("words") as phase:

@@ -32,13 +32,13 @@ Examples:
     "--levels",
     type=click.IntRange(1, 6),
     default=4,
-    help="Levels of the spatial pyramid.",
+    help="Number of levels of the spatial pyramid.",
 )
 @click.option(
     "--keypoints",
     type=click.Choice(["grid", "detected"]),
     default="grid",
-    help="Which patches of an image are described.",
+    help="Patches to describe: on a grid, or keypoints that SIFT detects.",
 )
 @click.option(
     "--unreadable",
@@ -51,7 +51,7 @@ Examples:
 def images(
     run: Run, /, folder: str, method: PyramidMethod, output: Output, **words: Any
 ) -> None:
-    """Cluster the images in FOLDER and the folders in it.
+    """Cluster the images in FOLDER and its subfolders.
 
     Reads all image formats that OpenCV knows. Each image becomes histograms of visual
     words in the cells of a spatial pyramid; the pyramid match kernel compares them. The

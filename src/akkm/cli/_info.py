@@ -20,7 +20,7 @@ def info(model: str) -> None:
     about = saved.about
     columns = saved.encoder.describe() if saved.of_table else "a folder of images"
     facts = {
-        "model": f"{model}, by akkm {about.get('akkm', '?')}",
+        "model": f"{model}, written by akkm {about.get('akkm', '?')}",
         "command": about.get("command", ()),
         "date": about.get("date", ()),
         "data": f"{about['data']}: {about['rows']:,} rows" if "rows" in about else (),

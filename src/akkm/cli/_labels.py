@@ -22,10 +22,10 @@ _COLUMNS = ("cluster", "distance", "margin", "agreement")
 def label_batches(
     estimator: Any, X: Any, key: str, keys: Any, *, fitted: bool
 ) -> Iterator[Any]:
-    """Assign rows X to clusters, in batches: tables as label files contain them.
+    """Assign the rows X (n, d) to clusters; yield tables for a label file, in batches.
 
-    `key` names the column of `keys` (n,), the ids or numbers of the rows. `fitted`: X
-    are the training rows.
+    `keys` (n,) are the ids or numbers of the rows, and `key` is the name of their
+    column. `fitted` says whether X are the training rows.
     """
     for start in range(0, X.shape[0], _BATCH_ROWS):
         rows = slice(start, min(start + _BATCH_ROWS, X.shape[0]))
@@ -49,9 +49,9 @@ def label_batches(
 def _distances(
     estimator: Any, X: Any, clusters: Array | None
 ) -> tuple[Array, dict[str, Array]]:
-    """Clusters (b,), distances to their centers, and how much farther the next is."""
+    """Clusters (b,); distances to their centers and margins to the next, both (b,)."""
     if clusters is None and isinstance(estimator, LeadersKernelKMeans):
-        clusters = estimator.predict(X)  # the cluster of the leader, not of the center
+        clusters = estimator.predict(X)  # the leader's cluster, not the nearest center
     nearest, distances = estimator._nearest(X)
     clusters = nearest if clusters is None else clusters
     rows = np.arange(len(clusters))
@@ -61,7 +61,7 @@ def _distances(
 
 
 def write_batches(batches: Iterable[Any], file: BinaryIO, path: str) -> Iterator[Any]:
-    """Write tables to a Parquet or CSV file, by its name, and pass them on."""
+    """Write tables to a Parquet or CSV file, depending on `path`, and yield them."""
     writer: Any = None
     for batch in batches:
         if writer is None:
@@ -84,7 +84,7 @@ def _open_writer(file: BinaryIO, path: str, schema: Any) -> Any:
 
 
 def require_name(id: str | None) -> None:
-    """Raise ValueError if the id column has the name of another column of labels."""
+    """Raise ValueError if label files have another column with the id's name."""
     if id in _COLUMNS:
         raise ValueError(
             f"--id {id}: label files have another column of this name; rename the "
@@ -93,8 +93,8 @@ def require_name(id: str | None) -> None:
 
 
 def require_writable(path: str, ids: Any) -> None:
-    """Raise ValueError if ids (n,) are of a type that such a file can't contain."""
-    if not str(ids.type).endswith("binary"):  # any of them may not be UTF-8
+    """Raise ValueError if the label file `path` can't contain ids (n,) of this type."""
+    if not str(ids.type).endswith("binary"):  # any binary value may be invalid UTF-8
         ids = ids[:1]
     try:
         list(write_batches([pa.table({"id": ids})], io.BytesIO(), path))
@@ -123,13 +123,13 @@ def read_labels(path: str) -> tuple[str, Any, Any]:
     keys, clusters = (content.column(name).combine_chunks() for name in columns)
     if clusters.null_count:
         raise TableError(
-            f"{path} has rows without a cluster; expected one in each row."
+            f"{path} has rows without a cluster; expected a cluster in each row."
         )
     if keys.null_count and pa.types.is_string(keys.type):
         keys = keys.fill_null("")  # as in a CSV file
     if len(keys.unique()) < len(keys):
         raise TableError(
             f"{path} has some values of {names[0]!r} twice; expected unique ids. Write "
-            "labels with another --id, or without."
+            "labels with another --id, or without --id."
         )
     return names[0], keys, clusters

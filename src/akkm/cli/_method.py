@@ -27,12 +27,12 @@ _ESTIMATORS: dict[str, Any] = {
 }
 # Methods that define their own kernel and can estimate the number of clusters.
 _OWN_KERNEL = ("sparse", "diffusion")
-# Kernels of histograms, whose entries are not negative.
+# Kernels of histograms; they expect values of 0 or more.
 _HISTOGRAMS = ("chi2", "additive_chi2", "intersection")
 
 
 def build(method: Method, scale: str) -> KernelClusterer:
-    """The estimator for these options; ValueError if they do not go together.
+    """Build the estimator; raise ValueError if options contradict each other.
 
     `scale` says how columns are scaled: "standard", "minmax" or "none".
 

@@ -13,7 +13,7 @@ from akkm.kernels import KERNEL_NAMES
 from akkm.landmarks import STRATEGIES
 
 # "precomputed" needs a matrix, and "polynomial" is another name of "poly". The first
-# one is the default.
+# kernel is the default.
 KERNELS = tuple(n for n in KERNEL_NAMES if n not in ("precomputed", "polynomial"))
 METHODS = ("approx", "exact", "two-step", "spectral", "leaders", "sparse", "diffusion")
 GAMMA_RULES = ("scale", "median", "neighbors", "none")
@@ -28,12 +28,12 @@ class Run:
 
     @property
     def command(self) -> str:
-        """The command as one would type it again."""
+        """The command line, quoted for a shell."""
         return shlex.join(["akkm", *self.args])
 
     @property
     def outcome(self) -> str:
-        """The files written so far, in words."""
+        """The files written so far, as a clause for messages."""
         if not self.written:
             return "no file was written"
         return f"written: {', '.join(self.written)}"
@@ -46,7 +46,7 @@ _NAMES: dict[str, Any] = {"metavar": "NAMES", "multiple": True, "callback": spli
 
 @dataclass(frozen=True)
 class Source:
-    """The data file and how to read it; None stands for the model's setting."""
+    """The data file and how to read it; None: the model's setting, or the default."""
 
     data: str = field(metadata={"option": click.argument("data", metavar="DATA")})
     header: bool | None = option(
@@ -70,14 +70,14 @@ class Source:
         "--na",
         metavar="TEXT",
         multiple=True,
-        help="A further text that stands for a missing value in a CSV file, besides an "
+        help="Text that also means a missing value in a CSV file, in addition to an "
         "empty cell, NA, n/a, NaN, None and null; may be given several times.",
     )
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """Which columns are clustered, and how they become numbers."""
+    """Which columns are clustered, and how they are encoded as numbers."""
 
     columns: Sequence[str] = option(
         "--columns", help="Use only these columns: a,b,c. [default: all]", **_NAMES
@@ -104,13 +104,13 @@ class Encoding:
     missing: str = choice(
         "--missing",
         ("error", "drop", "mean"),
-        "Missing values: stop, drop the row, or fill in.",
+        "If values are missing: stop, drop the row, or fill in a value.",
     )
 
 
 @dataclass(frozen=True)
 class Method:
-    """The clustering method; None stands for the estimator's default."""
+    """The clustering method; None means the estimator's default."""
 
     k: int | str = option(
         "-k",
@@ -122,8 +122,8 @@ class Method:
     method: str = choice(
         "--method",
         METHODS,
-        "Approximate kernel k-means, methods to compare it with, or clusters of any "
-        "shape (sparse for many rows, diffusion).",
+        "approx is approximate kernel k-means; sparse (for many rows) and diffusion "
+        "find clusters of any shape; the others are for comparison.",
     )
     kernel: str = choice("--kernel", KERNELS, "Kernel function.")
     gamma: float | str | None = option(
@@ -131,7 +131,7 @@ class Method:
         type=NumberOr(float, GAMMA_RULES),
         metavar="|".join(["NUMBER", *GAMMA_RULES]),
         default="scale",
-        help="Width of the kernel: a number, or a rule.",
+        help="Width of the kernel: a number, or the name of a rule.",
     )
     degree: float | None = option(
         "--degree", type=float, help="Degree of the polynomial kernel. [default: 3]"
@@ -170,7 +170,7 @@ class Method:
 
 @dataclass(frozen=True, kw_only=True)
 class PyramidMethod(Method):
-    """The clustering method for images; spatial pyramids have one kernel."""
+    """The clustering method for images; the kernel can't be chosen."""
 
     k: int | str = option("-k", type=COUNT, required=True, help="Number of clusters.")
     kernel: str = "intersection"
@@ -181,7 +181,7 @@ class PyramidMethod(Method):
 
 @dataclass(frozen=True)
 class Output:
-    """The files to write, None if an option was not given, and whether to be quiet."""
+    """The files to write (None: option not given), and whether to print nothing."""
 
     labels: str | None = _file("--labels", help="Write clusters: .parquet or .csv.")
     model: str | None = _file("--model", help="Write the model: .skops.")
@@ -190,7 +190,7 @@ class Output:
 
     @property
     def paths(self) -> dict[str, str | None]:
-        """Names of options and of files."""
+        """Option names and the files that they name."""
         names = ("labels", "model", "report")
         return {f"--{name}": getattr(self, name) for name in names}
 
@@ -200,5 +200,5 @@ memory_option = click.option(
     type=click.FloatRange(min=0),
     default=1024,
     metavar="MB",
-    help="Rows that need more once they are encoded stay on disk.",
+    help="Memory for encoded rows; rows that need more stay on disk.",
 )

@@ -1,4 +1,4 @@
-"""Output files of a command: all of them appear at its end, complete, or none."""
+"""Output files of a command: at its end, all of them appear, or none."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ def open_outputs(
 ) -> Iterator[dict[str, OutputFile]]:
     """Open temporary files, which are renamed if the block succeeds.
 
-    They are created at once, so that a folder that can't be written to is noticed
+    They are created at the start, so that a folder that can't be written to is noticed
     before the long computation.
 
     Parameters
@@ -40,7 +40,7 @@ def open_outputs(
     inputs : mapping
         Option names and files that must not be overwritten.
     written : list
-        The names of published files are appended to it.
+        List to which the names of published files are appended.
 
     Yields
     ------
@@ -97,7 +97,7 @@ def _require_different(paths: Mapping[str, str]) -> None:
 
 
 def _create(name: str, path: str) -> OutputFile:
-    """The temporary file for an option; ValueError if it can't be written."""
+    """Create the temporary file for an option; raise ValueError if that fails."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"{name} {path} is not a regular file; give another name.")
     folder = os.path.dirname(os.path.realpath(path))
@@ -115,7 +115,7 @@ def _create(name: str, path: str) -> OutputFile:
 
 @contextmanager
 def _ignoring_signals() -> Iterator[None]:
-    """Ignore Ctrl-C and SIGTERM during a few renames."""
+    """Ignore Ctrl-C and SIGTERM while files are renamed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -22,18 +22,18 @@ from akkm.diffusion.landmark_positions import resolve_n_landmarks
 from akkm.landmarks import number_of_landmarks
 from akkm.theory import suggest_n_landmarks
 
-# Rows of the sample: so many that approximate kernel k-means initialises on a part of
-# them, as it does on all rows; and at least so many per cluster.
+# Minimum size of the sample, in total and per cluster. The total is so large that
+# approximate kernel k-means initialises on a part of the sample, as with all rows.
 _SAMPLE_ROWS, _ROWS_PER_CLUSTER = 50_000, 100
 # Methods whose time grows faster than n are tried on fewer rows: exact compares all
 # pairs of rows, diffusion searches the neighbours of each row.
 _POWERS, _FEW_ROWS = {"exact": 2.0, "diffusion": 1.5}, 4_000
-# Rows for the bound on the error, and the share of the error that landmarks may add.
+# Rows from which the error bound is computed, and the relative error that it allows.
 _THEORY_ROWS, _TOLERANCE = 2_000, 0.05
 _GAMMA_RULES = {
     "scale": "1 / (number of features x variance of all values)",
     "median": "from the median distance of 1,000 sampled rows",
-    "neighbors": "from distances to near neighbours among sampled rows: narrow",
+    "neighbors": "from distances to near neighbours in a sample; a narrow kernel",
     "none": "1 / number of features",
 }
 
@@ -49,7 +49,7 @@ Examples:
 @options_of("method", Method)
 @options_of("encoding", Encoding)
 def plan(source: Source, method: Method, encoding: Encoding) -> None:
-    """Estimate what clustering DATA would take, and show how it would be done.
+    """Show how DATA would be clustered, and estimate the memory and time.
 
     Reads DATA, clusters a sample of its rows, and shows columns, kernel, landmarks,
     memory and time. Writes nothing.
@@ -127,7 +127,7 @@ def _memory_lines(
     cache = min(costs.max_cache, n * m * X.dtype.itemsize)
     total = python + rows + max(read_bytes, fit + cache)
     lines = [
-        f"up to {megabytes(total)}, of which {megabytes(python)} Python",
+        f"up to {megabytes(total)}, of which {megabytes(python)} for Python",
         f"the rows: {n:,} x {entries:,.4g}{what} x {size} bytes = {megabytes(rows)}",
     ]
     if read_bytes:
@@ -139,7 +139,7 @@ def _memory_lines(
 
 
 def _sample_rows(method: Method) -> int:
-    """Number of rows to try."""
+    """Number of rows to sample."""
     rows = _FEW_ROWS if method.method in _POWERS else _SAMPLE_ROWS
     return max(rows, _ROWS_PER_CLUSTER * _min_clusters(method))
 
@@ -150,7 +150,7 @@ def _min_clusters(method: Method) -> int:
 
 
 class SampledTable:
-    """A random part of the rows of a table."""
+    """A random sample of the rows of a table."""
 
     def __init__(self, table: Any, share: float, seed: int) -> None:
         self._table, self._share, self._seed = table, share, seed
@@ -165,7 +165,7 @@ class SampledTable:
         return getattr(self._table, name)
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """The drawn rows of each batch of the table."""
+        """The sampled rows of each batch of the table."""
         start = 0
         for batch in self._table.batches(names):
             rows = self._drawn(batch.num_rows, start)
@@ -174,7 +174,7 @@ class SampledTable:
                 yield batch.take(rows)
 
     def _drawn(self, n: int, start: int = 0) -> Any:
-        """Places of the drawn rows among n rows."""
+        """Indices of the sampled ones among the n rows from row `start` on."""
         rng = np.random.default_rng([self._seed, start])
         return np.flatnonzero(rng.random(n) < self._share)
 
@@ -193,16 +193,16 @@ def _landmarks(method: Method, n: int) -> tuple[int, str]:
         m = number_of_landmarks(given, n, _min_clusters(method))
         least, most = (number_of_landmarks("auto", 2**i, 1) for i in (10, 30))
         reason = (
-            f"the square root of the number of rows, but {least:,} to {most:,}, and at "
-            "least 4 per cluster"
+            f"the square root of the number of rows, between {least:,} and {most:,}, "
+            "and at least 4 per cluster"
         )
         if m == n:
-            reason = "all rows, as they are few"
+            reason = "all rows, because there are few"
     return m, reason if given == "auto" else "as given"
 
 
 def _error_bound(X: Any, method: Method, kernel: Any, m: int) -> str:
-    """Compare m with the number of landmarks that theory asks for, on a sample."""
+    """Text that compares m with the number of landmarks that theory requires."""
     k = _min_clusters(method)
     few = min(X.shape[0], max(_THEORY_ROWS, k))
     rows = np.linspace(0, X.shape[0] - 1, few).astype(int)  # a file may be sorted
@@ -216,6 +216,6 @@ def _error_bound(X: Any, method: Method, kernel: Any, m: int) -> str:
     if suggestion.bound <= _TOLERANCE and needed <= m:
         return f"enough: theory guarantees {claim} from {needed:,} landmarks on"
     return (
-        f"theory guarantees {claim} only from {needed:,} landmarks on, which is "
-        "cautious; give more --landmarks only if results vary with --seed"
+        f"theory guarantees {claim} only from {needed:,} landmarks on; theory is "
+        "cautious, so give more --landmarks only if results vary with --seed"
     )

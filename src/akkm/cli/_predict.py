@@ -27,15 +27,15 @@ Example:
 @click.option(
     "--missing",
     type=click.Choice(["error", "drop", "mean"]),
-    help="What to do with missing values: stop, leave the row out, or fill in. "
-    "[default: as the model was made]",
+    help="If values are missing: stop, drop the row, or fill in a value. "
+    "[default: as in the model]",
 )
 @click.option(
     "--labels", metavar="FILE", required=True, help="Write clusters: .parquet or .csv."
 )
 @option_of(Output, "report")
 @memory_option
-@click.option("--threads", type=COUNT, help="[default: all]")
+@click.option("--threads", type=COUNT, help="Number of threads. [default: all]")
 @option_of(Output, "quiet")
 @click.pass_obj
 def predict(
@@ -52,8 +52,8 @@ def predict(
 ) -> None:
     """Assign the rows of DATA to the clusters of MODEL.
 
-    DATA has the columns that the model was made with, in any order, and may be larger
-    than memory. For a model of images it is a folder.
+    DATA must have the columns that the model was made with, in any order. It may be
+    larger than memory. For a model of images, DATA is a folder.
     """
     data = _work.describe(source.data)
     output, inputs = Output(labels, None, report, quiet), {"MODEL": model}
@@ -80,7 +80,7 @@ def predict(
         applied = SavedModel(encoder, estimator, about)
         _work.write_results(job, applied, encoded, key, fitted=False)
     facts = {
-        "model": f"{model}, of {saved.about.get('data', 'unknown data')}",
+        "model": f"{model}, fitted to {saved.about.get('data', 'unknown data')}",
         "data": data,
         "rows": f"{about['rows']:,}",
         "notes": about["notes"],
@@ -93,7 +93,7 @@ def predict(
 
 
 def _adapt(encoder: Any, table: Any, drop: list[str], missing: str | None) -> None:
-    """Let an encoder ignore more columns, and treat missing values differently."""
+    """Apply --drop and --missing to the encoder of a model."""
     require_columns(table, drop, "--drop")
     needed = [e["name"] for e in encoder.columns_ if e["how"] != "left out"]
     for name in drop:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-# An ensemble is tried with this many members: its time is proportional to their number,
-# and its memory hardly depends on it.
+# An ensemble is tried with at most this many members: its time is proportional to
+# their number, and its memory hardly depends on it.
 _MEMBERS = 2
 
 
@@ -27,7 +27,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Probe:
-    """Fits to half a sample and to all of it."""
+    """Costs of fits to half a sample and to the whole sample."""
 
     half: Fit
     whole: Fit
@@ -35,11 +35,11 @@ class Probe:
     max_cache: float  # bytes
 
     def memory(self, n: int) -> float:
-        """Bytes for n rows, on the straight line through both fits."""
+        """Bytes for n rows, extrapolated linearly from both fits."""
         return self.whole.peak + max(self._slope("peak"), 0) * (n - self.whole.rows)
 
     def seconds(self, n: int, power: float) -> float:
-        """Seconds for n rows; beyond the sample they grow like n to the given power."""
+        """Seconds for n rows; beyond the sample, they grow like n to the `power`."""
         ratio = max(n / self.whole.rows, 1)
         if power > 1:
             return self.whole.seconds * ratio**power
@@ -54,9 +54,10 @@ class Probe:
 
 
 def probe(estimator: Any, X: Any, n_landmarks: int, n_clusters: int) -> Probe:
-    """Fit a sample X (s, d) and half of it with the number of landmarks for all rows.
+    """Measure the costs of fits to a sample X (s, d) and to half of it.
 
-    The estimator is left fitted to X.
+    `n_landmarks` is the number of landmarks for all rows. Afterwards, the estimator is
+    fitted to X.
     """
     params = estimator.get_params()
     members = params.get("n_members", _MEMBERS)
@@ -82,9 +83,9 @@ def _timed(function: Callable[[Any], Any], X: Any) -> float:
 
 
 def _peak(estimator: Any, X: Any) -> int:
-    """Most bytes that a fit without a cache allocates at a time.
+    """Peak memory that a fit without a cache allocates, in bytes.
 
-    This is a fit of its own, as tracing allocations slows it down.
+    This fit is not the one that is timed, because tracing allocations slows it down.
     """
     uncached = clone(estimator)
     if "cache_size" in uncached.get_params():
@@ -98,7 +99,7 @@ def _peak(estimator: Any, X: Any) -> int:
 
 
 def process_memory() -> float:
-    """Most bytes that this process has used so far; 0 where that is unknown."""
+    """Peak memory of this process so far, in bytes; 0 if the system does not tell."""
     try:
         import resource
     except ImportError:  # Windows

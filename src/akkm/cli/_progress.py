@@ -29,7 +29,7 @@ class Phases(progress.Progress):
 
     @contextmanager
     def phase(self, name: str, total: int | None = None) -> Iterator[Phase]:
-        """A part of the work; `total` is its number of rows, if that is known."""
+        """Show the progress of the block; `total` is its number of rows, if known."""
         task = self.add_task(name, total=total, detail="")
         yield Phase(self, task)
         done = self.tasks[task].completed or 1
@@ -45,15 +45,15 @@ class Phase:
         self._rows = 0
 
     def advance(self, rows: int, share: float | None = None) -> None:
-        """Count more rows; `share` of all rows is done now, if that is known."""
+        """Count more rows; `share` is the share of all rows done so far, if known."""
         self._rows += rows
         rate = self._rows / max(time.perf_counter() - self._started, 1e-9)
         detail = f"{self._rows:,} rows, {rate:,.0f} rows/s"
-        total = self._rows / share if share else None  # None leaves it as it is
+        total = self._rows / share if share else None  # None: unchanged
         self._phases.update(self._task, advance=rows, detail=detail, total=total)
 
     def show(self, detail: str, *, done: int = 0, total: int | None = None) -> None:
-        """Show what is being done."""
+        """Show a text, and that `done` of `total` steps are done."""
         self._phases.update(self._task, detail=detail, completed=done, total=total)
 
     def watch(self, table: Any) -> Any:
@@ -80,7 +80,7 @@ class _WatchedTable:
 class Iterations:
     """A callback for estimators that shows their iterations, or an ensemble's members.
 
-    `members` is their number. The methods are those that scikit-learn calls.
+    `members` is the number of members. scikit-learn calls the methods.
     """
 
     def __init__(self, phase: Phase, members: int | None = None) -> None:
@@ -94,7 +94,7 @@ class Iterations:
     on_fit_task_begin = teardown = setup
 
     def on_step(self, step: Any) -> None:
-        """Show an iteration and the time that is left."""
+        """Show an iteration and the estimated time left."""
         self._changed.append(step.changed)
         took = max(time.perf_counter() - self._last, 1e-9)
         self._last += took
@@ -114,9 +114,9 @@ class Iterations:
 
 
 def iterations_left(changed: Sequence[int]) -> float | None:
-    """Extrapolate when no label changes any more, from the number of changed labels.
+    """Estimate the number of iterations left, from the number of changed labels.
 
-    The number is assumed to shrink by a constant factor; None if it does not shrink.
+    That number is assumed to shrink by a constant factor. None if it does not shrink.
     """
     if len(changed) < 3 or not 0 < changed[-1] < changed[-3]:
         return None

@@ -23,7 +23,7 @@ class NumberOr(click.ParamType[Any]):
         self._number, self._words = number, words
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Convert the text of an option."""
+        """Convert the text of an option to a number, unless it is one of the words."""
         if not isinstance(value, str) or value in self._words:
             return value
         try:
@@ -66,7 +66,7 @@ def option_of(record: Any, name: str) -> Option:
 
 
 def options_of(argument: str, record: Any) -> Option:
-    """Give a command the options of a record, and pass it the record as an argument."""
+    """Decorator that adds a record's options to a command and passes it the record."""
     options = {f.name: f.metadata["option"] for f in fields(record) if f.metadata}
 
     def decorate(command: Command) -> Command:

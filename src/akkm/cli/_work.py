@@ -25,26 +25,26 @@ from akkm.report import report
 from akkm.tables import MISSING, Table, TableEncoder, open_table
 from akkm.typing import Array
 
-# The number of clusters whose sizes are shown, the largest ones.
+# Maximum number of clusters whose sizes are printed; the largest are chosen.
 _SHOWN = 30
-# Rows that a report on rows on disk is made from.
+# Number of sampled rows that a report describes if the rows are on disk.
 _REPORTED = 20_000
 
 
 @dataclass(frozen=True)
 class Job:
-    """A command at work: where it prints, shows progress and writes files."""
+    """A running command: its printer, its progress bars and its output files."""
 
     run: Run
     printer: Printer
     phases: Phases
     outputs: Mapping[str, OutputFile]
-    started: float  # by time.perf_counter
+    started: float  # from time.perf_counter
 
 
 @contextmanager
 def start(run: Run, output: Output, inputs: Mapping[str, str]) -> Iterator[Job]:
-    """Open the output files; they appear if the block succeeds."""
+    """Open the output files, which appear only if the block succeeds."""
     printer = Printer(output.quiet)
     opened = open_outputs(output.paths, inputs, run.written)
     with opened as outputs, Phases(printer.shows_progress) as phases:
@@ -57,7 +57,7 @@ def describe(data: str) -> str:
 
 
 def open_source(source: Source, about: Mapping[str, Any] | None = None) -> Table:
-    """The table that was named; options not given are those of the model (`about`)."""
+    """Open the data; options not given are taken from `about`, which a model stores."""
     about = about or {}
     header = about.get("header") if source.header is None else source.header
     return open_table(
@@ -72,7 +72,7 @@ def open_source(source: Source, about: Mapping[str, Any] | None = None) -> Table
 def fit_encoder(
     source: Source, encoding: Encoding, phases: Phases
 ) -> tuple[Table, TableEncoder]:
-    """Open the table and read it once."""
+    """Open the table and fit an encoder to it, which reads it once."""
     table = open_source(source)
     columns = encoding.columns or None
     encoder = TableEncoder(**{**asdict(encoding), "columns": columns})
@@ -84,18 +84,16 @@ def fit_encoder(
 def require_enough(n: int, method: Method) -> None:
     """Raise ValueError if there are fewer rows than clusters or landmarks."""
     if isinstance(method.k, int) and n < method.k:
-        raise ValueError(
-            f"-k {method.k} clusters of {n:,} rows; expected at most {n:,}."
-        )
+        raise ValueError(f"-k {method.k} with {n:,} rows; expected at most {n:,}.")
     if isinstance(method.landmarks, int) and n < method.landmarks:
         raise ValueError(
-            f"--landmarks {method.landmarks} of {n:,} rows; expected at most {n:,}, or "
-            "auto."
+            f"--landmarks {method.landmarks} with {n:,} rows; expected at most {n:,} "
+            "or auto."
         )
 
 
 def require_memory(encoder: TableEncoder, method: Method, allowed: float) -> None:
-    """Raise ValueError if a method needs more rows in memory than is allowed, in MB."""
+    """Raise ValueError if a method needs all rows in memory: more than `allowed` MB."""
     n, d = encoder.n_rows_, len(encoder.feature_names_)
     needed = 4 * n * d
     reads_from_disk = method.method == "approx" and method.ensemble is None
@@ -114,7 +112,7 @@ def require_memory(encoder: TableEncoder, method: Method, allowed: float) -> Non
 
 
 def storage_notes(encoded: Any, megabytes_allowed: float) -> list[str]:
-    """Whether rows stayed on disk, and why."""
+    """A note why rows stayed on disk; an empty list if they did not."""
     if not encoded.on_disk:
         return []
     n, d = encoded.X.shape
@@ -125,7 +123,7 @@ def storage_notes(encoded: Any, megabytes_allowed: float) -> list[str]:
 
 
 def draw_rows(n: int, size: int, seed: int) -> Array:
-    """Numbers of `size` random rows (size,), in order."""
+    """Numbers of at most `size` random rows, in ascending order."""
     rng = np.random.default_rng(seed)
     return np.sort(rng.choice(n, min(n, size), replace=False))
 
@@ -135,7 +133,8 @@ def write_results(
 ) -> None:
     """Write labels, model and report; add sizes, scores and time to `model.about`.
 
-    `key` is the column that identifies rows. `fitted`: they are the training rows.
+    `key` is the column that identifies rows. `fitted` says whether the encoded rows are
+    the training rows.
     """
     estimator, about = model.estimator, model.about
     started = time.perf_counter()
@@ -156,7 +155,7 @@ def write_results(
 def _write_labels(
     job: Job, estimator: Any, encoded: Any, key: str | None, *, fitted: bool
 ) -> tuple[Array, Array | None]:
-    """Clusters of all rows (n,), and agreement of an ensemble; written if asked."""
+    """Write labels, if requested; return clusters (n,) and an ensemble's agreement."""
     file = job.outputs.get("--labels")
     if file is None and fitted:
         return estimator.labels_, getattr(estimator, "agreement_", None)
@@ -177,7 +176,7 @@ def _write_labels(
 
 
 def score(labels: Any, clusters: Array) -> dict[str, Any]:
-    """NMI and ARI against a column of the file, over the rows that have a label.
+    """NMI and ARI of clusters (n,) and labels (n,), over the rows that have a label.
 
     Examples
     --------
@@ -187,7 +186,7 @@ def score(labels: Any, clusters: Array) -> dict[str, Any]:
     >>> score(pa.array(["a", "a", "b", None]), np.array([1, 1, 0, 0]))
     {'unlabelled': 1, 'nmi': 1.0, 'ari': 1.0}
     """
-    # Grouped by Arrow: codes and pairs of all rows would not fit in memory.
+    # Arrow does the grouping, as codes for all rows might not fit in memory.
     pairs = pa.table({"label": labels, "cluster": clusters})
     counts = pairs.group_by(["label", "cluster"]).aggregate([([], "count_all")])
     known = counts.filter(pc.invert(pc.is_null(counts["label"], nan_is_null=True)))
@@ -217,7 +216,7 @@ def _write_report(
 ) -> None:
     """Write the HTML report.
 
-    `assigned` are the clusters of the rows, and agreement, if they are not the rows
+    `assigned` has the clusters and the agreement of the rows. It is None for the rows
     that the estimator was fitted to.
     """
     encoder, estimator, about = model.encoder, model.estimator, model.about
@@ -252,7 +251,7 @@ def _write_report(
             command=about["command"],
             notes=[*(encoder.describe() if model.of_table else ()), *notes],
             seconds=about["seconds"],
-            # Most columns of sparse rows are zeros, which files leave out.
+            # Most values of sparse rows are zeros, which files leave out.
             original=encoder.original if dense else None,
             new_rows=assigned is not None,
         )
@@ -279,7 +278,7 @@ def print_clusters(
 
 
 def score_lines(scores: dict[str, Any] | None) -> list[str]:
-    """Scores in one line, or none if there are no labels."""
+    """A list with one line of scores; an empty list if there are no labels."""
     if scores is None:
         return []
     if "nmi" not in scores:
