@@ -4,7 +4,7 @@ Here belong functions of labels, or of rows and labels. Facts about a fitted mod
 in `akkm.inspect`.
 """
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from akkm.core.products import KernelProduct
 from akkm.core.threads import Threads
+from akkm.kernels import KernelSettings
 from akkm.typing import Array
 from akkm.validation import validate_rows
 
@@ -154,12 +155,9 @@ def clustering_error(
     labels: ArrayLike,
     kernel: Any = "rbf",
     *,
-    gamma: float | str | None = "scale",
-    degree: float = 3,
-    coef0: float = 1.0,
-    kernel_params: dict[str, Any] | None = None,
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
+    **kernel_settings: Unpack[KernelSettings],
 ) -> float:
     """Exact kernel k-means error of any labels under any kernel.
 
@@ -173,18 +171,12 @@ def clustering_error(
         The kernel, as in `akkm.ApproxKernelKMeans`. For the kernel of a fitted model
         pass its `kernel_`: the gamma rules "median" and "neighbors" draw their own
         sample here.
-    gamma : float, str or None, default="scale"
-        The scale of the kernel, as in `akkm.ApproxKernelKMeans`.
-    degree : float, default=3
-        The degree of the polynomial kernel.
-    coef0 : float, default=1.0
-        The constant of the polynomial and sigmoid kernels.
-    kernel_params : dict, optional
-        Keyword arguments for a callable kernel.
     sample_weight : array of shape (n,), optional
         The weight of each row; one by default.
     n_jobs : int, optional
         The number of threads; all by default.
+    **kernel_settings : KernelSettings
+        `gamma`, `degree`, `coef0` and `kernel_params`, as in `akkm.kernels.resolve`.
 
     Returns
     -------
@@ -204,9 +196,7 @@ def clustering_error(
     >>> clustering_error(X, [0, 0, 1], "linear")  # 1² + 1²
     2.0
     """
-    X, kernel = validate_rows(
-        X, kernel, gamma=gamma, degree=degree, coef0=coef0, params=kernel_params
-    )
+    X, kernel = validate_rows(X, kernel, **kernel_settings)
     labels = np.asarray(labels)
     w = np.ones(X.shape[0])
     if sample_weight is not None:

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import _check_sample_weight
 
 from akkm.kernels import Kernel, Precomputed, resolve
+from akkm.typing import Array, Rows
 
 
 def validate_rows(X: Any, kernel: Any, **settings: Any) -> tuple[Any, Kernel]:
@@ -42,3 +44,12 @@ def require_count(
             f"{name}={value!r} is not valid; expected an integer {limits}."
         )
     return int(value)
+
+
+def validated_weights(sample_weight: Any, X: Rows) -> Array | None:
+    """Return valid weights (n,) of the rows, None without weights."""
+    if sample_weight is None:
+        return None
+    return _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )

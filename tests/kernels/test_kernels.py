@@ -153,7 +153,7 @@ def test_cosine_of_a_zero_row_is_zero():
 
 def test_a_function_is_a_kernel(rows):
     X, Z = rows
-    kernel = resolve(lambda A, B, p: (A @ B.T) ** p, X, params={"p": 2})
+    kernel = resolve(lambda A, B, p: (A @ B.T) ** p, X, kernel_params={"p": 2})
     np.testing.assert_allclose(kernel(X, Z), (X @ Z.T) ** 2)
     np.testing.assert_allclose(kernel.diag(X), kernel(X).diagonal())
     with pytest.raises(ValueError, match=r"shape \(\) for 23 and 11 rows"):
@@ -189,11 +189,13 @@ def test_unknown_names_and_parameters_are_refused():
     with pytest.raises(
         ValueError, match=r"does not take these kernel_params: \['tau'\]"
     ):
-        resolve("rbf", np.zeros((1, 1)), params={"tau": 1})
+        resolve("rbf", np.zeros((1, 1)), kernel_params={"tau": 1})
 
 
 def test_parameters_and_kernel_objects_are_passed_on():
-    assert resolve("rbf", np.zeros((1, 1)), params={"sigma": 2.0}) == RBF(sigma=2.0)
+    assert resolve("rbf", np.zeros((1, 1)), kernel_params={"sigma": 2.0}) == RBF(
+        sigma=2.0
+    )
     assert resolve(Linear(), np.zeros((1, 1))) == Linear()
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import _check_sample_weight
 
 from akkm.consensus._contingency import average_nmi, contingency, fuse, jaccard
 from akkm.consensus._labelings import check_labelings, encode
@@ -14,7 +13,7 @@ from akkm.consensus._partition import MetaGraph, Partitioner, get_partitioner, r
 from akkm.consensus._votes import MetaClusters
 from akkm.core.threads import Threads
 from akkm.typing import Array
-from akkm.validation import generator, require_count
+from akkm.validation import generator, require_count, validated_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,11 +134,7 @@ def combine(
     one with most votes wins.
     """
     members = check_labelings(labelings)
-    weights = None
-    if sample_weight is not None:
-        weights = _check_sample_weight(
-            sample_weight, members[0], dtype=np.float64, ensure_non_negative=True
-        )
+    weights = validated_weights(sample_weight, members[0])
     require_count("n_clusters", n_clusters)
     # Two generators: partitioners with equal meta-clusters then decide ties equally.
     for_cut, for_ties = generator(random_state).spawn(2)

@@ -20,26 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from akkm.core.gram import Centers
 from akkm.typing import Array
 
 # Past centers that are kept: at most this many, with at most this many numbers in all.
 _MAX_PAST, _MAX_PAST_ENTRIES = 32, 2**23
-
-
-class CenterPositions(Protocol):
-    """The part of `Centers` that bounds need."""
-
-    @property
-    def beta(self) -> Array:
-        """Whitened coordinates (C, r)."""
-
-    @property
-    def norms(self) -> Array:
-        """Squared lengths (C,)."""
 
 
 @dataclass
@@ -103,7 +92,7 @@ class State:
 class Moves:
     """How the centers moved since each of the past positions, as the bounds need it."""
 
-    def __init__(self, past: Sequence[CenterPositions], now: CenterPositions) -> None:
+    def __init__(self, past: Sequence[Centers], now: Centers) -> None:
         pairs = [_move(then, now) for then in past]
         # Tables (C, S C): column s C + a is for rows of stamp s and label a.
         self.known = np.concatenate([known.T for known, _, _ in pairs], axis=1)
@@ -201,7 +190,7 @@ def _squared(points: Array) -> tuple[Array, Array]:
     return both - 2 * dots, 8 * np.finfo(np.float64).eps * both
 
 
-def _between(now: CenterPositions) -> Array:
+def _between(now: Centers) -> Array:
     """Lower bounds on distances between centers (C, C), infinite on the diagonal."""
     squared, rounding = _squared(now.beta)
     squared -= rounding
@@ -209,7 +198,7 @@ def _between(now: CenterPositions) -> Array:
     return np.sqrt(squared.clip(0))
 
 
-def _move(then: CenterPositions, now: CenterPositions) -> tuple[Array, Array, Array]:
+def _move(then: Centers, now: Centers) -> tuple[Array, Array, Array]:
     """Known part (C, C), |Δ_k - Δ_a| (C, C) and |Δ_a| (C,) of the first bound."""
     step = now.beta - then.beta
     squared, rounding = _squared(step)

@@ -37,10 +37,6 @@ class Stats:
         """Return the sums over no rows."""
         return Stats(np.zeros((n_clusters, m)), np.zeros(n_clusters))
 
-    def copy(self) -> Stats:
-        """Return a copy that may be changed."""
-        return Stats(self.sums.copy(), self.counts.copy())
-
     def __iadd__(self, other: Stats) -> Stats:
         self.sums += other.sums
         self.counts += other.counts
@@ -72,10 +68,6 @@ class Sweep:
     stats: Stats  # changes of the sums
     changed: int  # rows whose label changed
     evaluated: int  # rows whose kernel row was needed
-
-    def copy(self) -> Sweep:
-        """Return a copy that may be changed."""
-        return Sweep(self.stats.copy(), self.changed, self.evaluated)
 
     def __iadd__(self, other: Sweep) -> Sweep:
         self.stats += other.stats

@@ -14,11 +14,7 @@ from sklearn.base import (
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from akkm.core.gram import Gram
 from akkm.core.model import Model
@@ -31,6 +27,7 @@ from akkm.kernels import Kernel, Linear, Precomputed, resolve
 from akkm.landmarks import Landmarks, select_landmarks
 from akkm.rows import is_dask, is_rows, rows_of_dask
 from akkm.typing import Array, Rows
+from akkm.validation import validated_weights
 
 # A larger negative share of the eigenvalues leads to a warning.
 _NEGATIVE = 0.1
@@ -152,13 +149,9 @@ class KernelClusterer(
         """Validate parameters, rows and weights of a fit; seed the random numbers."""
         self._validate_params()
         X = self._validated(X)
-        weights = None
-        if sample_weight is not None:
-            if is_dask(sample_weight):  # landmarks and a sample are drawn by weight
-                sample_weight = np.asarray(sample_weight)
-            weights = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
+        if is_dask(sample_weight):  # landmarks and a sample are drawn by weight
+            sample_weight = np.asarray(sample_weight)
+        weights = validated_weights(sample_weight, X)
         n_clusters = 1 if self.n_clusters == "auto" else self.n_clusters
         _checks.require_enough_rows(X.shape[0], n_clusters, weights)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
@@ -177,7 +170,7 @@ class KernelClusterer(
             gamma=self.gamma,
             degree=self.degree,
             coef0=self.coef0,
-            params=self.kernel_params,
+            kernel_params=self.kernel_params,
             sample_weight=weights,
             rng=width_rng,
         )

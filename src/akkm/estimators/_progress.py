@@ -2,23 +2,9 @@
 
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
-
-class AnyStep(Protocol):
-    """What every solver reports about an iteration."""
-
-    @property
-    def iteration(self) -> int:
-        """Number of the iteration, from 1."""
-
-    @property
-    def changed(self) -> int:
-        """Rows whose label changed."""
-
-    @property
-    def evaluated(self) -> int:
-        """Kernel rows (or columns) that were needed."""
+from akkm.core.lloyd import Step
 
 
 class Progress:
@@ -39,7 +25,7 @@ class Progress:
             name = type(self._estimator).__name__
             print(f"[{name}] {seconds:7.2f} s  {text}", flush=True)
 
-    def step(self, step: AnyStep, fitted: Callable[[], dict[str, Any]]) -> bool:
+    def step(self, step: Step, fitted: Callable[[], dict[str, Any]]) -> bool:
         """Report an iteration; return true if a callback asks the fit to stop.
 
         `fitted` gives the attributes with which callbacks can predict.

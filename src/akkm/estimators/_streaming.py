@@ -5,13 +5,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight
 
 from akkm.approx import Reservoir, Stream, factor, match_labels
 from akkm.core.threads import Threads
 from akkm.estimators._centers import CenterClusterer
 from akkm.landmarks import Landmarks
 from akkm.rows import is_dask, is_rows
+from akkm.validation import validated_weights
 
 # Size of the sample that is kept: at least this many rows, per landmark, per cluster.
 _RESERVOIR, _PER_LANDMARK, _PER_CLUSTER = 20_000, 10, 20
@@ -75,11 +75,7 @@ class Streaming(CenterClusterer):
             )
         first = not hasattr(self, "_reservoir")
         X = self._validated(X, reset=first)
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
+        weights = validated_weights(sample_weight, X)
         if first:
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             m = 0 if self.n_landmarks == "auto" else self.n_landmarks

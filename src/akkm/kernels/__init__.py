@@ -9,7 +9,7 @@ from akkm.kernels._base import Constant, Fill, Kernel, Product, Sum, to_dense
 from akkm.kernels._dot import Cosine, Linear, Polynomial, Sigmoid
 from akkm.kernels._given import Function, Precomputed, PrecomputedStrip
 from akkm.kernels._rbf import RBF
-from akkm.kernels._resolve import KERNEL_NAMES, resolve
+from akkm.kernels._resolve import KERNEL_NAMES, KernelSettings, resolve
 
 __all__ = [
     "KERNEL_NAMES",
@@ -22,6 +22,7 @@ __all__ = [
     "Function",
     "Intersection",
     "Kernel",
+    "KernelSettings",
     "Laplacian",
     "Linear",
     "Polynomial",

@@ -1,7 +1,7 @@
 """From names and settings (`kernel="rbf", gamma="scale"`) to a kernel object."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -30,6 +30,15 @@ _KERNELS: dict[str, tuple[Callable[..., Kernel], tuple[str, ...]]] = {
 KERNEL_NAMES = tuple(_KERNELS)
 
 
+class KernelSettings(TypedDict, total=False):
+    """Settings of a kernel that is given by its name; see `resolve`."""
+
+    gamma: float | str | None
+    degree: float
+    coef0: float
+    kernel_params: Mapping[str, Any] | None
+
+
 def resolve(
     kernel: str | Kernel | Callable[..., Any],
     X: Rows,
@@ -37,7 +46,7 @@ def resolve(
     gamma: float | str | None = "scale",
     degree: float = 3,
     coef0: float = 1.0,
-    params: Mapping[str, Any] | None = None,
+    kernel_params: Mapping[str, Any] | None = None,
     sample_weight: Array | None = None,
     rng: np.random.Generator | None = None,
 ) -> Kernel:
@@ -67,7 +76,7 @@ def resolve(
         The exponent of the polynomial kernel.
     coef0 : float, default=1.0
         The constant of the polynomial and sigmoid kernels.
-    params : dict, optional
+    kernel_params : dict, optional
         Further parameters of the kernel, such as sigma of rbf, or of the function.
     sample_weight : array of shape (n,), optional
         Weights of the rows, which the rules for gamma respect.
@@ -94,13 +103,13 @@ def resolve(
     >>> from akkm.kernels import resolve
     >>> resolve("rbf", np.array([[0.0], [2.0]]), gamma="scale")
     RBF(gamma=1.0, sigma=None)
-    >>> resolve("rbf", np.zeros((1, 1)), params={"sigma": 0.35})
+    >>> resolve("rbf", np.zeros((1, 1)), kernel_params={"sigma": 0.35})
     RBF(gamma=None, sigma=0.35)
     """
     if isinstance(kernel, Kernel):
         return kernel
     if callable(kernel):
-        return Function(kernel, dict(params or {}))
+        return Function(kernel, dict(kernel_params or {}))
     if kernel not in _KERNELS:
         raise ValueError(
             f"Unknown kernel {kernel!r}; expected one of {', '.join(KERNEL_NAMES)}, "
@@ -108,7 +117,7 @@ def resolve(
         )
     make, names = _KERNELS[kernel]
     given: dict[str, Any] = {"gamma": gamma, "degree": degree, "coef0": coef0}
-    settings = {name: given[name] for name in names} | dict(params or {})
+    settings = {name: given[name] for name in names} | dict(kernel_params or {})
     if settings.get("sigma") is not None:
         settings.pop("gamma", None)
     rule = settings.get("gamma", 1.0)
@@ -120,5 +129,5 @@ def resolve(
     except TypeError as error:
         raise ValueError(
             f"The {kernel} kernel does not take these kernel_params: "
-            f"{sorted(params or {})}."
+            f"{sorted(kernel_params or {})}."
         ) from error

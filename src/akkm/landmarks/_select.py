@@ -2,21 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import _check_sample_weight
 
 from akkm.core.threads import Threads
-from akkm.kernels import Kernel
+from akkm.kernels import Kernel, KernelSettings
 from akkm.landmarks._cholesky import rpcholesky
 from akkm.landmarks._pool import Pool, number_of_landmarks
 from akkm.landmarks._representatives import k_means
 from akkm.landmarks._scores import column_norm, diagonal, leverage, uniform
 from akkm.rows import as_rows
 from akkm.typing import Array, Rows
-from akkm.validation import generator, require_count, validate_rows
+from akkm.validation import generator, require_count, validate_rows, validated_weights
 
 # Each strategy takes a pool, m and random numbers, and returns m row numbers.
 STRATEGIES: dict[str, Callable[[Pool, int, np.random.Generator], Array]] = {
@@ -160,13 +159,10 @@ def choose(
     strategy: str = "uniform",
     kernel: Any = "rbf",
     *,
-    gamma: float | str | None = "scale",
-    degree: float = 3,
-    coef0: float = 1.0,
-    kernel_params: dict[str, Any] | None = None,
     sample_weight: ArrayLike | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
+    **kernel_settings: Unpack[KernelSettings],
 ) -> Array:
     """Choose rows of X as landmarks.
 
@@ -191,20 +187,14 @@ def choose(
         * `"leverage"`: in proportion to approximate ridge leverage scores.
     kernel : str, Kernel or callable, default="rbf"
         The kernel, as in `akkm.ApproxKernelKMeans`.
-    gamma : float, str or None, default="scale"
-        A number, or a rule of `akkm.kernels.resolve`.
-    degree : float, default=3
-        The exponent of the polynomial kernel.
-    coef0 : float, default=1.0
-        The constant of the polynomial and sigmoid kernels.
-    kernel_params : dict, optional
-        Further parameters of the kernel.
     sample_weight : array of shape (n,), optional
         The weights of the rows. Rows of weight 0 are never chosen.
     random_state : int, RandomState instance or None, default=None
         The seed.
     n_jobs : int, optional
         The number of threads; all cores by default.
+    **kernel_settings : KernelSettings
+        `gamma`, `degree`, `coef0` and `kernel_params`, as in `akkm.kernels.resolve`.
 
     Returns
     -------
@@ -226,19 +216,12 @@ def choose(
     """
     if n_landmarks != "auto":
         require_count("n_landmarks", n_landmarks)
-    weights = None
-    if sample_weight is not None:
-        weights = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
+    weights = validated_weights(sample_weight, X)
     rng = generator(random_state)
     X, kernel = validate_rows(
         X,
         kernel,
-        gamma=gamma,
-        degree=degree,
-        coef0=coef0,
-        params=kernel_params,
+        **kernel_settings,
         sample_weight=weights,
         rng=rng.spawn(1)[0],
     )

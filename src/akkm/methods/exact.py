@@ -9,6 +9,7 @@ enough.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -83,9 +84,14 @@ def kernel_k_means(
 
         scorer = Scorer.of(alpha, norms, dtype)
         length = np.sqrt(np.maximum(np.abs(diag), np.abs(norms).max()))
-        rescore = None if dtype == np.float64 else _Rescore(X, kernel, U, norms)
+        rescore = (
+            None if dtype == np.float64 else partial(_rescore, X, kernel, U, norms)
+        )
         found = nearest_by_score(
-            scores, scorer.slack * length, scorer.tie * length, rescore
+            scores,
+            scorer.slack * length,
+            scorer.tie * length,
+            None if dtype == np.float64 else rescore,
         )
         new = found.labels
         changed = int((new != labels).sum())
@@ -143,20 +149,11 @@ def _products(
         yield KernelProduct(kernel, kernel.select(X, columns[part]), S[part], dtype)
 
 
-@dataclass(frozen=True)
-class _Rescore:
-    """Scores a few rows in float64."""
-
-    X: Rows
-    kernel: Kernel
-    U: Array  # (n, C)
-    norms: Array  # (C,)
-
-    def __call__(self, rows: Array) -> Array:
-        columns = np.arange(self.X.shape[0])
-        products = _products(self.X, self.kernel, columns, self.U, np.float64)
-        G = sum(product(self.X[rows]) for product in products)
-        return self.norms[:, None] - 2 * np.transpose(G)
+def _rescore(X: Rows, kernel: Kernel, U: Array, norms: Array, rows: Array) -> Array:
+    """Return the scores (C, b) of a few rows (b,) in float64, for U (n, C)."""
+    products = _products(X, kernel, np.arange(X.shape[0]), U, np.float64)
+    G = sum(product(X[rows]) for product in products)
+    return norms[:, None] - 2 * np.transpose(G)
 
 
 def _reseed(

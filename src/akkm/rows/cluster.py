@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from typing import Any
 
 from akkm.silence import ignore_warnings
@@ -73,7 +74,7 @@ def _identity(value: Any) -> Any:
 
 
 def _sum(first: Any, *others: Any) -> Any:
-    total = first.copy()  # a task must not change its arguments
+    total = deepcopy(first)  # a task must not change its arguments
     for other in others:
         total += other
     return total

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +10,7 @@ from scipy import linalg
 from sklearn.utils import check_consistent_length
 
 from akkm.core.kernel_matrix import kernel_matrix
-from akkm.kernels import Kernel
+from akkm.kernels import Kernel, KernelSettings
 from akkm.metrics import clustering_error
 from akkm.theory._spectrum import Spectrum
 from akkm.typing import Array
@@ -28,11 +28,8 @@ def expected_error_bound(
     n_landmarks: Counts,
     kernel: Any = "rbf",
     *,
-    gamma: float | str | None = "scale",
-    degree: float = 3,
-    coef0: float = 1.0,
-    kernel_params: dict[str, Any] | None = None,
     n_jobs: int | None = None,
+    **kernel_settings: Unpack[KernelSettings],
 ) -> Any:
     """Theorem 1: bound the expected clustering error of given labels.
 
@@ -49,16 +46,10 @@ def expected_error_bound(
         The number of landmarks m, from 1 to n.
     kernel : str, Kernel or callable, default="rbf"
         A positive semi-definite kernel, as in `akkm.ApproxKernelKMeans`.
-    gamma : float, str or None, default="scale"
-        The scale of the kernel, as in `akkm.ApproxKernelKMeans`.
-    degree : float, default=3
-        The degree of the polynomial kernel.
-    coef0 : float, default=1.0
-        The constant of the polynomial and sigmoid kernels.
-    kernel_params : dict, optional
-        Keyword arguments for a callable kernel.
     n_jobs : int, optional
         The number of threads; all by default.
+    **kernel_settings : KernelSettings
+        `gamma`, `degree`, `coef0` and `kernel_params`, as in `akkm.kernels.resolve`.
 
     Returns
     -------
@@ -83,9 +74,7 @@ def expected_error_bound(
     >>> round(bound, 6)  # 1 + (1 + 4) / 2
     3.5
     """
-    X, kernel = validate_rows(
-        X, kernel, gamma=gamma, degree=degree, coef0=coef0, params=kernel_params
-    )
+    X, kernel = validate_rows(X, kernel, **kernel_settings)
     check_consistent_length(X, labels)
     n = X.shape[0]
     if n > _MOST_ROWS:

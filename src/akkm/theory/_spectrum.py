@@ -1,7 +1,7 @@
 """The eigenvalues of the kernel matrix, exact or from a sample of its rows."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from akkm.core.gram import factor
 from akkm.core.kernel_matrix import kernel_matrix
 from akkm.core.strip import Strip
 from akkm.core.threads import Threads
+from akkm.kernels import KernelSettings
 from akkm.landmarks import number_of_landmarks
 from akkm.rows import chunks
 from akkm.typing import Array
@@ -168,13 +169,10 @@ def spectrum(
     X: Any,
     kernel: Any = "rbf",
     *,
-    gamma: float | str | None = "scale",
-    degree: float = 3,
-    coef0: float = 1.0,
-    kernel_params: dict[str, Any] | None = None,
     n_landmarks: int | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
+    **kernel_settings: Unpack[KernelSettings],
 ) -> Spectrum:
     """Compute the eigenvalues of the kernel matrix of X.
 
@@ -184,14 +182,6 @@ def spectrum(
         The rows, or the square kernel matrix for `kernel="precomputed"`.
     kernel : str, Kernel or callable, default="rbf"
         The kernel, as in `akkm.ApproxKernelKMeans`.
-    gamma : float, str or None, default="scale"
-        The scale of the kernel, as in `akkm.ApproxKernelKMeans`.
-    degree : float, default=3
-        The degree of the polynomial kernel.
-    coef0 : float, default=1.0
-        The constant of the polynomial and sigmoid kernels.
-    kernel_params : dict, optional
-        Keyword arguments for a callable kernel.
     n_landmarks : int, optional
         The number of sampled rows m. By default all of up to 3,000 rows, and of more
         rows as many as with `n_landmarks="auto"`.
@@ -199,6 +189,8 @@ def spectrum(
         The seed of the sample of rows.
     n_jobs : int, optional
         The number of threads; all by default.
+    **kernel_settings : KernelSettings
+        `gamma`, `degree`, `coef0` and `kernel_params`, as in `akkm.kernels.resolve`.
 
     Returns
     -------
@@ -224,10 +216,7 @@ def spectrum(
     3.0
     """
     rng = generator(random_state)
-    options = {"gamma": gamma, "degree": degree, "coef0": coef0}
-    X, kernel = validate_rows(
-        X, kernel, **options, params=kernel_params, rng=rng.spawn(1)[0]
-    )
+    X, kernel = validate_rows(X, kernel, **kernel_settings, rng=rng.spawn(1)[0])
     n = X.shape[0]
     if n_landmarks is None:
         m = n if n <= EXACT_ROWS else number_of_landmarks("auto", n, 1)

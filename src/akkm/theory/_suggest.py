@@ -2,10 +2,11 @@
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 from sklearn.utils.validation import _num_samples
 
+from akkm.kernels import KernelSettings
 from akkm.landmarks import number_of_landmarks
 from akkm.theory._bounds import landmarks_to_span, relative_excess
 from akkm.theory._spectrum import EXACT_ROWS, Spectrum, spectrum
@@ -51,12 +52,9 @@ def suggest_n_landmarks(
     kernel: Any = "rbf",
     *,
     tolerance: float = 0.05,
-    gamma: float | str | None = "scale",
-    degree: float = 3,
-    coef0: float = 1.0,
-    kernel_params: dict[str, Any] | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
+    **kernel_settings: Unpack[KernelSettings],
 ) -> Suggestion:
     """Find the fewest landmarks for which the error is provably near the exact one.
 
@@ -75,18 +73,12 @@ def suggest_n_landmarks(
         The kernel, as in `akkm.ApproxKernelKMeans`.
     tolerance : float, default=0.05
         The relative excess over the exact error that is acceptable, on average.
-    gamma : float, str or None, default="scale"
-        The scale of the kernel, as in `akkm.ApproxKernelKMeans`.
-    degree : float, default=3
-        The degree of the polynomial kernel.
-    coef0 : float, default=1.0
-        The constant of the polynomial and sigmoid kernels.
-    kernel_params : dict, optional
-        Keyword arguments for a callable kernel.
     random_state : int, RandomState instance or None, default=None
         The seed of the sample of rows from which the spectrum is estimated.
     n_jobs : int, optional
         The number of threads; all by default.
+    **kernel_settings : KernelSettings
+        `gamma`, `degree`, `coef0` and `kernel_params`, as in `akkm.kernels.resolve`.
 
     Returns
     -------
@@ -124,10 +116,7 @@ def suggest_n_landmarks(
     eigenvalues = spectrum(
         X,
         kernel,
-        gamma=gamma,
-        degree=degree,
-        coef0=coef0,
-        kernel_params=kernel_params,
+        **kernel_settings,
         n_landmarks=None if n <= EXACT_ROWS else auto,
         random_state=random_state,
         n_jobs=n_jobs,
