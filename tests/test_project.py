@@ -5,6 +5,7 @@ import graphlib
 import importlib
 import pathlib
 import re
+import types
 from collections import defaultdict
 from typing import NamedTuple
 
@@ -210,7 +211,7 @@ def test_public_lists_are_complete(module):
     assert len(module.__all__) == len(set(module.__all__))
     for key in module.__all__:
         value = getattr(module, key)
-        assert isinstance(value, str | tuple) or value.__doc__, key
+        assert isinstance(value, str | tuple | types.GenericAlias) or value.__doc__, key
 
 
 @pytest.mark.parametrize("Estimator", registry.ESTIMATORS)

@@ -9,7 +9,6 @@ import os
 import secrets
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO
 
 __all__ = ["AtomicFile"]
@@ -75,12 +74,7 @@ class AtomicFile:
     def __enter__(self) -> BinaryIO:
         return self.file
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         try:
             if kind is None:
                 self.sync()

@@ -1,17 +1,15 @@
 """Approximate kernel k-means: the paper's Algorithm 2, from landmarks to labels."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from akkm.approx.checkpoint import Checkpoint
+from akkm.approx.checkpoint import Checkpoint, Start
 from akkm.approx.factored import Factored
 from akkm.approx.seeding import initial_centers
-from akkm.core.gram import Centers
 from akkm.core.lloyd import Solution, Step, lloyd
 from akkm.core.parts import Part, Parts
 from akkm.core.remote_parts import RemoteParts
@@ -23,15 +21,6 @@ from akkm.typing import Array
 _WIDE = 256
 # The state of more rows than this (1 GB), if they are not in memory, is kept in a file.
 _MANY = 2**26
-
-
-@dataclass(frozen=True)
-class _Start:
-    """Where a run begins: from centers, or from labels of all rows."""
-
-    centers: Centers | None = None
-    labels: Any = None  # (n,), or how workers draw them
-    history: Sequence[tuple[int, int]] = ()  # of the run that is resumed
 
 
 def solve(
@@ -56,9 +45,8 @@ def solve(
     folder = None
     if checkpoint is not None:
         watch, folder = checkpoint.watching(watch), checkpoint.folder
-        saved = checkpoint.load()
-        if saved is not None:
-            starts = iter([_Start(saved.centers, history=saved.history)])
+        if (saved := checkpoint.load()) is not None:
+            starts = iter([saved])
     best: Solution | None = None
     for start in starts:
         if checkpoint is not None and start.centers is not None:
@@ -90,17 +78,15 @@ def _starts(
     n_init: int,
     weights: Array | None,
     rng: np.random.Generator,
-) -> Iterator[_Start]:
+) -> Iterator[Start]:
     """Yield the starts of the runs."""
     if not isinstance(init, str):
-        yield _Start(labels=init)
+        yield Start(labels=init)
     elif init == "random":  # the paper's initialisation: random labels of all rows
         for _ in range(n_init):
-            yield _Start(labels=factored.strip.X.random_labels(n_clusters, rng))
+            yield Start(labels=factored.strip.X.random_labels(n_clusters, rng))
     else:
-        yield _Start(
-            initial_centers(factored, engine, n_clusters, weights, n_init, rng)
-        )
+        yield Start(initial_centers(factored, engine, n_clusters, weights, n_init, rng))
 
 
 def _parts(

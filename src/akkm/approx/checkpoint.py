@@ -9,7 +9,7 @@ import hashlib
 import os
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import numpy as np
 from akkm.atomic_file import AtomicFile
 from akkm.core.gram import Centers
 from akkm.core.lloyd import Step
+from akkm.rows.mapped import explain_errors
 
 _NAME = "akkm-checkpoint.npz"
 # Seconds between checkpoints.
@@ -46,11 +47,12 @@ def fingerprint(*parts: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Saved:
-    """The contents of a checkpoint."""
+class Start:
+    """Where a run begins: from centers, or from labels of all rows."""
 
-    centers: Centers
-    history: list[tuple[int, int]]  # labels changed and rows evaluated, per iteration
+    centers: Centers | None = None
+    labels: Any = None  # (n,), or how workers draw them
+    history: Sequence[tuple[int, int]] = ()  # of the run that is resumed
 
 
 class Checkpoint:
@@ -72,7 +74,7 @@ class Checkpoint:
                 f"{error.strerror}."
             ) from None
 
-    def load(self) -> Saved | None:
+    def load(self) -> Start | None:
         """Read the checkpoint, if there is one."""
         path = self.folder / _NAME
         if not path.exists():
@@ -93,7 +95,7 @@ class Checkpoint:
                 "start again, or give another folder."
             )
         self._history = [(changed, evaluated) for changed, evaluated in history]
-        return Saved(centers, list(self._history))
+        return Start(centers, history=tuple(self._history))
 
     def watching(self, watch: Callable[[Step], bool] | None) -> Callable[[Step], bool]:
         """Wrap a loop's `watch` so that it also writes checkpoints."""
@@ -109,18 +111,13 @@ class Checkpoint:
     def write(self, centers: Centers) -> None:
         """Write the checkpoint atomically."""
         history = np.array(self._history, dtype=np.int64).reshape(-1, 2)
-        try:
-            with AtomicFile(self.folder / _NAME) as file:
-                np.savez(
-                    file,
-                    mark=np.array(self._mark),
-                    history=history,
-                    **centers._asdict(),
-                )
-        except OSError as error:
-            raise OSError(
-                error.errno,
-                f"The checkpoint in {self.folder} can't be written: {error.strerror}. "
+        with (
+            explain_errors(
+                f"The checkpoint in {self.folder} can't be written",
                 "The previous one is unchanged; free some space and start again",
-            ) from None
+            ),
+            AtomicFile(self.folder / _NAME) as file,
+        ):
+            mark = np.array(self._mark)
+            np.savez(file, mark=mark, history=history, **centers._asdict())
         self._written = time.monotonic()

@@ -1,7 +1,5 @@
 """Streams: rows that arrive in batches and are not kept."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -70,7 +68,7 @@ class Stream:
         *,
         n_clusters: int,
         times: float,
-    ) -> Stream:
+    ) -> "Stream":
         """Start from labels (n,) of a sample whose rows stand for `times` rows each."""
         strip, gram = factored.strip, factored.gram
         part = Part.of(strip, gram, engine, labels=labels, weights=weights)

@@ -16,8 +16,6 @@ If the better of the two bounds is positive for every center, the label is prove
 the row is skipped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -50,7 +48,7 @@ class State:
         *,
         unit: bool = False,
         full: Callable[[int, float, Any], Array] = np.full,
-    ) -> State:
+    ) -> "State":
         """Return the state of n rows before the first sweep, with labels (n,) if given.
 
         With `unit` every row has length one. `full(n, value, dtype)` makes the arrays.
@@ -78,7 +76,7 @@ class State:
         """Move a row to a cluster; the next sweep will evaluate it."""
         self.labels[row], self.upper[row], self.gap[row] = cluster, np.inf, -np.inf
 
-    def copy(self) -> State:
+    def copy(self) -> "State":
         """Return a copy that may be changed."""
         return State(
             self.labels.copy(),

@@ -1,7 +1,5 @@
 """The fitted centers, and the comparison of new rows with them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -42,7 +40,7 @@ class Model:
     # k(x, x), if a precomputed kernel does not give it but all rows share it
     constant: float = np.nan
 
-    def only(self, clusters: Array) -> Model:
+    def only(self, clusters: Array) -> "Model":
         """Return the model of some centers, numbered by their place in `clusters`."""
         scorer = self.scorer
         few = Scorer.of(scorer.columns.T[clusters], scorer.norms[clusters], self.dtype)

@@ -5,8 +5,6 @@ measured rounding error. Other rows are scored again in float64, and remaining t
 to the center of lower number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -34,7 +32,7 @@ class Probes:
     blur: float  # relative rounding error of squared lengths in the landmarks' span
 
     @staticmethod
-    def of(strip: Strip, rows: Rows, gram: Gram, K: Array) -> Probes:
+    def of(strip: Strip, rows: Rows, gram: Gram, K: Array) -> "Probes":
         """Compare some rows of K (m, m) with their float32 values.
 
         `rows` (m, d) are the landmarks.
@@ -79,7 +77,7 @@ class Scorer:
     @staticmethod
     def of(
         alpha: Array, norms: Array, dtype: Any, probes: Probes | None = None
-    ) -> Scorer:
+    ) -> "Scorer":
         """Return the scorer of centers with coefficients alpha (C, m).
 
         Without probes the centers are means, whose scores are about as exact as the

@@ -4,8 +4,6 @@
 this process; `akkm.core.remote_parts` combines the parts that workers hold.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -33,11 +31,11 @@ class Stats:
     counts: Array  # (C,) float64, of weights
 
     @staticmethod
-    def zeros(n_clusters: int, m: int) -> Stats:
+    def zeros(n_clusters: int, m: int) -> "Stats":
         """Return the sums over no rows."""
         return Stats(np.zeros((n_clusters, m)), np.zeros(n_clusters))
 
-    def __iadd__(self, other: Stats) -> Stats:
+    def __iadd__(self, other: "Stats") -> "Stats":
         self.sums += other.sums
         self.counts += other.counts
         return self
@@ -69,7 +67,7 @@ class Sweep:
     changed: int  # rows whose label changed
     evaluated: int  # rows whose kernel row was needed
 
-    def __iadd__(self, other: Sweep) -> Sweep:
+    def __iadd__(self, other: "Sweep") -> "Sweep":
         self.stats += other.stats
         self.changed += other.changed
         self.evaluated += other.evaluated
@@ -136,7 +134,7 @@ class Part:
         labels: Array | None = None,
         weights: Array | None = None,
         full: Callable[[int, float, Any], Array] = np.full,
-    ) -> Part:
+    ) -> "Part":
         """Return rows before the first sweep, with labels (n,) if these are given.
 
         `full(n, value, dtype)` makes the arrays of their state.

@@ -1,7 +1,5 @@
 """The n x m strip of the kernel matrix: kernel rows in tiles, recomputed or cached."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from copy import copy
 from typing import Any
@@ -90,14 +88,14 @@ class Strip:
         """The number of rows."""
         return self.X.shape[0]
 
-    def with_rows(self, X: Rows) -> Strip:
+    def with_rows(self, X: Rows) -> "Strip":
         """Return the strip of other rows against the same points."""
         other = copy(self)
         other.X = as_rows(X)
         other._all = other._cache = None
         return other
 
-    def subset(self, rows: Array) -> Strip:
+    def subset(self, rows: Array) -> "Strip":
         """Return the strip of some rows (b,), in order, against the same points."""
         return self.with_rows(self.X.subset(rows))
 

@@ -1,14 +1,11 @@
 """Threads over chunks of rows, with BLAS limited to one thread per call."""
 
-from __future__ import annotations
-
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
 from typing import Any, TypeVar
 
+from joblib import cpu_count
 from threadpoolctl import OpenBLASController, threadpool_info, threadpool_limits
 
 Item = TypeVar("Item")
@@ -35,17 +32,12 @@ class Threads:
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_threads = _count(n_jobs)
 
-    def __enter__(self) -> Threads:
+    def __enter__(self) -> "Threads":
         _one_blas_thread.acquire()
         self._pool = ThreadPoolExecutor(self.n_threads)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._pool.shutdown(cancel_futures=True)
         _one_blas_thread.release()
 
@@ -107,11 +99,5 @@ def _count(n_jobs: int | None) -> int:
             "n_jobs=0 is not valid; expected a number of threads, -1 or None."
         )
     if n_jobs < 0:
-        return max(1, _cores() + 1 + n_jobs)
+        return max(1, cpu_count() + 1 + n_jobs)
     return n_jobs
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

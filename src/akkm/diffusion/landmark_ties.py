@@ -1,7 +1,5 @@
 """Ties: the nearest landmarks of each row, and the weights of a step to them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -45,7 +43,7 @@ class Ties:
             (self.weights(width).ravel(), self.indices.ravel(), starts), shape=(n, m)
         )
 
-    def part(self, rows: slice) -> Ties:
+    def part(self, rows: slice) -> "Ties":
         """The ties of some rows."""
         return Ties(self.indices[rows], self.squared[rows])
 

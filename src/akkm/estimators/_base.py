@@ -39,23 +39,8 @@ class _Attributes:
     """Parameters of some estimators, and attributes that `fit` sets."""
 
     kernel: Any = None
-    gamma: Any
-    degree: float
-    coef0: float
-    kernel_params: Any
-    n_landmarks: Any
-    landmarks: Any
-    init: Any
-    n_init: Any
-    max_iter: int
     kernel_: Kernel
     labels_: Any
-    inertia_: float
-    n_iter_: int
-    history_: Array
-    landmarks_: Any
-    landmark_indices_: Array | None
-    dual_coef_: Array
     members_: list[Any]
     _model: Model
     # embedding(X, engine) maps rows to points, in estimators that embed rows.
@@ -158,7 +143,7 @@ class KernelClusterer(
         return X, weights, np.random.default_rng(seed)
 
     def _choose_kernel(
-        self, X: Rows, weights: Array | None, rng: np.random.Generator
+        self: Any, X: Rows, weights: Array | None, rng: np.random.Generator
     ) -> Kernel:
         """Return the kernel with its width, or that of precomputed values."""
         width_rng = rng.spawn(1)[0]  # spawned even if the width is given
@@ -218,13 +203,13 @@ class KernelClusterer(
     def _fit(self, run: Run) -> None:
         """Cluster the rows of a run and set the fitted attributes."""
 
-    def _initialisation(self, n: int) -> str | Array:
+    def _initialisation(self: Any, n: int) -> str | Array:
         """Return the name of the initialisation, or valid initial labels (n,)."""
         if isinstance(self.init, str):
             return self.init
         return _checks.initial_labels(self.init, n, self.n_clusters)
 
-    def _n_runs(self, init: str | Array) -> int:
+    def _n_runs(self: Any, init: str | Array) -> int:
         """Return the number of runs of which the best is kept."""
         if not isinstance(init, str):
             return 1
@@ -232,7 +217,7 @@ class KernelClusterer(
             return _RUNS if init == "k-means++" else 1
         return int(self.n_init)
 
-    def _select_landmarks(self, run: Run) -> Landmarks:
+    def _select_landmarks(self: Any, run: Run) -> Landmarks:
         given = self.landmarks
         if not isinstance(given, str):
             given = _checks.landmark_array(given, run.X, run.kernel, self.n_clusters)

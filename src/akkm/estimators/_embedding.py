@@ -25,8 +25,7 @@ class EmbeddingClusterer(IterationParameters, CenterClusterer):
 
     def _embed(self, X: Rows, engine: Threads) -> Array:
         """Map valid rows (n, d) to points of the embedding (n, q)."""
-        points: Array = self._embedding(X, engine)
-        return points
+        return self._embedding(X, engine)
 
     def _cluster(self, run: Run, embedding: Any, points: Array, n: int) -> Solution:
         """Run k-means with n clusters on points (n, q) and set the attributes."""

@@ -1,7 +1,5 @@
 """SpatialPyramid: turn images into sparse rows."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -128,7 +126,7 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
         "unreadable": [StrOptions({"error", "skip"})],
     }
 
-    def fit(self, X: Sequence[Any], y: Any = None) -> SpatialPyramid:
+    def fit(self, X: Sequence[Any], y: Any = None) -> "SpatialPyramid":
         """Learn the visual words.
 
         Parameters

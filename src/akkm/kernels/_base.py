@@ -1,10 +1,9 @@
 """The contract of a kernel, and kernels that combine other kernels."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -15,11 +14,8 @@ from akkm.typing import Array, Rows
 _DENSE_BYTES = 256 * 2**20
 
 
-class Fill(Protocol):
-    """A function that computes kernel values against the points of `Kernel.bind`."""
-
-    def __call__(self, X: Rows, out: Array, /) -> None:
-        """Write k(X, Z) of the rows X (b, d) into out (b, m)."""
+# fill(X, out) writes k(X, Z) of the rows X (b, d) against bound points to out (b, m).
+Fill = Callable[[Rows, Array], None]
 
 
 class Kernel(ABC):
@@ -120,10 +116,10 @@ class Kernel(ABC):
         self.bind(Z.astype(dtype, copy=False))(X.astype(dtype, copy=False), out)
         return out
 
-    def __add__(self, other: Kernel | float) -> Kernel:
+    def __add__(self, other: "Kernel | float") -> "Kernel":
         return Sum(self, _as_kernel(other))
 
-    def __mul__(self, other: Kernel | float) -> Kernel:
+    def __mul__(self, other: "Kernel | float") -> "Kernel":
         return Product(self, _as_kernel(other))
 
     __radd__ = __add__

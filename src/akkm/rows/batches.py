@@ -1,7 +1,5 @@
 """Rows read in batches, a few of which are in memory at a time."""
 
-from __future__ import annotations
-
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
@@ -91,7 +89,7 @@ class DiskRows(Rows):
         self.__dict__.update(state)
         self._lock = threading.Lock()
 
-    def checked_by(self, check: Callable[[Array], None]) -> DiskRows:
+    def checked_by(self, check: Callable[[Array], None]) -> "DiskRows":
         """Return the same rows, with check(block) called on each block that is read."""
         return DiskRows(self._batches, (*self._checks, check))
 

@@ -25,8 +25,7 @@ class Cluster:
 
     def map(self, function: Callable[..., Any], *lists: Sequence[Any]) -> list[Any]:
         """Start function(first, second, ...) for the entries of the lists: futures."""
-        futures: list[Any] = self._client.map(function, *lists, pure=False)
-        return futures
+        return self._client.map(function, *lists, pure=False)
 
     def submit(self, function: Callable[..., Any], *values: Any) -> Any:
         """Start function(...): a future."""

@@ -1,7 +1,5 @@
 """The contract for rows: what the loop may ask of them, wherever they are stored."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -57,7 +55,7 @@ class Rows(ABC):
     ndim = 2
     names: tuple[str, ...] | None = None
     in_memory = False
-    partitions: Partitions | None = None
+    partitions: "Partitions | None" = None
 
     @abstractmethod
     def __getitem__(self, rows: Any) -> Any:
@@ -67,7 +65,7 @@ class Rows(ABC):
         """Read a few scattered rows (b,), for a sample: (b, d)."""
         return self[rows]
 
-    def subset(self, rows: Array) -> Rows:
+    def subset(self, rows: Array) -> "Rows":
         """Return the given rows (b,) as rows of their own, read once."""
         return ArrayRows(self.gather(rows))
 
@@ -95,7 +93,7 @@ class Rows(ABC):
         """
 
     @abstractmethod
-    def checked_by(self, check: Callable[[Any], None]) -> Rows:
+    def checked_by(self, check: Callable[[Any], None]) -> "Rows":
         """Return the same rows, with check(block) called on each block that is read."""
 
     def prefetch_gather(self, rows: Array) -> None:  # noqa: B027 (a hint)
@@ -138,7 +136,7 @@ class ArrayRows(Rows):
         """Rows of a slice or an index array: (b, d)."""
         return self._X[rows if self._indices is None else self._indices[rows]]
 
-    def subset(self, rows: Array) -> ArrayRows:
+    def subset(self, rows: Array) -> "ArrayRows":
         """Return some rows (b,) without copying them."""
         return ArrayRows(
             self._X, rows if self._indices is None else self._indices[rows]
@@ -164,7 +162,7 @@ class ArrayRows(Rows):
             rows = slice(start, min(start + block_rows, n))
             yield function(self[rows], rows, *(values[rows] for values in aligned))
 
-    def checked_by(self, check: Callable[[Any], None]) -> ArrayRows:
+    def checked_by(self, check: Callable[[Any], None]) -> "ArrayRows":
         """Check all rows now."""
         check(self._X if self._indices is None else self[:])
         return self

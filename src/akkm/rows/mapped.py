@@ -37,7 +37,7 @@ def full(
     folder = tempfile.gettempdir() if folder is None else folder
     failure = f"{folder}: the state of {n:,} rows can't be written there"
     with (
-        _explaining(failure, "Free some space, or set TMPDIR to another folder"),
+        explain_errors(failure, "Free some space, or set TMPDIR to another folder"),
         tempfile.TemporaryFile(dir=folder) as file,
     ):
         _write(file, n, value, dtype)
@@ -75,7 +75,7 @@ def labels_file(path: Any, n: int) -> Iterator[Callable[[Any], Any]]:
         "An existing file is unchanged; free some space, or give another labels_file",
     )
     with ExitStack() as stack:
-        with _explaining(*messages):
+        with explain_errors(*messages):
             file = AtomicFile(path)
             stack.callback(file.discard)
             header = {"descr": "<i4", "fortran_order": False, "shape": (n,)}
@@ -84,7 +84,7 @@ def labels_file(path: Any, n: int) -> Iterator[Callable[[Any], Any]]:
             _write(file.file, n, -1, "<i4")
 
         def store(labels: Any) -> Array:
-            with _explaining(*messages):
+            with explain_errors(*messages):
                 file.file.seek(start)
                 # A Dask array is computed one partition at a time.
                 dask = not isinstance(labels, np.ndarray)
@@ -105,7 +105,7 @@ def _write(file: BinaryIO, n: int, value: float, dtype: Any) -> None:
 
 
 @contextmanager
-def _explaining(failure: str, advice: str) -> Iterator[None]:
+def explain_errors(failure: str, advice: str) -> Iterator[None]:
     """Say what could not be written, and what to do, if the disk refuses."""
     try:
         yield

@@ -1,7 +1,5 @@
 """Rows on the workers of a Dask cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
@@ -46,7 +44,7 @@ class RemoteRows(Rows):
         self.dtype, self.names = dtype, names
 
     @staticmethod
-    def of(array: Any, client: Any, names: tuple[str, ...] | None) -> RemoteRows:
+    def of(array: Any, client: Any, names: tuple[str, ...] | None) -> "RemoteRows":
         """Keep the partitions of a Dask array of floats (n, d) on their workers."""
         from distributed import futures_of
 
@@ -90,7 +88,7 @@ class RemoteRows(Rows):
         """Cut all rows at the partitions."""
         return self.partitions.slices
 
-    def checked_by(self, check: Callable[[Array], None]) -> RemoteRows:
+    def checked_by(self, check: Callable[[Array], None]) -> "RemoteRows":
         """Return the same rows, with check(block) called on the workers."""
         cluster, blocks = self.partitions.cluster, self.partitions.blocks
         count = len(blocks)

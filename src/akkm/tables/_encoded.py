@@ -1,7 +1,5 @@
 """A table as encoded rows, in memory or on disk."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -54,7 +52,7 @@ class Encoded:
     notes: tuple[str, ...] = ()
     on_disk: bool = False
 
-    def take(self, rows: Array) -> Encoded:
+    def take(self, rows: Array) -> "Encoded":
         """Read some of the rows.
 
         Parameters

@@ -1,7 +1,5 @@
 """From a table to rows of numbers: decided once by `fit`, applied by `transform`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar
@@ -144,7 +142,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.missing = missing
         self.most_values = most_values
 
-    def fit(self, table: Table, y: Any = None) -> TableEncoder:
+    def fit(self, table: Table, y: Any = None) -> "TableEncoder":
         """Read all rows once and decide how each column is encoded.
 
         Parameters
