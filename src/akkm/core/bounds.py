@@ -25,7 +25,7 @@ import numpy as np
 from akkm.core.gram import Centers
 from akkm.typing import Array
 
-# Past centers that are kept: at most this many, with at most this many numbers in all.
+# Limits on the past centers that are kept: how many, and their total count of numbers.
 _MAX_PAST, _MAX_PAST_ENTRIES = 32, 2**23
 
 
@@ -36,10 +36,10 @@ class State:
     labels: Array  # (n,) int32, -1 before the first sweep
     upper: Array  # (n,) float32 ≥ distance to the own center, when last evaluated
     gap: Array  # (n,) float32 ≤ d²(next center) - d²(own center), when last evaluated
-    # (n,) float64, length of the row's image, NaN until computed. If all rows have the
-    # same length, a read-only array that takes the memory of one number.
+    # (n,) float64, length of the row's image, NaN until computed. If every length is 1,
+    # this is a read-only array that takes the memory of one number.
     length: Array
-    stamp: Array  # (n,) int8, index into the past centers: when it was last evaluated
+    stamp: Array  # (n,) int8, index of the past centers used by the last evaluation
 
     @staticmethod
     def start(
@@ -51,7 +51,7 @@ class State:
     ) -> "State":
         """Return the state of n rows before the first sweep, with labels (n,) if given.
 
-        With `unit` every row has length one. `full(n, value, dtype)` makes the arrays.
+        With `unit`, every row has length 1. `full(n, value, dtype)` allocates arrays.
         """
         state = State(
             full(n, -1, np.int32),
@@ -67,7 +67,7 @@ class State:
     def record(
         self, rows: Any, labels: Array, upper: Array, gap: Array, stamp: int
     ) -> None:
-        """Store labels and bounds (b,) of rows, a slice or indices, just evaluated."""
+        """Store labels and bounds (b,) of evaluated rows (a slice or indices)."""
         self.labels[rows] = labels
         self.upper[rows], self.gap[rows] = round_up(upper), _round_down(gap)
         self.stamp[rows] = stamp
@@ -88,7 +88,7 @@ class State:
 
 
 class Moves:
-    """How the centers moved since each of the past positions, as the bounds need it."""
+    """Movements of the centers since each past position, in the form bounds need."""
 
     def __init__(self, past: Sequence[Centers], now: Centers) -> None:
         pairs = [_move(then, now) for then in past]
@@ -97,22 +97,22 @@ class Moves:
         self.spread = 2 * np.concatenate([spread.T for _, spread, _ in pairs], axis=1)
         self.shift = np.concatenate([shift for _, _, shift in pairs])  # (S C,)
         self.between = _between(now)  # (C, C)
-        # One line below all bounds of a column, and the distance to the nearest other
-        # center, prove most labels without a look at every center.
+        # These prove most labels without comparing every center: one lower bound for a
+        # whole column, and the distance to the nearest other center.
         self.min_known = self.known.min(axis=0)
         self.max_spread = self.spread.max(axis=0)
         self.nearest_other = self.between.min(axis=0)
         self.n_clusters = len(now.norms)
 
     def unproved(self, state: State, chunk: slice, tie: float) -> Array:
-        """Rows of the chunk, counted from its start, whose label is not proved.
+        """Return the rows whose label is not proved, as offsets into the chunk.
 
         Gaps below `tie` times a row's length prove nothing.
         """
         own = self._columns(state, chunk)
         upper, gap = state.upper[chunk], state.gap[chunk]
         need = tie * state.length[chunk]
-        # Written so that a row without bounds (NaN, or beyond float32) is unproved.
+        # Comparisons with NaN are false, so a row without finite bounds is unproved.
         with np.errstate(invalid="ignore"):
             proved = gap + self.min_known[own] - upper * self.max_spread[own] > need
             left = np.flatnonzero(~proved)
@@ -124,28 +124,28 @@ class Moves:
         return left[rest[~(gap > need[rest])]]
 
     def current_upper(self, state: State, chunk: slice) -> Array:
-        """Upper bounds on the distance of each row to its own center now: (b,).
+        """Return upper bounds (b,) on each row's present distance to its own center.
 
-        Rows that were evaluated in this iteration have the stamp after the past ones.
+        Rows evaluated in this iteration have the stamp that follows the past centers'.
         """
         shift = np.append(self.shift, np.zeros(self.n_clusters))
         return state.upper[chunk] + shift[self._columns(state, chunk)]
 
     def rebase(self, state: State, chunk: slice) -> None:
-        """Move the bounds of a chunk to the present centers, as stamp 0."""
+        """Make the bounds of a chunk refer to the present centers, with stamp 0."""
         own, upper = self._columns(state, chunk), state.upper[chunk]
         state.gap[chunk] = _round_down(self._gaps(own, upper, state.gap[chunk]))
         state.upper[chunk] = round_up(upper + self.shift[own])
         state.stamp[chunk] = 0
 
     def _columns(self, state: State, chunk: slice) -> Array:
-        """Columns of the tables for each row of the chunk."""
+        """Return the column of the tables for each row of the chunk: (b,)."""
         return (
             state.stamp[chunk].astype(np.intp) * self.n_clusters + state.labels[chunk]
         )
 
     def _gaps(self, own: Array, upper: Array, gap: Array) -> Array:
-        """Lower bounds on the gaps to the next center now: (b,) float64."""
+        """Return lower bounds on the present gaps to the next center: (b,) float64."""
         lowest = np.full(len(own), np.inf)
         first, second, distance = (np.empty_like(lowest) for _ in range(3))
         label, twice = own % self.n_clusters, 2 * (upper + self.shift[own])
@@ -182,7 +182,7 @@ def max_past(n_clusters: int, rank: int) -> int:
 
 
 def _squared(points: Array) -> tuple[Array, Array]:
-    """Squared distances between points (C, r), and bounds on their rounding errors."""
+    """Squared distances (C, C) of points (C, r), and bounds on rounding errors."""
     dots = points @ points.T
     both = dots.diagonal()[:, None] + dots.diagonal()
     return both - 2 * dots, 8 * np.finfo(np.float64).eps * both

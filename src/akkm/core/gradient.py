@@ -1,9 +1,10 @@
 """Centers by conjugate gradients, without factoring the landmarks' kernel matrix K̂.
 
-The paper's eq. 13: α minimises tr(α K̂ αᵀ) / 2 - tr(Û K_B αᵀ). Steps of steepest descent
-need about as many products with K̂ as its condition number; conjugate gradients need
-about the square root of that, at the same cost per step. Without a factor there are no
-coordinates in which moves of centers are cheap to measure, so rows are not pruned.
+The paper's eq. 13: α minimises tr(α K̂ αᵀ) / 2 - tr(Û K_B αᵀ). The number of products
+with K̂ grows with its condition number for steepest descent, but only with the square
+root of that number for conjugate gradients, at the same cost per step. Without a
+factorisation, there are no coordinates in which movements of the centers are cheap to
+measure. Therefore rows are not pruned.
 """
 
 from dataclasses import dataclass
@@ -15,11 +16,11 @@ from scipy import linalg
 from akkm.core.gram import Centers, Gram, factor
 from akkm.typing import Array
 
-# Converged if the residual is below this share of the right-hand side.
+# A solve has converged if the residual is below this share of the right-hand side.
 _TOLERANCE = 1e-6
 # Maximal number of steps.
 _MAX_STEPS = 1000
-# Landmarks that span the coordinates for the initialisation.
+# Number of landmarks that span the coordinates for the initialisation.
 _COARSE = 256
 
 
@@ -27,12 +28,13 @@ _COARSE = 256
 class Unfactored(Gram):
     """The landmarks' kernel matrix K̂, not factored.
 
-    The whitener is that of some landmarks. It spans a part of the space, which is good
-    enough for the initialisation and for measuring rounding errors.
+    The whitener is computed from a subset of the landmarks. It covers only part of
+    their span, which suffices for the initialisation and for measuring rounding errors.
     """
 
     K: Array  # (m, m) float64
-    failures: list[float | None]  # condition number of K̂ per call; None: converged
+    # One entry per solve: None if it converged, else K̂'s estimated condition number.
+    failures: list[float | None]
 
     @property
     def metric(self) -> bool:
@@ -45,7 +47,7 @@ class Unfactored(Gram):
         return len(self.K)
 
     def solve(self, means: Array, start: Array | None = None) -> Centers:
-        """Solve α K̂ ≈ means (C, m) by conjugate gradients, from `start` (C, m)."""
+        """Solve α K̂ ≈ means (C, m) by conjugate gradients, starting at `start`."""
         start = np.zeros_like(means) if start is None else start
         alpha, converged, condition = conjugate_gradients(
             self.K, means, start, steps=_MAX_STEPS
@@ -84,10 +86,10 @@ def conjugate_gradients(
     steps: int = _MAX_STEPS,
     tolerance: float = _TOLERANCE,
 ) -> tuple[Array, bool, float]:
-    """Solve A K ≈ B (C, m) for all rows at once, from A.
+    """Solve A K ≈ B for all rows of B (C, m) at once, starting at A (C, m).
 
-    Returns A, whether all rows converged, and a lower estimate of K's condition number
-    that follows from the steps taken.
+    Returns the solution A, whether all its rows converged, and an estimate of K's
+    condition number. The estimate comes from the steps taken and may be too low.
     """
     small = tolerance**2 * (B * B).sum(axis=1)
     A = np.where(small[:, None] > 0, A, 0)

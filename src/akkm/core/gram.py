@@ -8,8 +8,8 @@ from scipy import linalg
 
 from akkm.typing import Array
 
-# Eigenvalues below this share of the largest are dropped: kernel rows of this precision
-# can't resolve them.
+# For each precision of the kernel rows: eigenvalues below this share of the largest are
+# dropped, because kernel rows can't resolve them.
 TOLERANCE = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-12}
 
 INDEFINITE = ("clip", "flip", "pinv")
@@ -30,13 +30,14 @@ class Centers(NamedTuple):
 class Gram:
     """The factored kernel matrix of m landmarks.
 
-    A point with kernel row φ has whitened coordinates φ W; distances between points of
-    the landmarks' span are distances between these r numbers, up to the signs.
+    A point with kernel row φ has whitened coordinates φ W. The squared distance between
+    two points of the landmarks' span is the sum of the squared differences of their r
+    coordinates, each multiplied by its sign.
     """
 
-    whitener: Array  # W, (m, r) float64, columns by falling |eigenvalue|
+    whitener: Array  # W, (m, r) float64, columns by decreasing |eigenvalue|
     signs: Array  # (r,) +1, or -1 for negative eigenvalues kept by "pinv"
-    negative_mass: float  # share of the eigenvalues' absolute sum that is negative
+    negative_mass: float  # share of negative eigenvalues in the sum of |eigenvalue|
 
     @property
     def rank(self) -> int:
@@ -51,7 +52,7 @@ class Gram:
     def solve(self, means: Array, start: Array | None = None) -> Centers:
         """Return centers α = means K̂⁻¹ for mean kernel rows (C, m).
 
-        `start` (C, m) is where an iterative solver begins.
+        `start` (C, m) is for iterative solvers; it is ignored here.
         """
         beta = means @ self.whitener
         signed = beta * self.signs
@@ -59,23 +60,24 @@ class Gram:
         return Centers(beta, signed @ self.whitener.T, norms)
 
     def squared_norms(self, kernel_rows: Array) -> Array:
-        """Squared length of the points' images in the landmarks' span: (b,)."""
+        """Return squared lengths (b,) within the span, from kernel rows (b, m)."""
         whitener = self.whitener.astype(kernel_rows.dtype, copy=False)
         return self.squared_lengths(kernel_rows @ whitener)
 
     def squared_lengths(self, coordinates: Array) -> Array:
-        """Squared length of points with whitened coordinates (b, r): (b,)."""
+        """Return squared lengths (b,) of points with whitened coordinates (b, r)."""
         return np.einsum("ij,ij,j->i", coordinates, coordinates, self.signs)
 
 
 def factor(K: Array, *, dtype: Any = np.float64, indefinite: str = "clip") -> Gram:
     """Factor K = k(Z, Z) (m, m) in float64.
 
-    `dtype` is the precision of the kernel rows. Negative eigenvalues of an indefinite
-    kernel are dropped ("clip"), replaced by their absolute value ("flip"), or inverted
-    as they are ("pinv", the paper's K̂⁻¹; distances are then no metric). "clip" also
-    drops positive eigenvalues that are small and no larger than a negative one: they
-    carry as little information, and dividing by them makes other images far too long.
+    `dtype` is the precision of the kernel rows. `indefinite` says how to treat negative
+    eigenvalues: "clip" drops them, "flip" replaces them by their absolute values, and
+    "pinv" inverts them as they are (the paper's K̂⁻¹; distances are then not a metric).
+    "clip" also drops small positive eigenvalues that are not larger in absolute value
+    than a negative one. They carry as little information, and dividing by them would
+    make images far too long.
 
     Examples
     --------

@@ -9,12 +9,12 @@ from akkm.typing import Array, Rows
 
 
 def kernel_matrix(X: Rows, kernel: Kernel, indices: Array) -> Array:
-    """k(Z, Z) of the rows Z = X[indices], symmetric and finite: (m, m) float64."""
+    """Return k(Z, Z) (m, m) of Z = X[indices] in float64, symmetric and finite."""
     strip = Strip(X, kernel, kernel.select(X, indices), np.float64)
     return symmetric(strip.kernel_rows(X[indices]))
 
 
 def symmetric(K: Array) -> Array:
-    """(K + Kᵀ) / 2 of a kernel matrix (m, m), after checking that it is finite."""
+    """Return (K + Kᵀ) / 2 of a kernel matrix K (m, m); raise if K is not finite."""
     require_finite(K, np.float64)
     return (K + K.T) / 2

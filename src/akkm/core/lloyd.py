@@ -1,8 +1,9 @@
 """The loop: Lloyd's algorithm in the span of the landmarks.
 
-Rows give kernel rows φ; these give labels and a `Stats`; Stats add up; centers follow
-from their sum. Bounds prove most labels without evaluating the row again
-(docs/design.md derives them). Where the rows are stored is not known here.
+In each iteration, a sweep over the rows returns new labels and sums of kernel rows per
+cluster (`Stats`). The new centers are computed from these sums. Bounds prove most
+labels without evaluating the row again (docs/design.md derives them). The loop does not
+know where the rows are stored.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ from akkm.core.nearest import Probes, Scorer, require_finite
 from akkm.core.parts import EMPTY_SHARE, Parts, Stats
 from akkm.typing import Array
 
-# A cluster that shrank below this share of its largest size is summed afresh.
+# If a cluster shrinks below this share of its largest size, its sums are recomputed.
 _SHRUNK = 1 / 16
 
 
@@ -38,7 +39,7 @@ class Outcome:
     centers: Centers  # the centers that the labels refer to
     history: Array  # (t, 2) labels changed and rows evaluated in each iteration
     converged: bool
-    stopped: bool  # by a callback
+    stopped: bool  # whether a callback stopped the run
 
     @property
     def n_iter(self) -> int:
@@ -64,7 +65,7 @@ class Solution(Outcome):
         return self.parts.labels
 
     def error(self, trace: float) -> float:
-        """Sum of squared distances to the centers; `trace` is sum_i w_i k(x_i, x_i)."""
+        """Return the sum of squared distances; `trace` is sum_i w_i k(x_i, x_i)."""
         inner = (self.stats.sums * self.centers.alpha).sum()
         return float(trace - 2 * inner + self.stats.counts @ self.centers.norms)
 
@@ -84,10 +85,10 @@ def lloyd(
 ) -> Solution:
     """Iterate from centers, or from the labels of the parts, until no label changes.
 
-    Assumes valid arrays. `dtype` is the precision of the kernel rows. `watch` is called
-    after each iteration and stops the run by returning true. Without `prune` every row
-    is evaluated in every iteration, with the same labels. `history` is that of an
-    interrupted run which continues from `centers`.
+    Assumes validated arrays. `dtype` is the precision of the kernel rows. `watch` is
+    called after each iteration and stops the run by returning true. Without `prune`,
+    every row is evaluated in every iteration; the labels are the same. To resume an
+    interrupted run, pass its `centers` and its `history`.
     """
     stats = Stats.zeros(n_clusters, gram.whitener.shape[0])
     if centers is None:
@@ -122,10 +123,10 @@ def lloyd(
 
 
 def _refresh(parts: Parts, stats: Stats, largest: Array) -> Array:
-    """Sum clusters afresh that shrank to a small part of their largest size.
+    """Recompute the sums of clusters that shrank to a small share of their size.
 
-    Otherwise the rounding errors of a large sum would matter in a small one. Returns
-    the largest sizes (C,) since then.
+    Otherwise rounding errors of the former large sum would distort the small one.
+    Returns the largest size (C,) of each cluster since its sums were last recomputed.
     """
     largest = np.maximum(largest, stats.counts)
     for k in np.flatnonzero((stats.counts > 0) & (stats.counts < _SHRUNK * largest)):
@@ -138,8 +139,8 @@ def _refresh(parts: Parts, stats: Stats, largest: Array) -> Array:
 def centers_of(stats: Stats, gram: Gram, previous: Centers | None) -> Centers:
     """Return the centers at the clusters' means: α = Û K_B K̂⁻¹.
 
-    The center of an empty cluster stays where it was. Without a previous position it
-    shares the first mean there is: in a tie the lower number wins.
+    An empty cluster keeps its previous center. If there is none, it gets the center of
+    the first cluster that is not empty; in ties the lower cluster number wins.
     """
     filled = stats.counts > 0
     means = stats.sums / np.where(filled, stats.counts, 1)[:, None]
@@ -153,9 +154,9 @@ def centers_of(stats: Stats, gram: Gram, previous: Centers | None) -> Centers:
 def _reseed(parts: Parts, stale: Moves | None, stats: Stats, scorer: Scorer) -> bool:
     """Give an empty cluster, if there is one, the row farthest from its own center.
 
-    One cluster per iteration: the next one is filled after the centers have moved.
-    `stale` is given if bounds refer to past centers. Returns whether a row was moved;
-    none is if every row lies on its center.
+    Only one cluster is filled per iteration; the next one is filled after the centers
+    have moved. `stale` is given if bounds refer to past centers. Returns whether a row
+    was moved. No row is moved if every row lies on its center.
     """
     empty = np.flatnonzero(stats.counts <= EMPTY_SHARE * stats.counts.sum())
     if not empty.size:

@@ -14,7 +14,7 @@ from akkm.core.threads import Threads
 from akkm.kernels import Kernel, Precomputed, PrecomputedStrip
 from akkm.typing import Array, Rows
 
-# Rows that are compared at a time.
+# Number of rows that are compared at a time.
 _BLOCK_ROWS = 8192
 
 
@@ -24,7 +24,7 @@ class Comparison:
 
     labels: Array  # (b,) int32
     squared: Array  # (b, C) squared distances to the centers
-    squared_own: Array  # (b,) to the nearest center, with the paper's k(x, x)
+    squared_own: Array  # (b,) to the nearest center, with k(x, x) as in the paper
 
 
 @dataclass(frozen=True)
@@ -35,20 +35,20 @@ class Model:
     points: Rows  # (m, d), or column numbers of a precomputed kernel
     scorer: Scorer
     dtype: Any
-    # for lengths within the span, if k is not known to be positive definite
+    # needed for lengths within the span if k may be indefinite
     gram: Gram | None = None
-    # k(x, x), if a precomputed kernel does not give it but all rows share it
+    # k(x, x) of new rows for a precomputed kernel, if all training rows have this value
     constant: float = np.nan
 
     def only(self, clusters: Array) -> "Model":
-        """Return the model of some centers, numbered by their place in `clusters`."""
+        """Return the model of the centers `clusters`, renumbered in this order."""
         scorer = self.scorer
         few = Scorer.of(scorer.columns.T[clusters], scorer.norms[clusters], self.dtype)
         few = replace(few, slack=scorer.slack, tie=scorer.tie, blur=scorer.blur)
         return replace(self, scorer=few)
 
     def diag(self, X: Rows) -> Array:
-        """k(x, x) of new rows (n,); NaN if a precomputed kernel does not give it."""
+        """Return k(x, x) of new rows: (n,), NaN if a precomputed kernel lacks it."""
         if isinstance(self.kernel, Precomputed):
             return np.full(X.shape[0], self.constant)
         return self.kernel.diag(X)
@@ -58,14 +58,14 @@ class Model:
     ) -> Iterator[Comparison]:
         """Compare blocks of rows X (n, d) with the centers, in order.
 
-        `diag` (n,) is k(x, x), if it is known better than for new rows.
+        `diag` (n,) is k(x, x). By default, it is computed by `self.diag`.
         """
         S = self.scorer.columns
         if self.gram is not None:
             S = np.hstack([S, self.gram.whitener])
         product = KernelProduct(self.kernel, self.points, S, self.dtype)
 
-        @cache  # made only if a row needs it
+        @cache  # created only if a row needs it
         def precise() -> KernelProduct:
             columns = self.scorer.columns
             return KernelProduct(self.kernel, self.points, columns, np.float64)
@@ -95,7 +95,7 @@ class Model:
         squared = diag
         if self.gram is not None:
             squared = self.gram.squared_lengths(products[:, n_clusters:])
-        # For rounding, a row counts as at least as long as the longest center.
+        # Rounding errors are estimated with lengths not below that of any center.
         length = np.sqrt(np.fmax(np.abs(squared), np.abs(scorer.norms).max()))
 
         def rescore(rows: Array) -> Array:
@@ -110,13 +110,13 @@ class Model:
         distances = squared[:, None] + scores.T
         # Squared distances that may be rounding errors of zero are zero.
         distances[distances < scorer.noise(length)[:, None]] = 0
-        # A precomputed strip has no k(x, x): its error is that within the span.
+        # A precomputed strip has no k(x, x): use the length within the span instead.
         own = squared if isinstance(self.kernel, PrecomputedStrip) else diag
         return Comparison(found.labels, distances, own + found.score)
 
 
 def shared_diagonal(kernel: Kernel, X: Rows) -> float:
-    """k(x, x) if all training rows of a precomputed kernel share it, else NaN."""
+    """Return k(x, x) if it is equal for all rows of a precomputed kernel, else NaN."""
     if not isinstance(kernel, Precomputed):
         return np.nan
     diag = kernel.diag(X[:])
@@ -127,6 +127,6 @@ def shared_diagonal(kernel: Kernel, X: Rows) -> float:
 def means_model(
     kernel: Kernel, X: Rows, points: Rows, alpha: Array, norms: Array, dtype: Any
 ) -> Model:
-    """Return the model of centers that are means of points, some of the rows X."""
+    """Return the model of centers that are means of `points`, a subset of X."""
     scorer = Scorer.of(alpha, norms, dtype)
     return Model(kernel, points, scorer, dtype, constant=shared_diagonal(kernel, X))

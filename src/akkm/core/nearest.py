@@ -1,8 +1,8 @@
-"""Nearest centers of rows, decided so that rounding does not matter.
+"""Nearest centers of rows, independent of rounding errors.
 
 float32 scores are trusted only if the gap between the two best centers exceeds their
 measured rounding error. Other rows are scored again in float64, and remaining ties go
-to the center of lower number.
+to the center with the lower number.
 """
 
 from collections.abc import Callable
@@ -15,29 +15,29 @@ from akkm.core.gram import Gram
 from akkm.core.strip import Strip
 from akkm.typing import Array, Rows
 
-# Rows on which rounding is measured, and the safety factor for all other rows.
+# Number of rows on which rounding is measured, and safety factor for all other rows.
 _N_PROBES = 64
 _SAFETY = 4.0
-# Ratio of float64 to float32 rounding.
+# Ratio of float64 to float32 rounding errors.
 _FINER = float(np.finfo(np.float64).eps / np.finfo(np.float32).eps)
 
 
 @dataclass(frozen=True)
 class Probes:
-    """Kernel rows of a few landmarks in both precisions, to measure rounding."""
+    """Kernel rows of a few landmarks in both precisions, to measure rounding errors."""
 
     rounded: Array  # (p, m) float32
     exact: Array  # (p, m) float64
-    lengths: Array  # (p,) of the landmarks' images
+    lengths: Array  # (p,) lengths of these landmarks' images
     blur: float  # relative rounding error of squared lengths in the landmarks' span
 
     @staticmethod
     def of(strip: Strip, rows: Rows, gram: Gram, K: Array) -> "Probes":
-        """Compare some rows of K (m, m) with their float32 values.
+        """Compare a few rows of K (m, m) with their float32 values.
 
         `rows` (m, d) are the landmarks.
         """
-        # From the shortest to the longest.
+        # Probes range from the shortest landmark to the longest.
         by_length = np.argsort(K.diagonal(), kind="stable")
         probes = by_length[
             np.unique(np.linspace(0, strip.m - 1, _N_PROBES).astype(int))
@@ -45,7 +45,7 @@ class Probes:
         exact = K[probes]
         with np.errstate(over="ignore", invalid="ignore"):
             rounded = strip.kernel_rows(rows[probes], np.float32)
-        if not np.isfinite(rounded).all():  # beyond float32: assume the last digit off
+        if not np.isfinite(rounded).all():  # overflow: assume errors in the last digit
             digit = np.resize([1.0, -1.0], exact.shape) * np.finfo(np.float32).eps
             rounded = exact * (1 + digit)
         lengths = np.sqrt(np.abs(gram.squared_norms(exact)))
@@ -54,7 +54,7 @@ class Probes:
         return Probes(rounded, exact, lengths, 2 * float((error / lengths).max()))
 
     def slack(self, alpha: Array) -> float:
-        """Largest float32 error of scores of centers alpha (C, m), per unit length."""
+        """Return the largest float32 error of centers' scores, per unit of length."""
         rough = self.rounded @ alpha.T.astype(self.rounded.dtype)
         error = 2 * np.abs(rough - self.exact @ alpha.T)
         return float((error / self.lengths[:, None]).max(initial=0))
@@ -62,16 +62,16 @@ class Probes:
 
 @dataclass(frozen=True)
 class Scorer:
-    """Centers as a sweep or a prediction needs them: scores, and how far to trust them.
+    """Scores of rows for each center, with bounds on their rounding errors.
 
-    The score of row i for center k is its squared distance less k(x_i, x_i).
+    The score of row i for center k is their squared distance minus k(x_i, x_i).
     """
 
     columns: Array  # (m, C) float64, the transpose of alpha
     norms: Array  # (C,) float64
     coefficients: Array  # the columns in the precision of the kernel rows, padded
-    slack: float  # gaps below slack |x| may be rounding
-    tie: float  # gaps below tie |x| are rounding even in float64
+    slack: float  # gaps below slack |x| may be rounding errors
+    tie: float  # gaps below tie |x| may be rounding errors even in float64
     blur: float  # relative rounding error of |x|²
 
     @staticmethod
@@ -80,8 +80,8 @@ class Scorer:
     ) -> "Scorer":
         """Return the scorer of centers with coefficients alpha (C, m).
 
-        Without probes the centers are means, whose scores are about as exact as the
-        kernel values.
+        Omit `probes` if the centers are means of rows: their scores are about as exact
+        as the kernel values.
         """
         longest = float(np.sqrt(np.abs(norms).max(initial=0)))
         rough = 2 * float(np.finfo(np.float32).eps) * longest
@@ -103,16 +103,16 @@ class Scorer:
         )
 
     def noise(self, length: Array) -> Array:
-        """Squared distances up to this may be rounding errors of zero: (b,)."""
+        """Return the largest squared distances that may be rounding of zero: (b,)."""
         return self.blur * length**2 + self.slack * length
 
     def upper(self, length: Array, score: Array) -> Array:
-        """Upper bounds on distances, from rows' lengths and scores: (b,)."""
+        """Return upper bounds (b,) on distances, from lengths (b,) and scores (b,)."""
         squared = length**2 + score + self.noise(length)
         return np.sqrt(squared.clip(0))
 
     def scores(self, phi: Array) -> Array:
-        """|c_k|² - 2 φ·α_k for kernel rows phi (b, m): (C, b) float64."""
+        """Return |c_k|² - 2 φ·α_k for kernel rows phi (b, m): (C, b) float64."""
         precise = phi.dtype != self.coefficients.dtype
         with np.errstate(over="ignore", invalid="ignore"):
             products = phi @ (self.columns if precise else self.coefficients)
@@ -144,15 +144,15 @@ class NearestCenters:
 
     labels: Array  # (b,) int32
     score: Array  # (b,) score of the nearest center
-    gap: Array  # (b,) the next best score is higher by at least this; < 0: a tie
+    gap: Array  # (b,) lower bound on next best score - best score; < 0 for a tie
 
 
 def nearest(
     phi: Array, scorer: Scorer, length: Array, strip: Strip, rows: Any
 ) -> NearestCenters:
-    """Find the nearest centers of the rows `rows` of the strip.
+    """Find the nearest center of each of the strip's rows `rows` (slice or indices).
 
-    phi (b, m) are their kernel rows and length (b,) the lengths of their images.
+    `phi` (b, m) are their kernel rows, and `length` (b,) the lengths of their images.
     """
 
     def rescore(close: Array) -> Array:
@@ -172,10 +172,11 @@ def nearest_by_score(
     tie: Array,
     rescore: Callable[[Array], Array] | None = None,
 ) -> NearestCenters:
-    """Find the lowest entry of each column of scores (C, b), whatever the rounding.
+    """Find the lowest entry of each column of scores (C, b) despite rounding errors.
 
-    Columns whose two lowest scores are within `slack` (b,) are scored again in float64
-    by `rescore`. If they are within `tie` (b,) even then, the lower number wins.
+    If the two lowest scores of a column differ by at most `slack` (b,), `rescore`
+    computes the column again in float64. If they still differ by at most `tie` (b,),
+    the center with the lower number wins.
     """
     labels, best, gap = _two_lowest(scores)
     close = np.flatnonzero(~(gap > slack))
@@ -189,7 +190,7 @@ def nearest_by_score(
 
 
 def _two_lowest(scores: Array) -> tuple[Array, Array, Array]:
-    """Row and value of the lowest entry of each column, and the gap to the next."""
+    """Return row and value of each column's lowest entry, and the gap to the next."""
     labels = np.zeros(scores.shape[1], dtype=np.int32)
     best = scores[0].copy()
     second = np.full_like(best, np.inf)

@@ -1,7 +1,8 @@
-"""What an iteration asks of the rows, and how the rows of one process answer.
+"""The operations of an iteration on the rows, and their implementation in one process.
 
-`Parts` is all that the loop knows about rows. `Part` holds rows, weights and state in
-this process; `akkm.core.remote_parts` combines the parts that workers hold.
+`Parts` is the interface through which the loop uses the rows. `Part` holds rows,
+weights and state in this process; `akkm.core.remote_parts` combines the parts that
+workers hold.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +20,8 @@ from akkm.core.threads import Threads
 from akkm.rows import chunks
 from akkm.typing import Array
 
-# A cluster with less than this share of all weight is empty: the rest is rounding.
+# A cluster with at most this share of all weight counts as empty: the weight may be a
+# rounding error.
 EMPTY_SHARE = 1e-12
 
 
@@ -27,12 +29,12 @@ EMPTY_SHARE = 1e-12
 class Stats:
     """Sums of kernel rows and of weights over the rows of each cluster."""
 
-    sums: Array  # (C, m) float64, of weighted kernel rows
-    counts: Array  # (C,) float64, of weights
+    sums: Array  # (C, m) float64, sums of weighted kernel rows
+    counts: Array  # (C,) float64, sums of weights
 
     @staticmethod
     def zeros(n_clusters: int, m: int) -> "Stats":
-        """Return the sums over no rows."""
+        """Return the sums over no rows: zeros."""
         return Stats(np.zeros((n_clusters, m)), np.zeros(n_clusters))
 
     def __iadd__(self, other: "Stats") -> "Stats":
@@ -63,7 +65,7 @@ class Stats:
 class Sweep:
     """The result of a sweep over rows."""
 
-    stats: Stats  # changes of the sums
+    stats: Stats  # changes to the sums
     changed: int  # rows whose label changed
     evaluated: int  # rows whose kernel row was needed
 
@@ -90,16 +92,16 @@ class Parts(Protocol):
     """Rows with their labels and bounds, in this process or on many workers."""
 
     def label_stats(self, n_clusters: int) -> Stats:
-        """Sum the rows by their present labels."""
+        """Sum the kernel rows of each cluster by the present labels."""
 
     def sweep(self, scorer: Scorer, moves: Moves | None, stamp: int) -> Sweep:
         """Assign the rows whose label is not proved; without `moves`, all rows."""
 
     def cluster_stats(self, cluster: int) -> Stats:
-        """Sum one cluster afresh, as cluster 0 of 1."""
+        """Recompute the sums of one cluster, as a `Stats` with a single cluster."""
 
     def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
-        """Find the row farthest from its center; its cluster must not become empty.
+        """Find the row farthest from its center, among clusters of several rows.
 
         `stale` is given if bounds refer to past centers.
         """
@@ -108,7 +110,7 @@ class Parts(Protocol):
         """Move a row to a cluster; the next sweep will evaluate it."""
 
     def trace(self) -> float:
-        """sum_i w_i k(x_i, x_i)."""
+        """Return sum_i w_i k(x_i, x_i)."""
 
     @property
     def labels(self) -> Any:
@@ -117,7 +119,7 @@ class Parts(Protocol):
 
 @dataclass
 class Part:
-    """Rows in this process."""
+    """Rows of this process, with their weights and state."""
 
     strip: Strip
     gram: Gram | None  # None: the kernel is positive definite and gives the lengths
@@ -135,9 +137,9 @@ class Part:
         weights: Array | None = None,
         full: Callable[[int, float, Any], Array] = np.full,
     ) -> "Part":
-        """Return rows before the first sweep, with labels (n,) if these are given.
+        """Return the part before its first sweep, with labels (n,) if given.
 
-        `full(n, value, dtype)` makes the arrays of their state.
+        `full(n, value, dtype)` allocates the arrays of its state.
         """
         state = State.start(strip.n, labels, unit=strip.kernel.unit, full=full)
         return Part(strip, gram, weights, state, engine)
@@ -148,7 +150,7 @@ class Part:
         return self.state.labels
 
     def label_stats(self, n_clusters: int) -> Stats:
-        """Sum the rows by their present labels."""
+        """Sum the kernel rows of each cluster by the present labels."""
 
         def sum_chunk(chunk: slice) -> Stats:
             stats = Stats.zeros(n_clusters, self.strip.m)
@@ -178,7 +180,7 @@ class Part:
     def _unproved(
         self, scorer: Scorer, moves: Moves, rebase: bool, chunk: slice
     ) -> Array:
-        """Indices of the rows of a chunk whose labels are not proved."""
+        """Return the chunk's rows whose labels are not proved; rebase its bounds."""
         rows = chunk.start + moves.unproved(self.state, chunk, scorer.tie)
         if rebase:
             moves.rebase(self.state, chunk)
@@ -210,7 +212,7 @@ class Part:
         return Sweep(stats, changed, evaluated)
 
     def _lengths(self, rows: Any, phi: Array) -> Array:
-        """Lengths of images: sqrt k(x, x), or within the span if k is indefinite."""
+        """Return image lengths (b,): sqrt k(x, x), or within the span if indefinite."""
         if self.strip.kernel.psd or self.gram is None:
             squared = self.strip.kernel.diag(self.strip.X[rows])
         else:
@@ -221,7 +223,7 @@ class Part:
         return None if self.weights is None else self.weights[rows]
 
     def cluster_stats(self, cluster: int) -> Stats:
-        """Sum one cluster afresh, as cluster 0 of 1."""
+        """Recompute the sums of one cluster, as a `Stats` with a single cluster."""
         stats = Stats.zeros(1, self.strip.m)
         members = np.flatnonzero(self.state.labels == cluster)
         for rows, phi in self.strip.tiles(members):
@@ -230,9 +232,9 @@ class Part:
         return stats
 
     def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
-        """Find the row farthest from its center; its cluster must not become empty."""
-        # Rows are evaluated by falling upper bounds, until an exact distance exceeds
-        # all bounds that are left.
+        """Find the row farthest from its center, among clusters of several rows."""
+        # Evaluate rows in order of decreasing upper bounds, until no remaining bound
+        # exceeds the largest exact distance.
         state, strip = self.state, self.strip
         worst, worst_squared = -1, 0.0
         upper = np.empty(strip.n, dtype=np.float32)
@@ -257,7 +259,7 @@ class Part:
         return WorstRow(worst_squared, worst, int(state.labels[worst]), weight, phi)
 
     def _upper_bounds(self, scorer: Scorer, stale: Moves | None, chunk: slice) -> Array:
-        """Upper bounds on distances to the own center (b,); -1: can't be the worst."""
+        """Return upper bounds (b,) on distances to the own center; -1: not eligible."""
         state = self.state
         if stale is None:
             upper = state.upper[chunk].astype(np.float64)
@@ -273,7 +275,7 @@ class Part:
         self.state.reassign(row.row, cluster)
 
     def trace(self) -> float:
-        """sum_i w_i k(x_i, x_i); within the span if k(x, x) is not known."""
+        """Return sum_i w_i k(x_i, x_i), or lengths within the span if it is unknown."""
         kernel, X, gram = self.strip.kernel, self.strip.X, self.gram
 
         def total(squared: Array, rows: slice) -> float:
@@ -296,8 +298,8 @@ class Part:
 def _descending(values: Array, step: int) -> Iterator[Array]:
     """Yield positions of the non-negative values (n,), from the largest down.
 
-    They come in blocks of `step`; equal values keep their order. More and more values
-    are sorted at a time, as the first ones are mostly enough.
+    Positions come in blocks of at most `step`; equal values keep their order. The first
+    round sorts few values, as callers usually stop early; later rounds sort more.
     """
     count, last = step, None
     while len(values):

@@ -36,7 +36,7 @@ class KernelProduct:
         self._kernel, self._Z = kernel, Z
         self._S = S.astype(self.dtype)
         self._blocks = [slice(s, s + block) for s in range(0, Z.shape[0], block)]
-        # Binding often makes dense copies: for sparse points bind each block anew.
+        # Binding often makes a dense copy, so sparse points are bound at each use.
         self._fills = (
             None if sparse.issparse(Z) else list(map(self._bind, self._blocks))
         )
@@ -75,7 +75,7 @@ class KernelProduct:
     ) -> Array:
         """Add k(X[rows], Z) @ S to F[rows] (r, c), chunk by chunk.
 
-        With T (r, c), return k(Z, X[rows]) @ T (m, c) from the same kernel values.
+        If T (r, c) is given, return k(Z, X[rows]) @ T (m, c) from the same values.
         """
 
         def add(chunk: slice) -> Array:
@@ -84,5 +84,5 @@ class KernelProduct:
             F[some] += total
             return back
 
-        # Sums are added in the order of the chunks, whichever thread is first.
+        # Sums are added in the order of the chunks, whichever thread finishes first.
         return sum(engine.map(add, chunks(len(rows))), np.zeros((1, self.width)))

@@ -1,7 +1,7 @@
-"""The rows of a fit on many workers: each partition is a `Part`, and they add up.
+"""The rows of a fit on many workers: one `Part` per partition, with summed results.
 
-Every task is a function of a partition and of the result of the task before, and
-changes neither. If a worker dies, Dask recomputes what it held from these.
+Every task is a function of a partition and of the previous task's result, and modifies
+neither. If a worker dies, Dask can therefore recompute the results that it held.
 """
 
 from dataclasses import dataclass, replace
@@ -21,15 +21,15 @@ from akkm.typing import Array
 
 @dataclass(frozen=True)
 class _Setup:
-    """What every worker needs: the landmarks and their coordinates."""
+    """Data sent to every worker: the landmarks and their factored kernel matrix."""
 
     strip: Strip  # without rows
-    gram: Gram | None
+    gram: Gram | None  # None: the kernel is positive definite and gives the lengths
 
 
 @dataclass(frozen=True)
 class _Held:
-    """What a worker holds of a partition, besides its rows."""
+    """Data that a worker holds for a partition, besides its rows."""
 
     state: State
     weights: Array | None  # (b,)
@@ -37,7 +37,7 @@ class _Held:
 
 
 class RemoteParts:
-    """Partitions on workers, answering as one."""
+    """Rows partitioned over workers, as one `Parts` object."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class RemoteParts:
             return self._cluster.send(values)
 
         no_rows = strip.with_rows(np.empty((0, strip.X.shape[1]), dtype=strip.X.dtype))
-        # Coordinates are needed only if lengths do not follow from the kernel.
+        # Workers need `gram` only if the kernel does not give the lengths.
         setup = _Setup(no_rows, None if strip.kernel.psd else gram)
         (self._setup,) = self._cluster.send([setup])
         self._held = self._cluster.map(
@@ -71,14 +71,14 @@ class RemoteParts:
         )
 
     def _each(self, task: Any, *values: Any) -> list[Any]:
-        """Start task(setup, rows, held, ...) for each partition: futures."""
+        """Start task(setup, rows, held, *values) on each partition; return futures."""
         count = len(self._blocks)
         same = [[value] * count for value in values]
         setups = [self._setup] * count
         return self._cluster.map(task, setups, self._blocks, self._held, *same)
 
     def label_stats(self, n_clusters: int) -> Stats:
-        """Sum the rows by their present labels."""
+        """Sum the kernel rows of each cluster by the present labels."""
         stats: Stats = self._cluster.add(
             self._each(_call, "label_stats", (n_clusters,))
         )
@@ -91,11 +91,11 @@ class RemoteParts:
         return self._cluster.add(self._cluster.map(_sweep_of, self._held))
 
     def cluster_stats(self, cluster: int) -> Stats:
-        """Sum one cluster afresh, as cluster 0 of 1."""
+        """Recompute the sums of one cluster, as a `Stats` with a single cluster."""
         return self._cluster.add(self._each(_call, "cluster_stats", (cluster,)))
 
     def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
-        """Find the row farthest from its center; its cluster must not become empty."""
+        """Find the row farthest from its center, among clusters of several rows."""
         (arguments,) = self._cluster.send([(scorer, stale, counts)])
         rows = self._cluster.fetch(self._each(_call, "worst_row", arguments))
         part = max(range(len(rows)), key=lambda p: rows[p].squared)
@@ -107,7 +107,7 @@ class RemoteParts:
         self._held[row.part] = self._cluster.submit(_reassign, held, row, cluster)
 
     def trace(self) -> float:
-        """sum_i w_i k(x_i, x_i)."""
+        """Return sum_i w_i k(x_i, x_i)."""
         return float(sum(self._cluster.fetch(self._each(_call, "trace", ()))))
 
     @property
@@ -124,7 +124,7 @@ class RemoteParts:
         )
 
 
-# Tasks. Their arguments are shared with other tasks and must not be changed.
+# Tasks that run on workers. Other tasks share their arguments: do not modify these.
 
 
 def _start(rows: Array, labels: Any, weights: Array | None, unit: bool) -> _Held:

@@ -11,23 +11,23 @@ from akkm.kernels import Fill, Kernel
 from akkm.rows import as_rows
 from akkm.typing import Array, Rows
 
-# A tile of kernel rows fits in the processor's cache.
+# Size of a tile of kernel rows: it fits in the processor's cache.
 _TILE_BYTES = 4 * 2**20
-# float32 kernel values may differ from float64 ones by this share of the mean squared
-# distance.
+# float32 kernel values suffice if they differ from float64 ones by at most this share
+# of the mean squared distance.
 _FLOAT32_ERROR = 1e-4
 
 
 class RowCache:
-    """Kernel rows that are evaluated repeatedly, each in a slot of its own.
+    """A cache of kernel rows that are evaluated repeatedly, with one slot per row.
 
-    Slots are assigned before threads start, so that the cached rows, and with them
-    every last digit, do not depend on the threads.
+    Slots are assigned before threads start. Which rows are cached, and therefore every
+    digit of the result, does not depend on the timing of the threads.
     """
 
     def __init__(self, n: int, n_slots: int, m: int, dtype: Any) -> None:
-        # Slot of each row plus one; 0 means none. `zeros` and `empty` take memory only
-        # where they are written to.
+        # Slot number of each row plus one; 0 means that the row has no slot. Arrays
+        # from `zeros` and `empty` take memory only where they are written to.
         self._slots = np.zeros(n, dtype=np.int32)
         self._filled = np.zeros(n_slots, dtype=bool)
         self._values = np.empty((n_slots, m), dtype=dtype)
@@ -64,8 +64,8 @@ class RowCache:
 class Strip:
     """Kernel rows of the rows X (n, d) against the points Z (m, d).
 
-    The strip is never in memory as a whole unless `compute_all` is called. With
-    `use_cache`, rows passed to `reserve` are cached as far as they fit.
+    The strip is in memory as a whole only after `compute_all`. After `use_cache`, rows
+    passed to `reserve` are cached if they fit.
     """
 
     max_tile_rows = 1024
@@ -80,7 +80,7 @@ class Strip:
         self._cache: RowCache | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # Bound points are closures, which can't be pickled; they are bound again.
+        # Fill functions are closures and can't be pickled; they are created again.
         return {**self.__dict__, "_fills": {}}
 
     @property
@@ -96,11 +96,11 @@ class Strip:
         return other
 
     def subset(self, rows: Array) -> "Strip":
-        """Return the strip of some rows (b,), in order, against the same points."""
+        """Return the strip of a subset of the rows (b,) against the same points."""
         return self.with_rows(self.X.subset(rows))
 
     def compute_all(self, engine: Threads) -> None:
-        """Compute all kernel rows once and keep them: n m numbers."""
+        """Compute all kernel rows and keep them in memory: n m numbers."""
         if self._all is not None:
             return
         values = np.empty((self.n, self.m), dtype=self.dtype)
@@ -113,14 +113,14 @@ class Strip:
         self._all = values
 
     def use_cache(self, n_bytes: float) -> None:
-        """Cache kernel rows that are evaluated again, in this many bytes."""
+        """Cache kernel rows that are evaluated repeatedly, in up to `n_bytes`."""
         n_slots = min(self.n, int(n_bytes // (self.m * self.dtype.itemsize)))
         if n_slots and self._all is None:
             self._cache = RowCache(self.n, n_slots, self.m, self.dtype)
 
     @property
     def nbytes(self) -> int:
-        """Memory that `compute_all` takes."""
+        """Memory that `compute_all` takes, in bytes."""
         return self.n * self.m * self.dtype.itemsize
 
     @property
@@ -135,10 +135,10 @@ class Strip:
             self._cache.reserve(rows)
 
     def tiles(self, rows: Any) -> Iterator[tuple[Any, Array]]:
-        """Yield pairs (some of the rows, their kernel rows), a tile at a time.
+        """Yield a pair (part of `rows`, kernel rows of this part) for each tile.
 
-        `rows` is a slice or an index array. The next tile overwrites the kernel rows of
-        the last one.
+        `rows` is a slice or an index array. Each tile may overwrite the kernel rows of
+        the previous one.
         """
         buffer = np.empty((self.tile_rows, self.m), dtype=self.dtype)
         for tile in self._tiles_of(rows):
@@ -175,12 +175,12 @@ class Strip:
 
 
 def cast(X: Rows, dtype: np.dtype[Any]) -> Rows:
-    """Convert X to a precision; row numbers of a precomputed kernel stay integers."""
+    """Convert X to `dtype`; column numbers of a precomputed kernel stay integers."""
     return X if X.dtype.kind in "iu" else X.astype(dtype, copy=False)
 
 
 def float32_suffices(rounded: Array, exact: Array) -> bool:
-    """Tell whether float32 kernel values (m, m) separate points as float64 ones do."""
+    """Tell whether float32 kernel values (m, m) are exact enough to separate points."""
     mean_squared_distance = 2 * (exact.diagonal().mean() - exact.mean())
     error = np.abs(rounded - exact).max()
     return bool(error <= _FLOAT32_ERROR * np.abs(mean_squared_distance))

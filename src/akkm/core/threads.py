@@ -15,11 +15,11 @@ Result = TypeVar("Result")
 class Threads:
     """Run a function over items on `n_jobs` threads, with results in order.
 
-    Inside the context BLAS uses one thread per call. Every step of a block then runs on
-    all cores, not only its products, and results do not depend on the number of
-    threads. `n_jobs=None` takes as many threads as BLAS and OpenMP would
-    (`OMP_NUM_THREADS` and threadpoolctl limit them); a negative number counts down from
-    the number of cores, as in joblib.
+    Inside the context, BLAS uses one thread per call, and blocks of rows run in
+    parallel. All steps then use all cores, not only the matrix products, and results do
+    not depend on the number of threads. `n_jobs=None` takes as many threads as BLAS and
+    OpenMP would (`OMP_NUM_THREADS` and threadpoolctl limit them). Negative numbers mean
+    the same as in joblib: -1 is all cores, -2 is all but one.
 
     Examples
     --------
@@ -50,13 +50,13 @@ class Threads:
         return self._pool.map(function, items)
 
     def for_each(self, function: Callable[[Item], Any], items: Iterable[Item]) -> None:
-        """Call function(item) for each item, for its effects."""
+        """Call function(item) for each item and discard the results."""
         for _ in self.map(function, items):
             pass
 
 
 class _OneBlasThread:
-    """Limits BLAS to one thread while at least one user asks for it."""
+    """Limits BLAS to one thread while at least one `Threads` context is open."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -82,7 +82,7 @@ _one_blas_thread = _OneBlasThread()
 
 
 def _take_control() -> None:
-    """Let this thread set the limit, whichever thread did so before.
+    """Let this thread set the limit even if another thread set it before.
 
     threadpoolctl 3.7 and newer accept limits only from the first thread that set one.
     """
