@@ -158,7 +158,7 @@ class TestErrors:
             plot.sizes(object())
 
     def test_margins_of_one_cluster(self, blobs):
-        with pytest.raises(ValueError, match="need two clusters"):
+        with pytest.raises(ValueError, match="need at least two clusters"):
             plot.margins(ApproxKernelKMeans(1).fit(blobs[0]), blobs[0])
 
     def test_columns_that_are_equal_in_all_clusters(self, blobs):

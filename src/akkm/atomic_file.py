@@ -1,8 +1,8 @@
-"""Files that appear complete under their name, or not at all.
+"""Write files atomically: they appear complete under their name, or not at all.
 
-The content goes to a hidden temporary file in the same folder, is flushed to the disk,
-and is renamed. A process that is killed (SIGKILL) may leave its temporary file behind,
-but never a partial file under the final name.
+The content is written to a hidden temporary file in the same folder and flushed to
+disk. Then the file is renamed. A process that is killed (SIGKILL) may leave its
+temporary file behind, but never a partial file under the final name.
 """
 
 import os
@@ -52,7 +52,7 @@ class AtomicFile:
         self.target = Path(os.path.realpath(path))
         hidden = f".{self.target.name}.{secrets.token_hex(6)}.akkm"
         self._temporary = self.target.with_name(hidden)
-        # Not tempfile: the final file gets the permissions that the umask allows.
+        # Not by tempfile, which makes files private: the umask decides the permissions.
         self.file: BinaryIO = open(self._temporary, "x+b")  # noqa: SIM115
 
     def sync(self) -> None:

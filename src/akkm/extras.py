@@ -1,4 +1,4 @@
-"""Optional dependencies: import them, or say how to install them."""
+"""Import optional dependencies; if one is missing, say how to install it."""
 
 from importlib import import_module
 from typing import Any
@@ -14,7 +14,7 @@ def import_extra(module: str, purpose: str, extra: str) -> Any:
     module : str
         The module to import.
     purpose : str
-        What the module is needed for, as the subject of the error message.
+        Start of the error message, such as "Pictures need matplotlib".
     extra : str
         The extra of akkm that installs the dependency.
 

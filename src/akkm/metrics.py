@@ -1,7 +1,7 @@
 """Measures of a clustering, as in the paper.
 
-Here belong functions of labels, or of rows and labels. Facts about a fitted model are
-in `akkm.inspect`.
+This module contains functions of labels, or of rows and labels. Facts about a fitted
+model are in `akkm.inspect`.
 """
 
 from typing import Any, Unpack
@@ -30,7 +30,7 @@ __all__ = [
 
 
 def error_reduction(initial: float, final: float) -> float:
-    """Share of the initial clustering error that is gone: (initial - final) / initial.
+    """Relative decrease of the clustering error: (initial - final) / initial.
 
     Parameters
     ----------
@@ -168,9 +168,9 @@ def clustering_error(
     labels : array of shape (n,)
         Labels of any type; each distinct value is a cluster.
     kernel : str, Kernel or callable, default="rbf"
-        The kernel, as in `akkm.ApproxKernelKMeans`. For the kernel of a fitted model
-        pass its `kernel_`: the gamma rules "median" and "neighbors" draw their own
-        sample here.
+        The kernel, as in `akkm.ApproxKernelKMeans`. To use the kernel of a fitted
+        model, pass its `kernel_`: the gamma rules "median" and "neighbors" would draw
+        another sample here.
     sample_weight : array of shape (n,), optional
         The weight of each row; one by default.
     n_jobs : int, optional
@@ -185,8 +185,8 @@ def clustering_error(
 
     Notes
     -----
-    The error is tr(K) - tr(Ũ K Ũᵀ) (the paper's eq. 2). It takes the kernel of every
-    pair of rows with the same label, in tiles and in float64, and O(n) memory.
+    The error is tr(K) - tr(Ũ K Ũᵀ) (the paper's eq. 2). The kernel of every pair of
+    rows with the same label is evaluated, in tiles and in float64, with O(n) memory.
 
     Examples
     --------

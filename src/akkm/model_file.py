@@ -1,10 +1,10 @@
 """Save fitted models to files and load them again.
 
 A model file holds the encoder that turns a table or images into rows, the fitted
-estimator, and a description. It is a zip archive in the format of skops: arrays in
-NumPy's format and a schema that names types, no pickle. The member `akkm.json` states
-the version that wrote the file and a checksum of all other members. Only the types that
-`trusted_types` lists are ever created from a file.
+estimator, and a description. It is a zip archive in the format of skops. It contains
+arrays in NumPy's format and a schema that names types, but no pickles. The member
+`akkm.json` states the version that wrote the file and a checksum of all other members.
+Only the types that `trusted_types` lists are ever created from a file.
 """
 
 import copy
@@ -38,8 +38,8 @@ __all__ = [
     "write_model",
 ]
 
-# Increase when the previous version can't read new files, or this one can't read old
-# files.
+# Increase when older versions of akkm can't read new files, or when this version can't
+# read older files.
 FORMAT = 1
 _HEADER = "akkm.json"
 
@@ -57,8 +57,8 @@ _LIBRARY_TYPES = (
     *(np.ndarray, np.dtype, np.bool, np.float32, np.float64, np.int32, np.int64),
     *(np.random.RandomState, sparse.csr_array, sparse.csr_matrix),
 )
-# The nodes of skops that such types need; none of them calls a function that the file
-# names.
+# The node types of skops that load these types. None of them calls a function that is
+# named in the file.
 _LOADERS = (
     *("DTypeNode", "DictNode", "JsonNode", "ListNode", "NdArrayNode", "ObjectNode"),
     *("RandomStateNode", "SparseMatrixNode", "TupleNode", "TypeNode"),
@@ -66,7 +66,7 @@ _LOADERS = (
 
 
 class ModelFileError(ValueError):
-    """A model file that can't be written or read; the message is one line."""
+    """Raised when a model file can't be written or read; the message is one line."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +78,8 @@ class SavedModel:
     encoder : TableEncoder or SpatialPyramid
         Turns a table or images into the rows that the estimator expects.
     estimator : KernelClusterer
-        A fitted estimator of akkm. A loaded one has no attributes with an entry per
-        training row (`labels_`, `agreement_`, `embedding_`, `outlying_`).
+        A fitted estimator of akkm. A loaded estimator has no attributes with an entry
+        per training row (`labels_`, `agreement_`, `embedding_`, `outlying_`).
     about : dict
         Plain values: version, command, data, numbers of rows and clusters, scores.
     """
@@ -138,7 +138,8 @@ def save_model(model: SavedModel, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : SavedModel
-        Its estimator is fitted. Its kernel is not a Python function.
+        The model. Its estimator must be fitted, and its kernel must not be a Python
+        function.
     path : str or path-like
         Name of the file, usually ending in .skops. An existing file is replaced.
 
@@ -208,7 +209,7 @@ def require_savable(kernel: Any) -> None:
     Parameters
     ----------
     kernel : str, Kernel or callable
-        A kernel as estimators take it.
+        A kernel, as passed to an estimator.
 
     Raises
     ------
@@ -254,8 +255,9 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
     Raises
     ------
     ModelFileError
-        If the file can't be read, is damaged, was not written by akkm or by a version
-        that this one can't read, or contains a type that is not trusted.
+        If the file can't be read, is damaged, was not written by akkm, was written by a
+        version of akkm that this version can't read, or contains a type that is not
+        trusted.
 
     Examples
     --------
@@ -275,7 +277,7 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
         raise ModelFileError(
             f"{name} can't be read: {error.strerror}; expected a model file."
         ) from error
-    except Exception as error:  # damage makes NumPy, SciPy and skops raise anything
+    except Exception as error:  # libraries raise anything if a file is damaged
         raise _damaged(name) from error
 
 
@@ -305,9 +307,8 @@ def _read(name: str, file: BinaryIO) -> SavedModel:
         raise _damaged(name)
     check_is_fitted(estimator)
     for matrix in _sparse_parts(estimator):
-        matrix.check_format(
-            full_check=True
-        )  # SciPy does not check the range of indices
+        # SciPy's loader does not check that indices are in range.
+        matrix.check_format(full_check=True)
     return SavedModel(encoder, estimator, dict(header["about"]))
 
 
@@ -322,7 +323,7 @@ def _checksum(archive: zipfile.ZipFile, header: dict[str, Any]) -> str:
 
 
 def _require_readable_version(name: str, header: dict[str, Any]) -> None:
-    """Raise ModelFileError for another format or major version, or a later minor."""
+    """Raise ModelFileError for another format or major, or a later minor version."""
     theirs = str(header["akkm"])
     there, here = _major_minor(theirs), _major_minor(__version__)
     if header["format"] != FORMAT or there[0] != here[0] or there > here:
@@ -339,7 +340,7 @@ def _major_minor(version: str) -> tuple[int, int]:
 
 
 def _require_trusted(name: str, schema: Any) -> None:
-    """Raise ModelFileError if a file would create anything but trusted types."""
+    """Raise ModelFileError if loading would create a type that is not trusted."""
     for node in _nodes(schema):
         kind = f"{node['__module__']}.{node['__class__']}"
         if kind not in trusted_types() or node["__loader__"] not in _LOADERS:
@@ -361,7 +362,7 @@ def _nodes(state: Any) -> Iterator[dict[str, Any]]:
 
 
 def _without_training_state(estimator: Any) -> Any:
-    """A copy that can predict, without attributes per row, of the process, of files."""
+    """Copy an estimator to predict: without per-row, process and file attributes."""
     bare = copy.copy(estimator)
     for attribute in (*_PER_ROW, *_OF_PROCESS):
         bare.__dict__.pop(attribute, None)

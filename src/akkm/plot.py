@@ -1,8 +1,8 @@
 """Pictures of a clustering on matplotlib axes, for papers and notebooks.
 
-Every function takes a fitted estimator of akkm, draws facts of `akkm.inspect` on `ax`,
-or on new axes, and returns the axes. The colours are those of Okabe and Ito, which
-colour-blind readers can distinguish; clusters also differ in shape.
+Every function takes a fitted estimator of akkm, draws facts of `akkm.inspect` on `ax`
+(by default on new axes) and returns the axes. The colours are those of Okabe and Ito,
+which colour-blind readers can distinguish; clusters also differ in shape.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,13 @@ from akkm.inspect import Inspection, sample_rows
 
 __all__ = ["convergence", "evidence", "features", "map", "margins", "sizes"]
 
-# Okabe and Ito's colours without black. Each further round of them is darker, then
-# paler. With eight shapes, 168 clusters look different.
+# Okabe and Ito's colours without black. The first clusters have these colours, the next
+# ones darker and then paler shades of them. With eight shapes, 168 clusters look
+# different.
 _COLOURS = (
     "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f0e442",
 )  # fmt: skip
-_SHADES = ((0.0, 1.0), (0.0, 0.5), (1.0, 0.5))  # black or white, share of the colour
+_SHADES = ((0.0, 1.0), (0.0, 0.5), (1.0, 0.5))  # grey level mixed in, share of hue
 _SHAPES = ("o", "s", "^", "D", "P", "v", "*", "X")
 # More clusters do not fit into a legend.
 _MAX_LEGEND = 30
@@ -30,8 +31,9 @@ _MAX_LEGEND = 30
 def map(model: Any, X: Any, ax: Any = None, *, n_rows: int = 5000) -> Any:
     """Draw rows on the two leading directions of the kernel's space.
 
-    These are the directions of kernel PCA in the span of the model's landmarks (of some
-    rows, if it has none), or of PCA of the embedding, for models that have one.
+    For models with an embedding, these are the directions of PCA in the embedding. For
+    other models, they are the directions of kernel PCA in the span of the landmarks, or
+    of sampled rows if the model has no landmarks.
 
     Parameters
     ----------
@@ -42,7 +44,7 @@ def map(model: Any, X: Any, ax: Any = None, *, n_rows: int = 5000) -> Any:
     ax : matplotlib axes, optional
         Where to draw. Default: new axes.
     n_rows : int, default=5000
-        Maximum number of rows to draw; every cluster is among them.
+        Maximum number of rows to draw; every cluster is represented.
 
     Returns
     -------
@@ -56,7 +58,7 @@ def map(model: Any, X: Any, ax: Any = None, *, n_rows: int = 5000) -> Any:
     >>> X = [[0.0], [1.0], [10.0], [11.0]]
     >>> model = ApproxKernelKMeans(2, random_state=0).fit(X)
     >>> ax = akkm.plot.map(model, X)
-    >>> len(ax.collections)  # a cluster each
+    >>> len(ax.collections)  # one per cluster
     2
     """
     facts = Inspection(model, X)
@@ -91,7 +93,7 @@ def sizes(model: Any, X: Any = None, ax: Any = None) -> Any:
     model : fitted estimator of akkm
         The model to draw.
     X : array, data frame or CSR matrix of shape (n, d), optional
-        The rows that the model was fitted to. They are checked, but not needed.
+        The rows that the model was fitted to. They are validated, but not drawn.
     ax : matplotlib axes, optional
         Where to draw. Default: new axes.
 
@@ -124,16 +126,16 @@ def sizes(model: Any, X: Any = None, ax: Any = None) -> Any:
 
 
 def convergence(model: Any, X: Any = None, ax: Any = None) -> Any:
-    """Draw the labels that changed and the rows that were evaluated per iteration.
+    """Draw the numbers of labels changed and rows evaluated in each iteration.
 
-    For an ensemble, draw only the labels that changed, with one line per member.
+    For an ensemble, draw only the number of labels changed, with one line per member.
 
     Parameters
     ----------
     model : fitted estimator of akkm
         The model to draw.
     X : array, data frame or CSR matrix of shape (n, d), optional
-        The rows that the model was fitted to. They are checked, but not needed.
+        The rows that the model was fitted to. They are validated, but not drawn.
     ax : matplotlib axes, optional
         Where to draw. Default: new axes.
 
@@ -179,7 +181,7 @@ def convergence(model: Any, X: Any = None, ax: Any = None) -> Any:
 def evidence(model: Any, X: Any = None, ax: Any = None) -> Any:
     """Draw the evidence for each number of clusters: gaps in the spectrum, 0 to 1.
 
-    The best and the second best number are marked. Rows without clusters may have gaps
+    The best and the second best number are marked. Data without clusters may have gaps
     up to the dotted line.
 
     Parameters
@@ -187,7 +189,7 @@ def evidence(model: Any, X: Any = None, ax: Any = None) -> Any:
     model : fitted SparseKernelKMeans or DiffusionKernelKMeans
         The model to draw.
     X : array, data frame or CSR matrix of shape (n, d), optional
-        The rows that the model was fitted to. They are checked, but not needed.
+        The rows that the model was fitted to. They are validated, but not drawn.
     ax : matplotlib axes, optional
         Where to draw. Default: new axes.
 
@@ -253,7 +255,7 @@ def features(
     feature_names : sequence of d str, optional
         Names of the columns. Default: those of the data frame that was fitted.
     n_features : int, default=20
-        Maximum number of columns; those that differ most are taken.
+        Maximum number of columns; those that differ most between clusters are drawn.
 
     Returns
     -------
@@ -273,8 +275,8 @@ def features(
     found = Inspection(model, X, feature_names=feature_names).columns
     if found is None:
         raise ValueError(
-            "There are no columns to draw: they are equal in all clusters, or the "
-            "kernel is precomputed."
+            "There are no columns to draw: their means are equal in all clusters, or "
+            "the kernel is precomputed."
         )
     z = found.z[:, :n_features]  # (C, f)
     ax = _axes(ax)
@@ -292,11 +294,12 @@ def features(
 
 
 def margins(model: Any, X: Any, ax: Any = None) -> Any:
-    """Draw a histogram of how certain labels are.
+    """Draw a histogram of how certain the labels are.
 
-    A row is at 0 on the border to the next cluster, and at 1 if it is as far from it as
-    the center of its own. For an ensemble it is `agreement_`, the share of members that
-    agree with the label. See `akkm.inspect.CenterDistances` for the formula.
+    The value of a row is 0 on the border to the next cluster, and 1 if the row is as
+    far from the border as the center of its own cluster. For an ensemble, the value is
+    `agreement_`, the share of members that agree with the label. See
+    `akkm.inspect.CenterDistances` for the formula.
 
     Parameters
     ----------
@@ -325,8 +328,8 @@ def margins(model: Any, X: Any, ax: Any = None) -> Any:
     found = Inspection(model, X).certainty
     if found is None:
         raise ValueError(
-            "There are no margins: they need two clusters, and k(x, x) of the rows, "
-            "which a precomputed kernel strip does not have."
+            "There are no margins: they need at least two clusters and k(x, x) of the "
+            "rows, which a precomputed kernel strip does not contain."
         )
     counts, edges = found.histogram()
     ax = _axes(ax)

@@ -1,4 +1,4 @@
-"""Suppress warnings that a library gives and that do not concern the user."""
+"""Suppress warnings of libraries if they do not concern the user."""
 
 import threading
 import warnings
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 __all__ = ["ignore_warnings"]
 
-# Warning filters belong to the process: one thread at a time may change them.
+# All threads share the warning filters: only one thread at a time may change them.
 _filters = threading.Lock()
 
 

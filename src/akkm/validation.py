@@ -15,7 +15,7 @@ from akkm.typing import Array, Rows
 
 
 def validate_rows(X: Any, kernel: Any, **settings: Any) -> tuple[Any, Kernel]:
-    """Rows (n, d), checked, and the kernel for them, by the settings of `resolve`."""
+    """Validate rows (n, d); return them and their kernel, made by `resolve`."""
     precomputed = isinstance(kernel, Precomputed) or (
         isinstance(kernel, str) and kernel == "precomputed"
     )
@@ -29,7 +29,7 @@ def validate_rows(X: Any, kernel: Any, **settings: Any) -> tuple[Any, Kernel]:
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """A random generator from a seed in scikit-learn's convention."""
+    """A random generator, seeded by `random_state` as in scikit-learn."""
     return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
 
 

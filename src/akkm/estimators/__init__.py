@@ -1,6 +1,6 @@
 """The scikit-learn interface: parameters, validation, attributes and warnings.
 
-Estimators translate between users and the packages below, with one line per step of
+Estimators validate user input and call lower-level packages, with one line per step of
 their algorithm. Formulas and loops over rows do not belong here.
 """
 

@@ -35,7 +35,7 @@ from akkm.rows import as_rows, is_dask
 from akkm.rows.mapped import labels_file
 from akkm.typing import Array
 
-# Parameters that do not change the labels: a checkpoint does not depend on them.
+# Parameters that do not change the labels. A checkpoint stays valid if they change.
 _NO_EFFECT = {"checkpoint", "labels_file", "n_jobs", "verbose", "cache_size"}
 
 
@@ -46,7 +46,8 @@ class ApproxKernelKMeans(
     """Approximate kernel k-means (aKKm): kernel k-means for millions of rows.
 
     Centers are restricted to the span of m rows, the landmarks, so that n x m kernel
-    values replace n x n. They are computed in blocks, mostly once, and not stored.
+    values are enough instead of n x n. They are computed in blocks, most of them only
+    once, and the matrix is not stored.
 
     Parameters
     ----------
@@ -59,15 +60,16 @@ class ApproxKernelKMeans(
         With "precomputed", X is the square kernel matrix (n, n), or the strip (n, m)
         with `landmarks` giving the rows that its columns belong to.
     gamma : float, "scale", "median", "neighbors" or None, default="scale"
-        Width of the kernel: a number; 1 / (d Var X); from the median distance of
-        sampled rows; from the distance to near neighbours; 1 / d. See
-        `akkm.kernels.resolve`.
+        Width of the kernel: a number, or a rule. "scale" is 1 / (d Var X), "median"
+        uses the median distance of sampled rows, "neighbors" uses the distance to near
+        neighbours, and None is 1 / d. See `akkm.kernels.resolve`.
     degree : float, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
         Constant term of the polynomial and sigmoid kernels.
     kernel_params : dict, optional
-        Further parameters: `{"sigma": 0.35}` for "rbf", keywords of a function.
+        Further kernel parameters, such as `{"sigma": 0.35}` for "rbf", or keyword
+        arguments of a function.
     n_landmarks : int or "auto", default="auto"
         Number of landmarks m. "auto" is the square root of n, at least 256 and 4 C, at
         most 2,048 and n.
@@ -76,25 +78,27 @@ class ApproxKernelKMeans(
         "rpcholesky" or "leverage" (see `akkm.landmarks.choose`); an integer array of
         row indices (m,), or an array of points (m, d).
     init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
-        Initialisation: the best clustering of a sample; random labels of all rows (the
-        paper's initialisation); or given labels from 0 to C - 1.
+        Initialisation. "k-means++" starts from the best clustering of a sample, and
+        "random" from random labels of all rows, as in the paper. An array contains
+        initial labels from 0 to C - 1.
     n_init : int or "auto", default="auto"
-        Number of runs of which the best is kept. "auto" is 4 for "k-means++", where
-        they run on the sample and the best one is improved by adding and removing
-        centers, and 1 for "random", where they run on all rows.
+        Number of runs of which the best is kept. "auto" is 4 for "k-means++" and 1 for
+        "random". With "k-means++" the runs are on the sample, and the best one is
+        improved by adding and removing centers. With "random" they are on all rows.
     max_iter : int, default=300
         Maximal number of iterations over all rows.
     indefinite : {"clip", "flip", "pinv"}, default="clip"
-        Treatment of negative eigenvalues of an indefinite kernel: drop them, and with
-        them small positive ones of the same size; take their absolute values; or
-        invert them as they are (the paper's formula, with which iterations may cycle).
+        Treatment of negative eigenvalues of an indefinite kernel. "clip" drops them,
+        and positive ones that are no larger. "flip" takes their absolute values. "pinv"
+        inverts them unchanged, as in the paper; iterations may then cycle.
     solver : {"eigh", "gradient"}, default="eigh"
-        How centers are computed from sums of kernel rows: with the eigenvectors of the
-        landmarks' kernel matrix, or by conjugate gradients without factoring it (the
-        paper's eq. 13), for positive definite kernels. The latter evaluates all rows in
-        every iteration and is rarely faster.
+        How centers are computed from sums of kernel rows. "eigh" uses the eigenvectors
+        of the landmarks' kernel matrix. "gradient" uses conjugate gradients without
+        factoring that matrix (the paper's eq. 13). It needs a positive definite kernel,
+        evaluates all rows in every iteration, and is rarely faster.
     cache_size : float, default=1024
-        Megabytes for kernel values of rows that are evaluated more than once.
+        Size in megabytes of the cache for kernel values of rows that are evaluated more
+        than once.
     checkpoint : str or path, optional
         Folder in which `fit` saves its state every few seconds. The same fit, started
         again, resumes from there; a fit with other data or settings is refused. Needs
@@ -104,11 +108,11 @@ class ApproxKernelKMeans(
         memory-mapped. Disk space is reserved at the start, and the file appears when it
         is complete.
     random_state : int, RandomState instance or None, default=None
-        Same seed, same labels, whatever `n_jobs`.
+        The same seed gives the same labels, for any `n_jobs`.
     n_jobs : int or None, default=None
         Number of threads. None: as many as BLAS and OpenMP use; -1: one per core.
     verbose : int, default=0
-        1 prints every iteration.
+        1 prints a line per iteration.
 
     Attributes
     ----------
@@ -119,9 +123,9 @@ class ApproxKernelKMeans(
     n_iter_ : int
         Number of iterations over all rows.
     history_ : int array of shape (n_iter_, 2)
-        Labels changed and rows evaluated in each iteration.
+        Numbers of labels changed and rows evaluated in each iteration.
     landmarks_ : array or CSR matrix of shape (m, d)
-        The landmarks; their row indices, if the kernel was precomputed.
+        The landmarks, or their row indices if the kernel was precomputed.
     landmark_indices_ : int array of shape (m,) or None
         Row indices of the landmarks; None if they were given as points.
     dual_coef_ : array of shape (C, m)
@@ -188,7 +192,7 @@ class ApproxKernelKMeans(
         )
         self._warn_if_negative(run, factored.gram, f"indefinite={self.indefinite!r}")
         self._warn_if_diverged(run, factored)
-        if run.weights is None or is_dask(self.labels_):  # cheaper, the same clusters
+        if run.weights is None or is_dask(self.labels_):  # cheaper than all labels
             labels = np.flatnonzero(solution.stats.counts > 0)
         self._warn_unless_converged(run, labels, solution.finished)
 

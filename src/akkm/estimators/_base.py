@@ -1,4 +1,4 @@
-"""What all estimators share: validation, fit, kernels, landmarks and warnings."""
+"""Base class of all estimators: validation, fit, kernels, landmarks and warnings."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -29,14 +29,14 @@ from akkm.rows import is_dask, is_rows, rows_of_dask
 from akkm.typing import Array, Rows
 from akkm.validation import validated_weights
 
-# A larger negative share of the eigenvalues leads to a warning.
+# Warn if a larger share of the eigenvalues' absolute sum is negative.
 _NEGATIVE = 0.1
-# Runs of k-means++ for n_init="auto": they are cheap, as they run on a sample.
+# Runs of k-means++ for n_init="auto": they run on a sample, so they are cheap.
 _RUNS = 4
 
 
 class _Attributes:
-    """Parameters of some estimators, and attributes that `fit` sets."""
+    """Types of parameters that some estimators have, and of fitted attributes."""
 
     kernel: Any = None
     kernel_: Kernel
@@ -51,7 +51,7 @@ class _Attributes:
 
 @dataclass(frozen=True)
 class Run:
-    """What the steps of one fit share."""
+    """Everything that the steps of one fit share."""
 
     X: Rows  # (n, d), validated
     weights: Array | None  # (n,)
@@ -89,7 +89,7 @@ class KernelClusterer(
         Verbosity.
     """
 
-    # Whether rows may stay in files or on the workers of a cluster.
+    # Whether rows may stay in files or on the workers of a Dask cluster.
     _takes_stored = False
 
     @property
@@ -134,7 +134,7 @@ class KernelClusterer(
         """Validate parameters, rows and weights of a fit; seed the random numbers."""
         self._validate_params()
         X = self._validated(X)
-        if is_dask(sample_weight):  # landmarks and a sample are drawn by weight
+        if is_dask(sample_weight):  # rows are drawn by weight
             sample_weight = np.asarray(sample_weight)
         weights = validated_weights(sample_weight, X)
         n_clusters = 1 if self.n_clusters == "auto" else self.n_clusters
@@ -145,8 +145,8 @@ class KernelClusterer(
     def _choose_kernel(
         self: Any, X: Rows, weights: Array | None, rng: np.random.Generator
     ) -> Kernel:
-        """Return the kernel with its width, or that of precomputed values."""
-        width_rng = rng.spawn(1)[0]  # spawned even if the width is given
+        """Return the kernel with its width, or the precomputed kernel."""
+        width_rng = rng.spawn(1)[0]  # always, so that later spawns stay the same
         if self._is_precomputed():
             return _checks.precomputed(X, getattr(self, "landmarks", "uniform"))
         return resolve(
@@ -170,11 +170,13 @@ class KernelClusterer(
         ----------
         X : array, data frame or CSR matrix of shape (n, d)
             The rows, or a precomputed kernel. `ApproxKernelKMeans` and
-            `EnsembleKernelKMeans` also take Dask collections and `akkm.open_rows`.
+            `EnsembleKernelKMeans` also take Dask collections and rows from
+            `akkm.open_rows`.
         y : None
             Ignored.
         sample_weight : array of shape (n,), optional
-            A row of weight 2 counts like two rows; one of weight 0 only gets a label.
+            A row of weight 2 counts like two equal rows. A row of weight 0 gets a
+            label, but has no influence.
 
         Returns
         -------
@@ -193,7 +195,7 @@ class KernelClusterer(
         progress.end()
         for text, category in run.warnings:
             if self._warnings is None:
-                # Past scikit-learn's wrapper of fit.
+                # Report the caller of fit, outside scikit-learn's wrapper.
                 warnings.warn(text, category, stacklevel=3)
             else:
                 self._warnings.append((text, category))

@@ -33,8 +33,8 @@ class CenterClusterer(
         Returns
         -------
         int32 array of shape (n,)
-            Cluster of each row. A Dask array, not computed yet, if X is a Dask array or
-            data frame.
+            Cluster of each row. It is a lazy Dask array if X is a Dask array or data
+            frame.
         """
         if is_dask(X):
             return apply_lazily(self.predict, X, width=None, dtype=np.int32)
@@ -80,8 +80,9 @@ class CenterClusterer(
         Returns
         -------
         float
-            On the training rows, `-inertia_`. Only scores of the same kernel and width
-            are comparable: a search for gamma by score ends at the widest kernel.
+            On the training rows, `-inertia_`. Scores are only comparable for the same
+            kernel and width: a search for gamma by score would end at the widest
+            kernel.
         """
         X = self._new_rows(X)
         with Threads(self.n_jobs) as engine:

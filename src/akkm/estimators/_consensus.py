@@ -13,9 +13,9 @@ from akkm.estimators._parameters import COUNT, estimator, parameter
 from akkm.estimators._sparse import SparseKernelKMeans
 from akkm.estimators._voting import VotingClusterer
 
-# Members have this many clusters, at least and at most, per cluster of the consensus.
+# Fewest and most clusters of a member, per cluster of the consensus.
 _MIN_FACTOR, _MAX_FACTOR = 2, 6
-# Rows sampled per cluster to count the distinct ones.
+# Rows sampled per cluster to count distinct rows.
 _CANDIDATES = 100
 
 
@@ -25,33 +25,34 @@ class ConsensusKernelKMeans(VotingClusterer):
 
     Each member is a fit of the same estimator with its own seed, hence its own
     landmarks, and a random number of clusters, two to six times `n_clusters`. Small
-    clusters are more reliable than large ones. All members together decide which small
-    clusters belong together, by a cut of the graph of rows and clusters
-    (`akkm.consensus.bipartite_cut`; after Huang et al. 2020).
+    clusters are more reliable than large ones. A cut of the graph of rows and clusters
+    decides which small clusters belong together (`akkm.consensus.bipartite_cut`; after
+    Huang et al. 2020).
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters C.
     estimator : estimator of akkm, default=None
-        The estimator of the members: `SparseKernelKMeans(n_init=1)` by default, or a
-        `DiffusionKernelKMeans` or any other that has centers. Its `n_clusters`,
-        `random_state` and `n_jobs` are set for each member.
+        The estimator of the members, by default `SparseKernelKMeans(n_init=1)`. It may
+        be any estimator that has centers, such as `DiffusionKernelKMeans`. Its
+        `n_clusters`, `random_state` and `n_jobs` are set for each member.
     n_members : int, default=20
         Number of members.
     random_state : int, RandomState instance or None, default=None
-        Same seed, same labels, whatever `n_jobs`.
+        The same seed gives the same labels, for any `n_jobs`.
     n_jobs : int or None, default=None
         Number of threads. None: as many as BLAS and OpenMP use; -1: one per core.
     verbose : int, default=0
-        1 prints every member.
+        1 prints a line per member.
 
     Attributes
     ----------
     labels_ : int32 array of shape (n,)
         The consensus.
     agreement_ : float array of shape (n,)
-        Share of members whose cluster belongs to the consensus, for each row.
+        For each row, the share of members whose cluster is part of the row's consensus
+        cluster.
     anmi_ : float
         Mean normalised mutual information of the consensus and each member. Members
         have more clusters, so it is well below one.

@@ -27,11 +27,12 @@ from akkm.typing import Array, Rows
 class DiffusionKernelKMeans(WalkClusterer):
     """Kernel k-means with a diffusion kernel on the graph of nearest neighbours.
 
-    Rows are compared by the ends of walks from neighbour to neighbour. Clusters may
-    have any shape, as long as each is connected and denser than its surroundings. W
-    counts the neighbours that rows share, with edges in both directions favoured, and
-    S = D^(-1/2) W D^(-1/2). The kernel is K = S^(2t): all leading eigenvectors, each
-    times eigenvalue^t, with rows scaled to unit length. There is no width to choose.
+    Rows are compared by where random walks from neighbour to neighbour end. Clusters
+    may have any shape, as long as each is connected and denser than its surroundings.
+    The similarity W of two rows is their number of shared neighbours, with more weight
+    if each row is a neighbour of the other. With S = D^(-1/2) W D^(-1/2), the kernel is
+    K = S^(2t). The embedding consists of the leading eigenvectors of S, each times
+    eigenvalue^t, with rows scaled to unit length. There is no width to choose.
 
     Parameters
     ----------
@@ -47,15 +48,16 @@ class DiffusionKernelKMeans(WalkClusterer):
         Length t of the walks. "auto" sets it so that the sum of eigenvalue^(2t), the
         effective number of dimensions, is 0.9 times the number of clusters.
     outliers : {"attach", "mark"}, default="attach"
-        Treatment of rows in components of the graph that are too small for a cluster:
-        give them the label of the nearest other rows, or -1.
+        Treatment of rows in components of the graph that are too small for a cluster.
+        "attach" gives them the label of the nearest other rows, "mark" the label -1.
     max_rows : int or "auto", default="auto"
-        Maximal number of distinct rows in the graph. If there are more, a sample makes
-        the graph, and other rows are placed through their neighbours in it, like new
-        rows. With "auto" the graph takes up to 100,000 distinct rows (20,000 if they
-        have at most 15 columns). For more, walks go through landmarks, as in
-        `SparseKernelKMeans`, and `n_neighbors` is not used. If that is not possible
-        (another metric, or outliers to be marked), 20,000 rows are sampled.
+        Maximal number of distinct rows in the graph. If there are more, the graph is
+        built from a sample. Other rows are then placed by their neighbours in the
+        sample, like new rows. With "auto" the graph takes up to 100,000 distinct rows
+        (20,000 if they have at most 15 columns). For more rows, walks go through
+        landmarks, as in `SparseKernelKMeans`, and `n_neighbors` is not used. If that is
+        not possible (another metric, or outliers to be marked), 20,000 rows are
+        sampled.
     init, n_init, max_iter, random_state, n_jobs, verbose : various
         As in `ApproxKernelKMeans`, for k-means in the embedding.
 
@@ -68,7 +70,8 @@ class DiffusionKernelKMeans(WalkClusterer):
     evidence_ : akkm.diffusion.estimate_k.Evidence
         Evidence for each number of clusters.
     embedding_ : array of shape (n, q)
-        The rows as points for k-means; `transform` returns distances to centers there.
+        The embedded rows, which k-means clusters. `transform` returns distances to
+        centers in this space.
     eigenvalues_ : array of shape (r,)
         Eigenvalues of S, in descending order from 1.
     diffusion_ : float
@@ -84,7 +87,7 @@ class DiffusionKernelKMeans(WalkClusterer):
     n_iter_ : int
         Number of k-means iterations.
     history_ : int array of shape (n_iter_, 2)
-        Labels changed and rows evaluated in each iteration.
+        Numbers of labels changed and rows evaluated in each iteration.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -96,10 +99,9 @@ class DiffusionKernelKMeans(WalkClusterer):
 
     Notes
     -----
-    Equal rows are one row of the graph, with their total weight in k-means. `predict`
-    gives training rows of the graph their own labels, and other rows those of their
-    neighbours. It equals `labels_` on the training rows if they have the same
-    precision.
+    Equal rows are one row of the graph; k-means counts each of them. `predict` places a
+    row that equals a row of the graph at the same point, and any other row by its
+    neighbours. On training rows of the same precision it returns `labels_`.
 
     Examples
     --------
@@ -163,7 +165,7 @@ class DiffusionKernelKMeans(WalkClusterer):
         return graph, *graph(X, engine)
 
     def predict(self, X: Any) -> Array:
-        """Assign each row, placed through its neighbours, to the nearest center.
+        """Place each row by its neighbours, and assign it to the nearest center.
 
         Parameters
         ----------

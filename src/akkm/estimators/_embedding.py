@@ -28,7 +28,7 @@ class EmbeddingClusterer(IterationParameters, CenterClusterer):
         return self._embedding(X, engine)
 
     def _cluster(self, run: Run, embedding: Any, points: Array, n: int) -> Solution:
-        """Run k-means with n clusters on points (n, q) and set the attributes."""
+        """Run k-means with `n` clusters on the points and set the attributes."""
         fitted = {"_embedding": embedding, "kernel_": run.kernel}
         init = self._initialisation(points.shape[0])
         problem = kmeans_problem(points)
@@ -63,7 +63,7 @@ class EmbeddingClusterer(IterationParameters, CenterClusterer):
 
 @estimator
 class WalkClusterer(EmbeddingClusterer):
-    """Base class of estimators whose embedding compares the ends of random walks."""
+    """Base class of estimators whose embedding is made by random walks."""
 
     n_clusters: Any = parameter(COUNT, AUTO, default=8, kw_only=False)
     diffusion: Any = parameter(POSITIVE, AUTO, default="auto")

@@ -37,9 +37,10 @@ class EnsembleKernelKMeans(
     """Ensemble of approximate kernel k-means runs, combined by meta-clustering.
 
     Each member is an `ApproxKernelKMeans` with its own landmarks. MCLA finds out which
-    clusters of different members belong together and lets them vote (the paper's
-    Algorithm 3). With few landmarks, an ensemble is more accurate and varies less from
-    seed to seed than a single run. It has no centers, hence no `transform` or `score`.
+    clusters of different members belong together, and labels each row by a vote of the
+    members (the paper's Algorithm 3). With few landmarks, an ensemble is more accurate
+    and varies less from seed to seed than a single run. It has no centers, hence no
+    `transform` or `score`.
 
     Parameters
     ----------
@@ -62,24 +63,25 @@ class EnsembleKernelKMeans(
     n_init, max_iter, indefinite, solver : various
         As in `ApproxKernelKMeans`, for each member.
     cache_size : float, default=1024
-        Megabytes for kernel values of all members, as in `ApproxKernelKMeans`. Each of
-        the members that are fitted at the same time (as many as there are threads, at
-        most 8) also needs the state of its rows, and at most 256 MB for the kernel
-        values of its initialisation.
+        Total size in megabytes of the members' caches for kernel values, as in
+        `ApproxKernelKMeans`. As many members are fitted at the same time as there are
+        threads, at most 8. Each of them also needs memory for the state of its rows,
+        and at most 256 MB for the kernel values of its initialisation.
     random_state : int, RandomState instance or None, default=None
-        Same seed, same labels, whatever `n_jobs`. Members have their own seeds.
+        The same seed gives the same labels, for any `n_jobs`. Members have their own
+        seeds.
     n_jobs : int or None, default=None
         Number of threads. None: as many as BLAS and OpenMP use; -1: one per core.
         Several members are fitted at a time.
     verbose : int, default=0
-        1 prints every member, 2 every iteration of each.
+        1 prints a line per member, 2 also a line per iteration of each member.
 
     Attributes
     ----------
     labels_ : int32 array of shape (n,)
         The consensus.
     agreement_ : float array of shape (n,)
-        Share of members that agree with the consensus, for each row.
+        For each row, the share of members that agree with the consensus.
     anmi_ : float
         Mean normalised mutual information of the consensus and each member (the paper's
         eq. 8).
@@ -167,7 +169,7 @@ class EnsembleKernelKMeans(
             self._warn_unless_converged(run, consensus.labels, True)
 
     def _fit_members(self, run: Run, seeds: list[int]) -> Iterator[ApproxKernelKMeans]:
-        """Fit several members at a time: small ones gain little from more threads."""
+        """Fit several members at a time; small fits gain little from more threads."""
         at_most = min(self.n_members, _AT_ONCE)
         n_threads = run.engine.n_threads
         at_once = min(at_most, n_threads)
@@ -199,7 +201,7 @@ class EnsembleKernelKMeans(
         )
 
     def _repeat_warnings(self, run: Run) -> None:
-        """Emit the queued warnings of members once each, with their number."""
+        """Emit each distinct warning of members once, with the number of members."""
         queued = Counter(
             (category, text)
             for member in self.members_

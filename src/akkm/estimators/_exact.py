@@ -27,10 +27,10 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
         points: Rows,
         fitted: Callable[[ExactStep], dict[str, Any]] = lambda step: {},
     ) -> tuple[ExactSolution, Any]:
-        """Return the best of the runs on the rows of `run`, and the kernel's precision.
+        """Return the best solution for the rows of `run`, and the kernel's dtype.
 
-        `points` are the rows as points of the fitted model. `fitted` gives extra fitted
-        attributes that callbacks need to predict.
+        `points` are the rows as the fitted model stores them. `fitted` returns extra
+        fitted attributes that callbacks need to predict.
         """
         dtype = working_dtype(run.X, run.kernel, run.X.dtype)
 
@@ -121,19 +121,19 @@ class KernelKMeans(ExactClusterer):
     kernel, gamma, degree, coef0, kernel_params : various
         As in `ApproxKernelKMeans`; a precomputed X is the square kernel matrix.
     init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
-        Initialisation: approximate kernel k-means, random labels, or given labels.
+        Initialisation: approximate kernel k-means, random labels, or the given labels.
     n_init : int or "auto", default="auto"
-        Number of runs of which the best is kept. "auto" is 4 for "k-means++", where
-        they run on a sample and the best one is improved by adding and removing
-        centers, and 1 for "random".
+        Number of runs of which the best is kept. "auto" is 4 for "k-means++" and 1 for
+        "random". With "k-means++" the runs are on a sample, and the best one is
+        improved by adding and removing centers.
     max_iter : int, default=300
         Maximal number of iterations.
     random_state : int, RandomState instance or None, default=None
-        Same seed, same labels, whatever `n_jobs`.
+        The same seed gives the same labels, for any `n_jobs`.
     n_jobs : int or None, default=None
         Number of threads. None: as many as BLAS and OpenMP use; -1: one per core.
     verbose : int, default=0
-        1 prints every iteration.
+        1 prints a line per iteration.
 
     Attributes
     ----------
@@ -144,7 +144,8 @@ class KernelKMeans(ExactClusterer):
     n_iter_ : int
         Number of iterations.
     history_ : int array of shape (n_iter_, 2)
-        Labels changed and columns of the kernel matrix computed in each iteration.
+        Numbers of labels changed and of columns of the kernel matrix computed in each
+        iteration.
     dual_coef_ : array of shape (C, n)
         Center k is `sum_i dual_coef_[k, i] k(x_i, .)`.
     kernel_ : akkm.kernels.Kernel

@@ -22,10 +22,10 @@ class LeadersKernelKMeans(ExactClusterer):
     """Leaders and kernel k-means (lKKm): cluster rows that represent their neighbours.
 
     One pass over the rows chooses leaders: a row follows the first leader within
-    `threshold` in the kernel's space, and leads if there is none. Kernel k-means
-    clusters the leaders, weighted by their followers, and every row takes its leader's
-    label (Sarma, Viswanath, Reddy 2013). One of the methods that the paper compares
-    approximate kernel k-means with.
+    `threshold` in the kernel's space, and becomes a leader if there is none. Kernel
+    k-means clusters the leaders, weighted by their followers, and every row takes its
+    leader's label (Sarma, Viswanath, Reddy 2013). The paper compares approximate kernel
+    k-means with this method.
 
     Parameters
     ----------
@@ -34,15 +34,15 @@ class LeadersKernelKMeans(ExactClusterer):
     kernel, gamma, degree, coef0, kernel_params : various
         As in `ApproxKernelKMeans`; a precomputed X is the square kernel matrix.
     threshold : float or "auto", default="auto"
-        Distance up to which rows follow a leader. "auto" chooses one that gives about
-        `n_leaders` leaders.
+        Largest distance at which a row follows a leader. "auto" chooses a threshold
+        that gives about `n_leaders` leaders.
     n_leaders : int or "auto", default="auto"
         Number of leaders for `threshold="auto"`; "auto" is the number of landmarks that
         `ApproxKernelKMeans` would use. If it is at least the number of rows, every row
-        leads.
+        is a leader.
     init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
-        Initialisation of kernel k-means on the leaders; given labels are those of all
-        rows.
+        Initialisation of kernel k-means on the leaders. An array contains the labels of
+        all rows.
     n_init, max_iter, random_state, n_jobs, verbose : various
         As in `KernelKMeans`.
 
@@ -55,16 +55,17 @@ class LeadersKernelKMeans(ExactClusterer):
     n_iter_ : int
         Number of iterations on the leaders.
     history_ : int array of shape (n_iter_, 2)
-        Labels of leaders changed, and columns of their kernel matrix computed, in each
-        iteration.
+        Numbers of leaders whose label changed, and of columns of their kernel matrix
+        computed, in each iteration.
     threshold_ : float
         The threshold that was used.
     leaders_ : array or CSR matrix of shape (L, d)
-        The leaders in the order they were found; row indices, for a precomputed kernel.
+        The leaders in the order they were found, or their row indices if the kernel was
+        precomputed.
     leader_indices_ : int array of shape (L,)
         Row indices of the leaders.
     leader_weights_ : float array of shape (L,)
-        Total weight of the rows that follow each leader, itself included.
+        Total weight of the rows that follow each leader, including the leader.
     dual_coef_ : array of shape (C, L)
         Center k is `sum_j dual_coef_[k, j] k(leader j, .)`.
     kernel_ : akkm.kernels.Kernel
@@ -90,7 +91,7 @@ class LeadersKernelKMeans(ExactClusterer):
     n_leaders: Any = parameter(COUNT, AUTO, default="auto")
 
     def _fit(self, run: Run) -> None:
-        """Find leaders, cluster them, and let the rows follow."""
+        """Find leaders, cluster them, and give each row its leader's label."""
         rows, kernel = run.X, run.kernel
         init = self._initialisation(rows.shape[0])
         # Step 1: find the leaders in one pass.
@@ -137,9 +138,9 @@ class LeadersKernelKMeans(ExactClusterer):
         ----------
         X : array, data frame or CSR matrix of shape (n, d)
             New rows; k(rows, training rows) for a precomputed kernel. A row beyond the
-            threshold of every leader follows the nearest one. So does every new row of
-            a precomputed kernel whose diagonal is not constant, because its distances
-            are not known.
+            threshold of every leader follows the nearest leader. For a precomputed
+            kernel whose diagonal is not constant, every new row does so, because its
+            distances are not known.
 
         Returns
         -------

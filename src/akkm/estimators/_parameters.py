@@ -28,7 +28,7 @@ def parameter(*allowed: Any, default: Any, kw_only: bool = True) -> Any:
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(parameter,))
 def estimator(cls: Any) -> Any:
-    """Make a class with `parameter` fields an estimator: generate its `__init__`."""
+    """Generate the `__init__` of an estimator from its `parameter` fields."""
     return dataclass(eq=False, repr=False, match_args=False)(cls)
 
 
@@ -46,7 +46,7 @@ class CommonParameters:
 class KernelParameters:
     """The kernel."""
 
-    # The kernels check names and widths themselves.
+    # Names and widths of kernels are validated in `akkm.kernels`.
     kernel: Any = parameter(str, Kernel, callable, default="rbf")
     gamma: Any = parameter(Real, str, None, default="scale")
     degree: float = parameter(Real, default=3)

@@ -28,14 +28,15 @@ class Progress:
     def step(self, step: Step, fitted: Callable[[], dict[str, Any]]) -> bool:
         """Report an iteration; return true if a callback asks the fit to stop.
 
-        `fitted` gives the attributes with which callbacks can predict.
+        `fitted` returns the fitted attributes that callbacks need to predict.
         """
         share = 100 * step.evaluated / self._n
         self.log(
             f"iteration {step.iteration:3d}: {step.changed:,} labels changed, "
             f"{step.evaluated:,} rows evaluated ({share:.3g} %)"
         )
-        # More than scikit-learn's interface passes on, for callbacks that ask for it.
+        # Callbacks that have `on_step` get the whole step, not only scikit-learn's
+        # events.
         for callback in getattr(self._estimator, "_skl_callbacks", []):
             if hasattr(callback, "on_step"):
                 callback.on_step(step)

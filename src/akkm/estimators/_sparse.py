@@ -20,26 +20,28 @@ from akkm.validation import require_count
 class SparseKernelKMeans(WalkClusterer):
     """Kernel k-means with a sparse kernel: rows are compared through near landmarks.
 
-    Each row is tied to its p nearest landmarks only. The kernel compares the ends of
-    walks of t steps from row to landmark to row; t follows from the number of clusters.
-    Clusters may have any shape, as in `DiffusionKernelKMeans`. This is the form for
-    many rows: time is linear in n, and memory is O(n p) besides the data and the
-    embedding. There is no width to choose. Distances are Euclidean.
+    Each row is tied to its p nearest landmarks only. Rows are compared by where random
+    walks of t steps end. A step goes from a row to a landmark and on to a row. By
+    default t follows from the number of clusters. Clusters may have any shape, as in
+    `DiffusionKernelKMeans`. This estimator is made for many rows: time is linear in n,
+    and memory is O(n p) besides the data and the embedding. There is no width to
+    choose. Distances are Euclidean.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
         Number of clusters C. "auto" estimates it from the spectrum, see `evidence_`,
-        and warns if the evidence is not clear. It finds at most 40 clusters, none with
-        less than 0.5 % of the rows or, for few rows, less than 15 rows (or a tenth).
+        and warns if the evidence is not clear. It finds at most 40 clusters. Each has
+        at least 0.5 % of the rows and at least 15 rows (or a tenth of the rows, if that
+        is less).
     n_landmarks : int or "auto", default="auto"
-        Number of landmarks m: more resolve finer structure and are slower. With too
-        many for the data, the graph of landmarks may fall apart, and clusters get
-        worse. "auto" is a quarter of the rows, a sixth if the number of clusters is
-        estimated, at most 1,000.
+        Number of landmarks m. More landmarks resolve finer structure, but are slower.
+        With too many for the data, the graph of landmarks may become disconnected, and
+        clusters get worse. "auto" is a quarter of the rows, or a sixth if the number of
+        clusters is estimated, but at most 1,000.
     landmarks : {"k-means", "uniform"} or array, default="k-means"
-        Means of few rows each, far from one another; random rows; or the points (m, d),
-        or row indices (m,).
+        "k-means" uses means of few rows each, far from one another. "uniform" uses
+        random rows. An array contains points (m, d) or row indices (m,).
     n_neighbors : int, default=3
         Number p of landmarks that each row is tied to.
     diffusion : float or "auto", default="auto"
@@ -57,7 +59,8 @@ class SparseKernelKMeans(WalkClusterer):
     evidence_ : akkm.diffusion.estimate_k.Evidence
         Evidence for each number of clusters.
     embedding_ : array of shape (n, q)
-        The rows as points for k-means; `transform` returns distances to centers there.
+        The embedded rows, which k-means clusters. `transform` returns distances to
+        centers in this space.
     eigenvalues_ : array of shape (r,)
         Eigenvalues of the kernel, in descending order from 1.
     diffusion_ : float
@@ -72,7 +75,7 @@ class SparseKernelKMeans(WalkClusterer):
     n_iter_ : int
         Number of k-means iterations.
     history_ : int array of shape (n_iter_, 2)
-        Labels changed and rows evaluated in each iteration.
+        Numbers of labels changed and rows evaluated in each iteration.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : array of shape (n_features_in_,)

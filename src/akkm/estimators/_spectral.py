@@ -16,11 +16,11 @@ class NystroemSpectralClustering(
 ):
     """Spectral clustering of the Nyström kernel (nysSC), in O(n C + m²) memory.
 
-    k-means on the top C eigenvectors of the normalised kernel matrix
-    D^(-1/2) K D^(-1/2), rows scaled to unit length, where K is approximated from m
-    landmarks (Fowlkes, Belongie, Chung, Malik 2004). One of the methods that the paper
-    compares approximate kernel k-means with; try it for clusters that are connected
-    rather than compact. Most kernel values should be positive.
+    k-means clusters the rows by the top C eigenvectors of the normalised kernel matrix
+    D^(-1/2) K D^(-1/2), with rows scaled to unit length. K is approximated from m
+    landmarks (Fowlkes, Belongie, Chung, Malik 2004). The paper compares approximate
+    kernel k-means with this method. Try it for clusters that are connected rather than
+    compact. Most kernel values should be positive.
 
     Parameters
     ----------
@@ -44,17 +44,17 @@ class NystroemSpectralClustering(
     n_iter_ : int
         Number of k-means iterations.
     history_ : int array of shape (n_iter_, 2)
-        Labels changed and rows evaluated in each iteration.
+        Numbers of labels changed and rows evaluated in each iteration.
     embedding_ : array of shape (n, q)
-        The rows in the space of the top eigenvectors, at unit length; q is C, or the
-        rank of the kernel matrix if that is less. Rows without any similarity to others
-        are zero. `transform` returns distances to centers in this space.
+        The rows in the space of the top eigenvectors, scaled to unit length; q is C, or
+        the rank of the kernel matrix if that is less. Rows without any similarity to
+        others are zero. `transform` returns distances to centers in this space.
     eigenvalues_ : array of shape (q,)
         Eigenvalues of the normalised kernel matrix, in descending order from about 1. A
         gap suggests as many clusters as there are values before it; fit with more
-        clusters to see further.
+        clusters to see more eigenvalues.
     landmarks_ : array or CSR matrix of shape (m, d)
-        The landmarks; their row indices, if the kernel was precomputed.
+        The landmarks, or their row indices if the kernel was precomputed.
     landmark_indices_ : int array of shape (m,) or None
         Row indices of the landmarks; None if they were given as points.
     kernel_ : akkm.kernels.Kernel
@@ -96,7 +96,7 @@ class NystroemSpectralClustering(
         self.eigenvalues_ = embedding.eigenvalues
         self.landmarks_ = landmarks.attribute
         self.landmark_indices_ = landmarks.indices
-        self._warn_if_negative(run, factored.gram, "negative ones are dropped")
+        self._warn_if_negative(run, factored.gram, "negative eigenvalues are dropped")
         self._warn_if_isolated(run, int((~points.any(axis=1)).sum()), len(points))
         self._warn_unless_converged(run, solution.labels, solution.finished)
 

@@ -15,9 +15,9 @@ from akkm.kernels import Precomputed
 class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
     """Two-step kernel k-means (tKKm): cluster a sample, then assign all other rows.
 
-    The paper's Algorithm 1 and its baseline: exact kernel k-means on m landmarks, so
-    that centers are means of landmarks only. Faster than `ApproxKernelKMeans`, and
-    worse unless m is large.
+    This is the paper's Algorithm 1 and its baseline. Exact kernel k-means clusters m
+    landmarks, so centers are means of landmarks only. It is faster than
+    `ApproxKernelKMeans`, but less accurate unless m is large.
 
     Parameters
     ----------
@@ -28,9 +28,8 @@ class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
     n_landmarks, landmarks : various
         As in `ApproxKernelKMeans`.
     init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
-        Initialisation of kernel k-means on the landmarks. Given labels are those of all
-        rows, of which the landmarks' are used; if landmarks are given as points, they
-        are the labels of the landmarks.
+        Initialisation of kernel k-means on the landmarks. An array contains the labels
+        of all rows or, if landmarks are given as points, the labels of the landmarks.
     n_init, max_iter, random_state, n_jobs, verbose : various
         As in `KernelKMeans`.
 
@@ -44,10 +43,10 @@ class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
     n_iter_ : int
         Number of iterations on the landmarks.
     history_ : int array of shape (n_iter_, 2)
-        Labels of landmarks changed, and columns of their kernel matrix computed, in
-        each iteration.
+        Numbers of landmarks whose label changed, and of columns of their kernel matrix
+        computed, in each iteration.
     landmarks_ : array or CSR matrix of shape (m, d)
-        The landmarks; their row indices, if the kernel was precomputed.
+        The landmarks, or their row indices if the kernel was precomputed.
     landmark_indices_ : int array of shape (m,) or None
         Row indices of the landmarks; None if they were given as points.
     dual_coef_ : array of shape (C, m)

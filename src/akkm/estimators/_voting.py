@@ -29,8 +29,8 @@ class VotingClusterer(KernelClusterer):
         Returns
         -------
         int32 array of shape (n,)
-            Cluster of each row. A Dask array, not computed yet, if X is a Dask array or
-            data frame.
+            Cluster of each row. It is a lazy Dask array if X is a Dask array or data
+            frame.
         """
         if is_dask(X):
             return apply_lazily(self.predict, X, width=None, dtype=np.int32)
@@ -42,7 +42,7 @@ class VotingClusterer(KernelClusterer):
         labelings = []
         with Threads(self.n_jobs) as engine:
             for member, clusters in zip(self.members_, self._meta.values, strict=True):
-                # A cluster that was empty in the end has no vote.
+                # A cluster that ended up empty has no vote.
                 model = member._model.only(clusters)
                 blocks = model.compare(member._embed(X, engine), engine)
                 labels = np.concatenate([block.labels for block in blocks])
