@@ -256,7 +256,7 @@ def test_depth_and_colour_do_not_matter(tmp_path):
         ([np.zeros((20, 90))], {"patch_size": 32}, "expected at least patch_size=32"),
         ([np.zeros((20, 20, 2))], {}, "is not an image; expected numbers of shape"),
         ([np.full((20, 20), np.nan)], {}, "contains NaN or infinity"),
-        ([np.zeros((20, 20))], {}, "n_words=200 visual words of 0 descriptors"),
+        ([np.zeros((20, 20))], {}, "n_words=200, but there are 0 descriptors"),
         (["nowhere.png"], {}, "nowhere.png can't be read: No such file"),
         ([], {}, "X has no images"),
         ([np.zeros((20, 20))], {"step": 0}, "'step' parameter .* must be an int"),

@@ -1,6 +1,6 @@
 """Images as rows of numbers: reading, SIFT descriptors, visual words, spatial pyramids.
 
-Clustering does not belong here: estimators compare the rows with
+Clustering does not belong here. Estimators cluster the rows with
 `kernel="intersection"`, which is the pyramid match kernel (Lazebnik, Schmid, Ponce
 2006).
 """

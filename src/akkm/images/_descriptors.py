@@ -10,39 +10,41 @@ from akkm.typing import Array
 
 # A patch has 4 x 4 bins; each bin counts gradients in 8 directions.
 _BINS, _DIRECTIONS = 4, 8
-# Standard deviation of the blur before gradients, as in OpenCV. Larger entries of a
-# descriptor of length one are clipped, so that one strong edge does not hide the rest.
+# Standard deviation of the blur before gradients are computed, as in OpenCV. Largest
+# entry of a descriptor of length one: larger entries are clipped to this value, so that
+# one strong edge does not hide the rest.
 _BLUR, _MAX_ENTRY = 1.5, 0.2
 
 
 @dataclass(frozen=True)
 class Descriptors:
-    """The p patches of one image."""
+    """Positions and SIFT descriptors of the p patches of one image."""
 
     places: Array  # (p, 2): x and y of the centers, from 0 to 1
-    values: Array  # (p, 128) float32, of length one, or zero without contrast
+    values: Array  # (p, 128) float32; rows of length one, zero without contrast
 
 
 def dense_sift(gray: Array, step: int, patch_size: int) -> Descriptors:
-    """Descriptors of upright patches on a grid, equal to those of OpenCV.
+    """Compute descriptors of upright patches on a grid, equal to those of OpenCV.
 
-    The weight of a pixel in a bin is a function of x times a function of y: a triangle
-    around the center of the bin times a Gaussian around the center of the patch. So the
-    bins of all patches are two matrix products per direction, W_y M W_xᵀ.
+    The weight of a pixel in a bin is a function of x times a function of y. Each of
+    these functions is a triangle around the center of the bin times a Gaussian around
+    the center of the patch. So the bins of all patches take two matrix products per
+    direction, W_y M W_xᵀ, where M (h, w) contains the gradients in this direction.
 
     Parameters
     ----------
     gray : float32 array of shape (height, width)
-        At least as large as a patch.
+        The image, at least as large as a patch.
     step : int
-        Distance of neighbouring patches in pixels.
+        Distance between neighbouring patches in pixels.
     patch_size : int
         Side of a patch in pixels.
 
     Returns
     -------
     Descriptors
-        Row by row from the top.
+        The patches, row by row from the top.
     """
     height, width = gray.shape
     y, x = (_centers(size, step, patch_size) for size in gray.shape)
@@ -56,7 +58,7 @@ def dense_sift(gray: Array, step: int, patch_size: int) -> Descriptors:
 
 
 def detected_sift(gray: Array) -> Descriptors:
-    """Descriptors of the keypoints that OpenCV detects, with scale and rotation."""
+    """Compute descriptors of keypoints that OpenCV detects, with scale and rotation."""
     height, width = gray.shape
     pixels = (gray * 255).clip(0, 255).astype(np.uint8)
     keypoints, values = opencv().SIFT_create().detectAndCompute(pixels, None)
@@ -67,12 +69,12 @@ def detected_sift(gray: Array) -> Descriptors:
 
 
 def _direction_maps(gray: Array) -> Array:
-    """The strength of each pixel's gradient in each direction: (8, h, w)."""
+    """Return the strength of each pixel's gradient in each direction: (8, h, w)."""
     blurred = opencv().GaussianBlur(gray, (0, 0), _BLUR)
     down, right = np.gradient(blurred)
     turn = np.arctan2(-down, right) * np.float32(_DIRECTIONS / (2 * np.pi))
     strength = np.hypot(down, right)
-    # A gradient between two directions counts in both, in proportion.
+    # A gradient between two directions is divided between them by its angle.
     before = np.floor(turn)
     later = (turn - before) * strength
     first = before.astype(np.int64) % _DIRECTIONS * gray.size
@@ -84,14 +86,14 @@ def _direction_maps(gray: Array) -> Array:
 
 
 def _centers(size: int, step: int, patch_size: int) -> Array:
-    """Centers of the patches along one axis, with equal margins: (c,)."""
+    """Return centers of patches along one axis (c,), with equal margins."""
     room = size - patch_size
     return np.arange(0, room + 1, step) + (room % step + patch_size - 1) / 2
 
 
 @lru_cache(maxsize=256)
 def _weights(size: int, step: int, patch_size: int) -> Array:
-    """Weights of pixels in the bins of all patches along one axis: (c * 4, size)."""
+    """Return weights of pixels in all patches' bins along one axis: (c * 4, size)."""
     centers = _centers(size, step, patch_size)
     away = (np.arange(size) - centers[:, None]) * (_BINS / patch_size)  # in bins
     middle = np.arange(_BINS) - (_BINS - 1) / 2
@@ -101,10 +103,10 @@ def _weights(size: int, step: int, patch_size: int) -> Array:
 
 
 def _normalise(values: Array) -> Array:
-    """Scale to length one, clip entries at 0.2, and scale again."""
+    """Scale rows to length one, clip entries at 0.2, and scale again: (p, 128)."""
     for most in (_MAX_ENTRY, 1):
         lengths = np.sqrt(np.einsum("ij,ij->i", values, values))[:, None]
-        # Without contrast, only rounding errors are left: make them zero.
+        # A patch without contrast contains only rounding errors: make them zero.
         values = values / np.where(lengths > 1e-6, lengths, np.inf)
         np.minimum(values, values.dtype.type(most), out=values)
     return values

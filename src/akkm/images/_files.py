@@ -1,4 +1,4 @@
-"""Read images from files or arrays, in gray; make thumbnails of them."""
+"""Read images from files or arrays as grayscale, and make thumbnails."""
 
 import os
 from collections.abc import Iterator
@@ -11,17 +11,17 @@ import numpy as np
 from akkm.extras import import_extra
 from akkm.typing import Array
 
-# Fewer pixels along the shorter side show nothing.
+# Smallest number of pixels along the shorter side; smaller images show nothing.
 _MIN_SIDE = 16
 _JPEG_QUALITY = 75
 
 
 class ImageError(ValueError):
-    """An image that can't be read; the message is one line and names the image."""
+    """Error for an image that can't be read; the message is one line with its name."""
 
 
 def opencv() -> Any:
-    """The module cv2; ImportError with advice if it is not installed."""
+    """Return the module cv2; raise ImportError with advice if it is not installed."""
     return import_extra("cv2", "Images need OpenCV", "images")
 
 
@@ -36,8 +36,8 @@ def find_files(folder: str | os.PathLike[str]) -> list[str]:
     Returns
     -------
     list of str
-        Sorted paths, without files and folders whose names begin with a dot. Files that
-        are not images are included.
+        Sorted paths. Files that are not images are included. Files and folders whose
+        names begin with a dot are left out.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def find_files(folder: str | os.PathLike[str]) -> list[str]:
 
 
 def read_image(source: Any, max_size: int | None = None) -> Array:
-    """Read an image in gray.
+    """Read an image as grayscale.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def thumbnail(source: Any, size: int = 128) -> bytes:
     Parameters
     ----------
     source : str, path-like or array
-        As in `read_image`. Files keep their colours, arrays become gray.
+        As in `read_image`. Images from files keep their colours; arrays become gray.
     size : int, default=128
         Largest number of pixels along the longer side.
 
@@ -159,7 +159,7 @@ def thumbnail(source: Any, size: int = 128) -> bytes:
 
 
 def image_name(source: Any) -> str:
-    """The name of an image in messages."""
+    """Return the name of an image for messages."""
     if isinstance(source, str | os.PathLike):
         return os.fspath(source)
     return f"an array of shape {np.shape(source)}"
@@ -167,7 +167,7 @@ def image_name(source: Any) -> str:
 
 @contextmanager
 def silenced_opencv() -> Iterator[None]:
-    """Keep OpenCV from printing about files that it can't read."""
+    """Keep OpenCV from printing messages about files that it can't read."""
     logging = opencv().utils.logging
     level = logging.getLogLevel()
     logging.setLogLevel(logging.LOG_LEVEL_SILENT)
@@ -178,7 +178,7 @@ def silenced_opencv() -> Iterator[None]:
 
 
 def _decode(path: str | os.PathLike[str], flags: int) -> Array:
-    """Pixels of a file; np.fromfile reads names that OpenCV can't."""
+    """Return the pixels of a file; np.fromfile opens paths that OpenCV can't open."""
     cv2 = opencv()
     name = os.fspath(path)
     try:
@@ -189,7 +189,7 @@ def _decode(path: str | os.PathLike[str], flags: int) -> Array:
         raise ImageError(f"{name} is an empty file; expected an image.")
     try:
         pixels = cv2.imdecode(data, flags)
-    except cv2.error:  # too many pixels, for instance
+    except cv2.error:  # such as too many pixels
         pixels = None
     if pixels is None:
         raise ImageError(f"{name} is damaged, or not an image that OpenCV reads.")
@@ -197,7 +197,7 @@ def _decode(path: str | os.PathLike[str], flags: int) -> Array:
 
 
 def _require_image(pixels: Array, name: str) -> Array:
-    """The array itself; ImageError if it is not an image."""
+    """Return the array itself; raise ImageError if it is not an image."""
     valid = pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] in (3, 4))
     if not valid or pixels.dtype.kind not in "iuf":
         raise ImageError(

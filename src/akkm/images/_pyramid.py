@@ -1,4 +1,4 @@
-"""Spatial pyramids: histograms of words in cells, weighted by level."""
+"""Spatial pyramids: histograms of visual words in cells, weighted by level."""
 
 import numpy as np
 
@@ -6,9 +6,10 @@ from akkm.typing import Array
 
 
 def level_weights(levels: int) -> Array:
-    """The weight of a match at each level (Lazebnik, Schmid, Ponce 2006): (levels,).
+    """Return the weight of each level (Lazebnik, Schmid, Ponce 2006): (levels,).
 
-    With L = levels - 1, it is 1 / 2^L at level 0 and 1 / 2^(L - l + 1) at level l ≥ 1.
+    With L = levels - 1, the weight is 1 / 2^L at level 0, and 1 / 2^(L - l + 1) at
+    level l ≥ 1.
     The weights add up to one.
 
     Examples
@@ -21,12 +22,12 @@ def level_weights(levels: int) -> Array:
 
 
 def n_cells(levels: int) -> int:
-    """The number of cells of all levels, 1 + 4 + 16 + ..."""
+    """Return the number of cells of all levels, 1 + 4 + 16 + ..."""
     return (4**levels - 1) // 3
 
 
 def pyramid_histogram(places: Array, words: Array, n_words: int, levels: int) -> Array:
-    """The share of an image's words in each cell, times the weight of the level.
+    """Return the share of each word in each cell, times the weight of the level.
 
     Parameters
     ----------
@@ -42,9 +43,9 @@ def pyramid_histogram(places: Array, words: Array, n_words: int, levels: int) ->
     Returns
     -------
     array of shape (n_cells * n_words,)
-        Level by level, cell by cell (rows from the top), word by word. Counts are
-        divided by p, so that images of different sizes are comparable: the entries add
-        up to one, and the kernel of an image with itself is one.
+        Entries ordered by level, then by cell (row by row from the top), then by word.
+        Counts are divided by p, so that images of different sizes are comparable: the
+        entries add up to one, and the kernel of an image with itself is one.
     """
     side = 2 ** (levels - 1)
     column, row = (places.T * side).astype(np.int64).clip(0, side - 1)
@@ -54,7 +55,7 @@ def pyramid_histogram(places: Array, words: Array, n_words: int, levels: int) ->
     parts = []
     for weight in level_weights(levels)[::-1]:
         parts.append(level.ravel() * (weight / max(len(words), 1)))
-        if len(parts) < levels:  # four cells make one cell of the coarser level
+        if len(parts) < levels:  # merge 2 x 2 cells into one of the coarser level
             half = level.shape[0] // 2
             level = level.reshape(half, 2, half, 2, n_words).sum(axis=(1, 3))
     return np.concatenate(parts[::-1])

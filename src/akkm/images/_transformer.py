@@ -1,4 +1,4 @@
-"""SpatialPyramid: turn images into sparse rows."""
+"""`SpatialPyramid`, which turns images into sparse rows."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ from akkm.validation import generator, require_count
 
 # The vocabulary is learned from at most this many images.
 _MAX_IMAGES = 2_000
-# Unreadable files that a warning names.
+# Largest number of unreadable files that a warning names.
 _MAX_NAMED = 5
 _COUNT = Interval(Integral, 1, None, closed="left")
 
@@ -36,9 +36,9 @@ class DescribedImages:
     X : CSR array of shape (n, n_cells * n_words)
         The histograms, float32.
     rows : int array of shape (n,)
-        The positions of these images among the given ones.
+        The position of each row's image in the list of given images.
     unreadable : tuple of str
-        A message for each of the other images.
+        A message for each image that could not be read.
     """
 
     X: Any
@@ -63,20 +63,20 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
     levels : int, default=4
         Levels of the pyramid; level l has 4^l cells.
     step : int, default=4
-        Distance of neighbouring patches on the grid, in pixels.
+        Distance between neighbouring patches on the grid, in pixels.
     patch_size : int, default=16
         Side of a patch in pixels.
     keypoints : {"grid", "detected"}, default="grid"
-        Upright patches on a grid, or the keypoints that OpenCV's SIFT detects, with
-        their scale and rotation.
+        Which patches to describe: upright patches on a grid, or the keypoints that
+        OpenCV's SIFT detects, with their scale and rotation.
     max_size : int, default=300
         Larger images are scaled down to this many pixels along the longer side.
     n_samples : int, default=200_000
         Number of descriptors from which the vocabulary is learned. They come from at
         most 2,000 images.
     unreadable : {"error", "skip"}, default="error"
-        Files that are not images, and images smaller than a patch: raise an error, or
-        skip them with a warning that names them.
+        How to treat files that are not images, and images smaller than a patch: raise
+        an error, or skip them with a warning that names them.
     random_state : int, RandomState or None, default=None
         Determines the sampled descriptors and the initialisation of k-means.
     n_jobs : int, optional
@@ -156,7 +156,7 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
         -------
         CSR array of shape (n, n_cells * n_words)
             The histograms, float32; each row adds up to one. Skipped images have no
-            row; `describe` tells which they are.
+            row; `describe` returns which images were skipped.
         """
         described = self.describe(X)
         _warn_of_skipped(described.unreadable, len(X))
@@ -203,7 +203,7 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
     def describe(
         self, X: Sequence[Any], progress: Callable[[int], None] | None = None
     ) -> DescribedImages:
-        """Describe images as `transform` does, and tell which could not be read.
+        """Describe images as `transform` does, and return which could not be read.
 
         Parameters
         ----------
@@ -215,7 +215,8 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
         Returns
         -------
         DescribedImages
-            The histograms, the positions of their images, and messages.
+            The histograms, the positions of their images in X, and a message for each
+            image that could not be read.
         """
         check_is_fitted(self)
         self._check_params()
@@ -234,7 +235,7 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
         return n_cells(self.levels) * len(self.vocabulary_)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Name the columns, such as "word 3 in row 0, column 1 of 2 x 2".
+        """Return names of columns, such as "word 3 in row 0, column 1 of 2 x 2".
 
         Parameters
         ----------
@@ -262,7 +263,7 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
         items: Sequence[Any],
         progress: Callable[[int], None] | None,
     ) -> tuple[Array, list[Any], tuple[str, ...]]:
-        """Positions and results of readable items, and messages about the others."""
+        """Return positions and results of readable items, and messages on others."""
 
         def attempt(item: Any) -> Any:
             try:
@@ -296,12 +297,12 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
             height, width = gray.shape
             raise ImageError(
                 f"{image_name(source)} is {width} x {height} pixels; expected at least "
-                f"patch_size={self.patch_size} each."
+                f"patch_size={self.patch_size} pixels along each side."
             )
         return dense_sift(gray, self.step, self.patch_size)
 
     def _histogram(self, source: Any) -> Any:
-        """The histogram of an image: CSR array (1, n_cells * n_words), float32."""
+        """Return an image's histogram: float32 CSR array (1, n_cells * n_words)."""
         patches = self._descriptors(source)
         words = nearest_words(patches.values, self.vocabulary_)
         row = pyramid_histogram(patches.places, words, self.n_words, self.levels)
@@ -319,7 +320,7 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
 
 
 def _require_sequence(X: Any) -> Sequence[Any]:
-    """X itself; an error if it is a single path or empty."""
+    """Return X itself; raise an error if it is a single path or empty."""
     if isinstance(X, str) or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
         raise TypeError(
             f"X is a {type(X).__name__}; expected a list of file names or of images."

@@ -6,17 +6,17 @@ from threadpoolctl import threadpool_limits
 
 from akkm.typing import Array
 
-# Descriptors that are compared with the vocabulary at a time, also by k-means.
+# Descriptors compared with the vocabulary at a time, and batch size of k-means.
 _BATCH = 4096
 
 
 def learn_words(values: Array, n_words: int, rng: np.random.Generator) -> Array:
-    """Centers of k-means on descriptors (p, 128): (n_words, 128) float32."""
+    """Run k-means on descriptors (p, 128); return (n_words, 128) float32 centers."""
     if len(values) < n_words:
         raise ValueError(
-            f"n_words={n_words} visual words of {len(values)} descriptors; expected at "
-            "least as many descriptors. Give more or larger images, a smaller step, or "
-            "fewer words."
+            f"n_words={n_words}, but there are {len(values)} descriptors; expected at "
+            "least one descriptor per word. Give more or larger images, a smaller step "
+            "or a smaller n_words."
         )
     k_means = MiniBatchKMeans(
         n_words,
@@ -25,13 +25,13 @@ def learn_words(values: Array, n_words: int, rng: np.random.Generator) -> Array:
         random_state=int(rng.integers(2**31)),
         compute_labels=False,
     )
-    with threadpool_limits(1):  # sums must not depend on the number of threads
+    with threadpool_limits(1):  # results must not depend on the number of threads
         k_means.fit(values)
     return k_means.cluster_centers_.astype(np.float32)
 
 
 def nearest_words(values: Array, vocabulary: Array) -> Array:
-    """The nearest word of each descriptor (p, 128): (p,) integers."""
+    """Return the number of the nearest word of each descriptor (p, 128): (p,)."""
     half = np.einsum("ij,ij->i", vocabulary, vocabulary) / 2
     nearest = [
         (half - values[start : start + _BATCH] @ vocabulary.T).argmin(axis=1)

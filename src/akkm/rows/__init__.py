@@ -1,18 +1,18 @@
-"""Storage of rows: arrays, files read in batches and Dask partitions, as one contract.
+"""One interface for rows in arrays, in files read in batches, and in Dask partitions.
 
 Reading, prefetching, gathering and cutting rows into units of work belong here.
 Kernels, clusters and anything computed from the values of rows do not.
 
 `contract`
-    What rows must provide, with the laws; arrays as rows.
+    The interface `Rows` with its laws, and its implementation for arrays.
 `batches`
-    Rows read in batches: which are read ahead, kept in memory or skipped.
+    Rows read in batches; decides which batches are read ahead and kept in memory.
 `open`, `formats`, `column_files`
-    Which format a path has; .npy; Parquet and Arrow.
+    Opening a path in any format; .npy files; Parquet and Arrow files.
 `dask_rows`, `remote`, `cluster`
-    Dask collections; rows on workers; tasks on workers and the loss of workers.
+    Dask collections; rows on workers; tasks on workers, and errors if workers are lost.
 `mapped`
-    Arrays of length n in files: the state of many rows, and labels.
+    Arrays of length n stored in files: the state of a fit, and labels.
 """
 
 from akkm.rows.batches import Batches, DiskRows

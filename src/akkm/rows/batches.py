@@ -1,4 +1,4 @@
-"""Rows read in batches, a few of which are in memory at a time."""
+"""Rows read in batches; only a few batches are in memory at a time."""
 
 import threading
 from abc import ABC, abstractmethod
@@ -14,10 +14,10 @@ from akkm.typing import Array
 
 Result = TypeVar("Result")
 
-# Batches that are read ahead, and batches that are in memory: those read ahead, and the
-# ones that threads may be using.
+# Number of batches that are read ahead, and number of batches in memory. The latter
+# include the batches read ahead and those that threads may be using.
 _AHEAD, _IN_MEMORY = 2, 5
-# Rows that one thread takes at a time: several chunks come from one batch.
+# Rows per chunk, the unit of work of one thread. A batch is cut into several chunks.
 _CHUNK_ROWS = 8192
 
 
@@ -31,15 +31,15 @@ class Batches(ABC):
 
     @abstractmethod
     def read(self, batch: int) -> Array:
-        """Read a batch: (b, d), C-ordered, of this dtype."""
+        """Return a batch as a C-ordered array (b, d) of type `dtype`."""
 
     def some(self, batch: int, rows: Array) -> Array:
-        """Read a few rows of a batch, counted from its start."""
+        """Return a few rows of a batch; `rows` are counted from its first row."""
         return self.read(batch)[rows]
 
     @abstractmethod
     def where(self, batch: int) -> str:
-        """Name a batch in error messages."""
+        """Return the name of a batch for error messages."""
 
     def as_labels(self, labels: Array) -> Any:
         """Return labels (n,) in the container that users of this source expect."""
@@ -47,7 +47,7 @@ class Batches(ABC):
 
 
 class DiskRows(Rows):
-    """Rows read in batches when they are needed, the next batches ahead of their use.
+    """Rows that are read in batches when they are needed; the next ones are read ahead.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class DiskRows(Rows):
         self.names = batches.names
         # Batches in memory or being read, the least recently used first.
         self._loaded: OrderedDict[int, Future[Array]] = OrderedDict()
-        # Rows that will be gathered soon (s,), and their values (s, d) once read.
+        # Rows announced by `prefetch_gather` (s,), and their values (s, d) once read.
         self._announced: Array | None = None
         self._announced_rows: Array | None = None
         self._lock = threading.Lock()
@@ -98,7 +98,7 @@ class DiskRows(Rows):
         return self._batches.as_labels(labels)
 
     def chunks(self) -> list[slice]:
-        """Cut all rows into units of work that do not cross batches."""
+        """Return slices that cut all rows into units of work within batches."""
         return [
             slice(start, min(start + _CHUNK_ROWS, batch.stop))
             for batch in slices_between(self._batches.starts)
@@ -106,11 +106,11 @@ class DiskRows(Rows):
         ]
 
     def prefetch_gather(self, rows: Array) -> None:
-        """Hint: these rows will be gathered soon; read them with the next ones."""
+        """Hint: these rows will be gathered soon; the next `gather` reads them too."""
         self._announced, self._announced_rows = np.unique(rows), None
 
     def gather(self, rows: Array) -> Array:
-        """Read a few scattered rows (b,), each batch once: (b, d)."""
+        """Return a few scattered rows (b, d); each batch is read at most once."""
         announced, ready = self._announced, self._announced_rows
         if announced is not None and np.isin(rows, announced).all():
             self._announced = self._announced_rows = None
@@ -143,9 +143,9 @@ class DiskRows(Rows):
             yield function(self._batch(b), rows, *(values[rows] for values in aligned))
 
     def __getitem__(self, rows: Any) -> Array:
-        """Rows of a slice or an index array, in memory: (b, d).
+        """Return the rows of a slice or an index array as an array (b, d).
 
-        Batches without any of these rows are not read: `by_batch` leaves them out.
+        Only batches that contain at least one of these rows are read.
         """
         if isinstance(rows, slice):
             start, stop, step = rows.indices(self.shape[0])
@@ -175,7 +175,7 @@ class DiskRows(Rows):
         return np.concatenate(parts or [np.empty((0, self.shape[1]), self.dtype)])
 
     def _batch(self, b: int, next_batches: Sequence[int] | None = None) -> Array:
-        """Return a batch, and start reading the next ones: those given, or all."""
+        """Return a batch; start reading `next_batches`, by default those after it."""
         if next_batches is None:
             count = len(self._batches.starts) - 1
             next_batches = range(b + 1, min(b + 1 + _AHEAD, count))
@@ -188,7 +188,7 @@ class DiskRows(Rows):
         return future.result()
 
     def _request(self, b: int) -> Future[Array]:
-        """Start reading a batch unless it is in memory or on its way."""
+        """Return the future of a batch; submit it if it is not loaded or pending."""
         if b not in self._loaded:
             self._loaded[b] = self._readers().submit(self._read, b)
         self._loaded.move_to_end(b)
@@ -206,7 +206,7 @@ class DiskRows(Rows):
         return block
 
     def _checked(self, block: Array, b: int, local: Array) -> Array:
-        """Return rows of a batch, or raise an error that names the batch."""
+        """Return the block if it passes all checks; errors name the batch."""
         try:
             require_finite_rows(block, local + self._batches.starts[b], self.names)
             for check in self._checks:
@@ -221,8 +221,8 @@ def require_finite_rows(
 ) -> None:
     """Raise ValueError for the first entry of a block (b, d) that is not finite.
 
-    `numbers` (b,) are the rows' numbers and `names` the columns' names, if they have
-    any, for the message.
+    The message contains the row's number, from `numbers` (b,), and the column's name,
+    from `names`. If `names` is None, it contains the column's position.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(block.sum()):

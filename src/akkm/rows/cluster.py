@@ -8,36 +8,36 @@ from typing import Any
 from akkm.silence import ignore_warnings
 
 # Seconds between checks for workers, and seconds without any worker after which a fit
-# gives up: a nanny replaces a dead worker within a few seconds.
+# gives up. Dask's nanny process replaces a dead worker within a few seconds.
 _CHECK_EVERY, _GIVE_UP_AFTER = 2.0, 30.0
-# Results that one task adds up.
+# Number of results that one task adds up.
 _ADDED_PER_TASK = 8
-# Names of the errors that mean lost workers rather than bad rows.
+# Names of exceptions which mean that workers were lost, not that rows are invalid.
 _LOSSES = {"CancelledError", "FutureCancelledError", "FuturesCancelledError"}
 _LOSSES |= {"KilledWorker", "LostWorkerError", "CommClosedError"}
 
 
 class Cluster:
-    """The few operations that a fit needs of a `distributed.Client`."""
+    """Wrapper of a `distributed.Client` with the few operations that a fit needs."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
 
     def map(self, function: Callable[..., Any], *lists: Sequence[Any]) -> list[Any]:
-        """Start function(first, second, ...) for the entries of the lists: futures."""
+        """Submit function(a[i], b[i], ...) for lists a, b, ...; return the futures."""
         return self._client.map(function, *lists, pure=False)
 
     def submit(self, function: Callable[..., Any], *values: Any) -> Any:
-        """Start function(...): a future."""
+        """Submit function(*values) and return its future."""
         return self._client.submit(function, *values, pure=False)
 
     def send(self, values: Sequence[Any]) -> list[Any]:
-        """Send values to workers as results of tasks, so that lost ones are resent."""
-        with ignore_warnings(UserWarning):  # about the size of the values
+        """Send values to workers as results of tasks; Dask resends lost results."""
+        with ignore_warnings(UserWarning):  # Dask warns of large values
             return self.map(_identity, values)
 
     def add(self, futures: Sequence[Any]) -> Any:
-        """Fetch the sum of the futures' values, added in their order."""
+        """Return the sum of the futures' values, added in the order of the futures."""
         futures, step = list(futures), _ADDED_PER_TASK
         while len(futures) > 1:
             groups = [futures[i : i + step] for i in range(0, len(futures), step)]
@@ -45,14 +45,14 @@ class Cluster:
         return self.fetch(futures)[0]
 
     def fetch(self, futures: Sequence[Any]) -> list[Any]:
-        """Wait for the futures' values, as long as there are workers."""
+        """Return the futures' values; raise RuntimeError if the workers are lost."""
         from distributed import wait
 
         alone_since: float | None = None
         try:
             while True:
                 try:
-                    with self._client.as_current():  # whichever client this thread has
+                    with self._client.as_current():  # `wait` uses the current client
                         wait(list(futures), timeout=_CHECK_EVERY)
                     return list(self._client.gather(list(futures)))
                 except TimeoutError:
@@ -82,5 +82,5 @@ def _sum(first: Any, *others: Any) -> Any:
 def _lost(reason: str) -> RuntimeError:
     return RuntimeError(
         f"The Dask workers were lost during the fit ({reason}). Start the cluster and "
-        "the fit again; with checkpoint='folder' it resumes where it was."
+        "the fit again; with checkpoint='folder' the fit resumes where it stopped."
     )

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, read piece by piece in any order; needs pyarrow."""
+"""Parquet and Arrow files, whose pieces can be read in any order. Needs pyarrow."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -15,7 +15,7 @@ from akkm.rows.batches import Batches
 from akkm.rows.formats import TableError, float_type, reading
 from akkm.typing import Array
 
-# Cells transposed from columns to rows at a time; they fit the processor's cache.
+# Number of cells transposed from columns to rows at a time; they fit the CPU cache.
 _TRANSPOSED = 2**19
 
 
@@ -30,14 +30,14 @@ class Pieces(ABC):
 
     @abstractmethod
     def read(self, piece: int, names: Sequence[str]) -> pa.RecordBatch:
-        """Columns of one piece."""
+        """Return the columns `names` of one piece."""
 
     @abstractmethod
     def where(self, piece: int) -> str:
-        """Name of the file that holds a piece, for messages."""
+        """Return the name of the file that contains a piece, for messages."""
 
     def stream(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """All rows in order, at most `rows` at a time; no batch crosses a piece."""
+        """Yield all rows in order, in batches of at most `rows` rows of one piece."""
         for piece, (first, last) in enumerate(pairwise(self.starts.tolist())):
             batch = self.read(piece, names)
             for start in range(0, last - first, rows):
@@ -52,7 +52,8 @@ class ColumnFiles(Pieces):
     paths : sequence of str or Path
         The files.
     columns : sequence of str, optional
-        The columns that all files need, with the same types; by default all.
+        The columns that must have the same types in all files; by default all columns
+        of the first file.
     """
 
     format: str  # for messages
@@ -85,20 +86,20 @@ class ColumnFiles(Pieces):
 
     @abstractmethod
     def _open(self, path: str | Path) -> tuple[pa.Schema, list[int]]:
-        """The schema of a file, and the number of rows of each piece."""
+        """Return the schema of a file and the number of rows of each piece."""
 
     @abstractmethod
     def _read(self, path: str | Path, number: int, names: list[str]) -> pa.RecordBatch:
-        """Columns of one piece, in any order."""
+        """Return the columns `names` of one piece; their order may differ."""
 
     def read(self, piece: int, names: Sequence[str]) -> pa.RecordBatch:
-        """Columns of one row group or record batch."""
+        """Return the columns `names` of one row group or record batch."""
         path, number = self._pieces[piece]
         with reading(path, self.format):
             return self._read(path, number, list(names)).select(list(names))
 
     def where(self, piece: int) -> str:
-        """Name of the file that holds a piece."""
+        """Return the name of the file that contains a piece."""
         return str(self._pieces[piece][0])
 
 
@@ -120,7 +121,7 @@ class ParquetFiles(ColumnFiles):
             return batch
 
     def stream(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """As for all pieces, but a large row group is not read as a whole."""
+        """Yield rows as `Pieces.stream` does, without reading whole row groups."""
         for path, number in self._pieces:
             with reading(path, self.format), ParquetFile(path) as file:
                 for batch in file.iter_batches(rows, [number], list(names)):
@@ -155,7 +156,7 @@ class NumberBatches(Batches):
         self.names = tuple(schema.names if columns is None else map(str, columns))
         if unknown := [name for name in self.names if name not in schema.names]:
             raise ValueError(
-                f"{self.where(0)}: there are no columns {unknown}; expected some of "
+                f"{self.where(0)}: the file has no columns {unknown}; expected some of "
                 f"{schema.names}."
             )
         types = [_number_type(self.where(0), schema.field(name)) for name in self.names]
@@ -163,15 +164,15 @@ class NumberBatches(Batches):
         self.starts = files.starts
 
     def read(self, batch: int) -> Array:
-        """Rows of a piece (b, d); missing values become NaN."""
+        """Return the rows of a piece (b, d); missing values become NaN."""
         return self._rows(self._files.read(batch, self.names))
 
     def some(self, batch: int, rows: Array) -> Array:
-        """A few rows of a piece, without transposing the others."""
+        """Return a few rows of a piece without transposing the others."""
         return self._rows(self._files.read(batch, self.names).take(rows))
 
     def where(self, batch: int) -> str:
-        """Name of the file."""
+        """Return the name of the file that contains a batch."""
         return self._files.where(batch)
 
     def _rows(self, batch: pa.RecordBatch) -> Array:
@@ -193,11 +194,11 @@ def require_distinct(names: Sequence[str], path: str, hint: str = "") -> None:
 
 
 def _number_type(path: str, field: pa.Field) -> np.dtype[Any]:
-    """The NumPy dtype of a numeric column."""
+    """Return the NumPy dtype of a column; raise TableError if it is not numeric."""
     kind, types = field.type, pa.types
     if not (types.is_integer(kind) or types.is_floating(kind) or kind == pa.bool_()):
         raise TableError(
             f"{path}: column {field.name!r} is of type {kind}, expected numbers; "
-            "name the columns to use (columns=...), or encode it first"
+            "leave the column out (columns=...), or encode it first"
         )
     return np.dtype(kind.to_pandas_dtype())

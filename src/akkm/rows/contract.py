@@ -1,4 +1,4 @@
-"""The contract for rows: what the loop may ask of them, wherever they are stored."""
+"""`Rows`: the interface through which a fit reads rows, wherever they are stored."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -12,10 +12,10 @@ from akkm.typing import Array
 
 Result = TypeVar("Result")
 
-# Chunks depend on n alone, never on the number of threads: at most this many, each of
-# at least this many rows. Index arrays are cut into smaller pieces.
+# Largest number of chunks, and smallest number of rows in a chunk and in a piece of an
+# index array. Chunks depend on n alone, never on the number of threads.
 _MAX_CHUNKS, _CHUNK_ROWS, _PIECE_ROWS = 64, 4096, 2048
-# Piece size for rows that are read from files: threads then stay close to each other.
+# Rows per piece if rows are read from files: small, so that threads read nearby rows.
 _STORED_PIECE_ROWS = 4096
 # Rows per block when a function is applied to all rows of an array.
 _BLOCK_ROWS = 65536
@@ -26,15 +26,15 @@ class Rows(ABC):
 
     Laws, checked by the tests for every implementation:
 
-    * `X[rows]` for a slice or an index array is an in-memory block: the same numbers,
-      in the same order, as of an array with all rows;
+    * `X[rows]` for a slice or an index array is a block in memory, equal to the block
+      that an array of all rows would return;
     * `gather(rows)` equals `X[rows]`, and reads each batch at most once;
-    * `chunks()` covers all rows once, in order; so do the pieces of `split(rows)` for
-      the given rows;
+    * the slices of `chunks()` cover all rows once, in order;
+    * the pieces of `split(rows)` cover the given rows once, in order;
     * `map_blocks` calls its function on blocks that cover all rows once, in order;
-    * `random_labels(C, rng)` stands for the labels that an array would get from the
+    * `random_labels(C, rng)` represents the labels that an array would get from the
       same generator, and leaves the generator in the same state;
-    * `prefetch_gather` is a hint: it changes time, never numbers.
+    * `prefetch_gather` is a hint: it affects the running time, never the results.
 
     Attributes
     ----------
@@ -45,9 +45,9 @@ class Rows(ABC):
     names : tuple of str or None
         Column names, if there are any.
     in_memory : bool
-        Whether reading any row at any time costs next to nothing.
+        Whether reading any row at any time is cheap.
     partitions : Partitions or None
-        Where the rows are, if they are on the workers of a cluster.
+        The blocks of rows on the workers of a cluster; None if rows are elsewhere.
     """
 
     shape: tuple[int, int]
@@ -59,14 +59,14 @@ class Rows(ABC):
 
     @abstractmethod
     def __getitem__(self, rows: Any) -> Any:
-        """Rows of a slice or an index array, in memory: (b, d)."""
+        """Return the rows of a slice or an index array, in memory: (b, d)."""
 
     def gather(self, rows: Array) -> Any:
-        """Read a few scattered rows (b,), for a sample: (b, d)."""
+        """Return a few scattered rows (b, d), such as a sample."""
         return self[rows]
 
     def subset(self, rows: Array) -> "Rows":
-        """Return the given rows (b,) as rows of their own, read once."""
+        """Return `Rows` with only the given rows (b,), which are read once."""
         return ArrayRows(self.gather(rows))
 
     @abstractmethod
@@ -87,9 +87,9 @@ class Rows(ABC):
     ) -> Iterator[Result]:
         """Yield function(block, slice of its rows, ...) for all rows, in order.
 
-        Further arguments are the entries of the arrays `aligned` (n,) for these rows.
-        `block_rows` sets the size of blocks in memory; files and partitions are cut
-        where they are stored.
+        The function also receives the entries of each array in `aligned` (n,) for
+        these rows. `block_rows` is the block size for rows in memory. For files and
+        partitions, blocks are the stored batches.
         """
 
     @abstractmethod
@@ -97,10 +97,10 @@ class Rows(ABC):
         """Return the same rows, with check(block) called on each block that is read."""
 
     def prefetch_gather(self, rows: Array) -> None:  # noqa: B027 (a hint)
-        """Hint: these rows will be gathered soon; read them with the next ones."""
+        """Hint: these rows will be gathered soon; the next `gather` can read them."""
 
     def random_labels(self, n_clusters: int, rng: np.random.Generator) -> Any:
-        """Draw a random label for each row: (n,), or how workers draw the same."""
+        """Return random labels (n,), or objects from which workers draw the same."""
         return rng.integers(n_clusters, size=self.shape[0])
 
     def as_labels(self, labels: Any) -> Any:
@@ -118,12 +118,12 @@ class Partitions:
 
     @property
     def slices(self) -> list[slice]:
-        """Rows of each block."""
+        """The slice of rows of each block."""
         return slices_between(self.starts)
 
 
 class ArrayRows(Rows):
-    """Rows of an array or a CSR matrix, or some of them by index."""
+    """Rows of an array or a CSR matrix: all of them, or those given by `indices`."""
 
     in_memory = True
 
@@ -133,11 +133,11 @@ class ArrayRows(Rows):
         self.shape, self.dtype = (n, X.shape[1]), X.dtype
 
     def __getitem__(self, rows: Any) -> Any:
-        """Rows of a slice or an index array: (b, d)."""
+        """Return the rows of a slice or an index array: (b, d)."""
         return self._X[rows if self._indices is None else self._indices[rows]]
 
     def subset(self, rows: Array) -> "ArrayRows":
-        """Return some rows (b,) without copying them."""
+        """Return `Rows` with only the given rows (b,), without copying them."""
         return ArrayRows(
             self._X, rows if self._indices is None else self._indices[rows]
         )
@@ -163,13 +163,13 @@ class ArrayRows(Rows):
             yield function(self[rows], rows, *(values[rows] for values in aligned))
 
     def checked_by(self, check: Callable[[Any], None]) -> "ArrayRows":
-        """Check all rows now."""
+        """Call check(block) on all rows at once, and return the same rows."""
         check(self._X if self._indices is None else self[:])
         return self
 
 
 def as_rows(X: Any) -> Rows:
-    """Wrap an array or a CSR matrix; leave `Rows` as they are.
+    """Wrap an array or a CSR matrix as `Rows`; return `Rows` unchanged.
 
     Examples
     --------
@@ -183,12 +183,12 @@ def as_rows(X: Any) -> Rows:
 
 
 def is_rows(X: Any) -> bool:
-    """Tell whether X is stored behind the contract, rather than an array."""
+    """Return whether X is a `Rows` object rather than an array."""
     return isinstance(X, Rows)
 
 
 def chunks(n: int) -> list[slice]:
-    """Cut n rows into chunks, in a way that depends on n alone.
+    """Cut n rows into slices that depend on n alone.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def chunks(n: int) -> list[slice]:
 
 
 def pieces(count: int) -> list[slice]:
-    """Cut an index array of this length: smaller chunks, as there are fewer rows."""
+    """Cut an index array of length `count` into slices smaller than `chunks`."""
     return _cut(count, _PIECE_ROWS)
 
 
@@ -210,15 +210,17 @@ def _cut(count: int, min_size: int) -> list[slice]:
 
 
 def slices_between(starts: Array) -> list[slice]:
-    """Turn first rows (B + 1,), the last of them n, into B slices."""
+    """Return the B slices between consecutive entries of `starts` (B + 1,)."""
     edges = starts.tolist()
     return [slice(*pair) for pair in pairwise(edges)]
 
 
 def by_batch(rows: Array, starts: Array) -> list[tuple[int, Array, Array]]:
-    """Group rows (b,) by batch: batch number, positions in `rows`, rows of the batch.
+    """Group row numbers (b,) by the batch that contains them.
 
-    `starts` (B + 1,) has the first row of each batch, and n.
+    Each group is the number of a batch, the positions of its rows in `rows`, and the
+    rows counted from the start of the batch. Batches without any of the rows are left
+    out. `starts` (B + 1,) contains the first row of each batch, and n.
 
     Examples
     --------

@@ -13,15 +13,15 @@ from akkm.typing import Array
 
 
 def is_dask(X: Any) -> bool:
-    """Tell whether X is a Dask collection, without importing Dask."""
+    """Return whether X is a Dask collection, without importing Dask."""
     return type(X).__module__.split(".")[0] == "dask"
 
 
 def rows_of_dask(X: Any) -> Rows:
     """Return the rows of a Dask array or data frame.
 
-    With an active `dask.distributed` client they stay on its workers. Without one,
-    partitions are computed when they are needed, by the scheduler that is set.
+    With an active `dask.distributed` client, the rows stay on its workers. Without a
+    client, Dask's current scheduler computes each partition when it is needed.
     """
     array, names = _as_array(X)
     if any(math.isnan(size) for size in array.chunks[0]):
@@ -38,9 +38,9 @@ def rows_of_dask(X: Any) -> Rows:
 def apply_lazily(
     method: Callable[[Any], Any], X: Any, *, width: int | None, dtype: Any
 ) -> Any:
-    """Apply an estimator's method to each partition when the result is computed.
+    """Return a lazy Dask array: an estimator's method applied to each partition.
 
-    `width` is the number of columns of the result, None if it has one dimension.
+    `width` is the number of columns of the result, or None if the result is 1-D.
     """
     array, _ = _as_array(X, lengths=False)
     chunks = (array.chunks[0],) if width is None else (array.chunks[0], (width,))
@@ -54,7 +54,7 @@ def apply_lazily(
 
 
 def _as_array(X: Any, lengths: bool = True) -> tuple[Any, tuple[str, ...] | None]:
-    """Return a Dask array of floats (n, d) with whole rows, and its column names."""
+    """Return a Dask array of floats (n, d), cut between rows only, and column names."""
     names = None
     if hasattr(X, "to_dask_array"):
         names = tuple(str(name) for name in X.columns)
@@ -68,8 +68,8 @@ def _as_array(X: Any, lengths: bool = True) -> tuple[Any, tuple[str, ...] | None
         X = X.to_dask_array(lengths=lengths or None)
     if not hasattr(X, "map_blocks") or X.ndim != 2:
         raise ValueError(
-            f"Expected a 2-D Dask array or a Dask data frame, got {type(X).__name__} "
-            f"of {getattr(X, 'ndim', 0)} dimensions."
+            f"X is a Dask {type(X).__name__} with {getattr(X, 'ndim', 0)} dimensions; "
+            "expected a 2-D Dask array or a Dask data frame."
         )
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
@@ -99,15 +99,15 @@ class _LocalPartitions(Batches):
         self.starts = np.append(0, np.cumsum(array.chunks[0], dtype=np.int64))
 
     def read(self, batch: int) -> Array:
-        """Compute a partition."""
+        """Compute a partition and return its rows (b, d)."""
         return np.array(self._array.blocks[batch].compute(), order="C")
 
     def where(self, batch: int) -> str:
-        """Name a partition in error messages."""
+        """Return the name of a partition for error messages."""
         return f"partition {batch}"
 
     def as_labels(self, labels: Array) -> Any:
-        """Return labels (n,) as a Dask array with the partitions' chunks."""
+        """Return labels (n,) as a Dask array with one chunk per partition."""
         import dask.array
 
         return dask.array.from_array(labels, chunks=(self._array.chunks[0],))

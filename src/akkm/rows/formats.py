@@ -42,15 +42,15 @@ class NpyBatches(Batches):
         self.starts = npy_starts(X)
 
     def read(self, batch: int) -> Array:
-        """A copy (b, d), so that mapped pages don't accumulate in memory."""
+        """Return a copy (b, d) of a batch, so that no mapped pages stay in memory."""
         return self._copy(slice(*self.starts[batch : batch + 2]))
 
     def some(self, batch: int, rows: Array) -> Array:
-        """A few rows, without reading the others."""
+        """Return a few rows of a batch without reading the others."""
         return self._copy(self.starts[batch] + rows)
 
     def where(self, batch: int) -> str:
-        """Name of the file."""
+        """Return the name of the file."""
         return str(self._path)
 
     def _copy(self, rows: Any) -> Array:
@@ -58,7 +58,7 @@ class NpyBatches(Batches):
 
 
 def map_npy(path: str | Path, name: str | None = None) -> Array:
-    """Map a .npy file with a 2-D array of numbers; `name` is for messages."""
+    """Memory-map a 2-D array of numbers in a .npy file; `name` is for messages."""
     with reading(name or path, ".npy"):
         X = np.load(path, mmap_mode="r", allow_pickle=False)
     if X.ndim != 2 or 0 in X.shape or X.dtype.kind not in "fiub":
@@ -70,14 +70,14 @@ def map_npy(path: str | Path, name: str | None = None) -> Array:
 
 
 def npy_starts(X: Array) -> Array:
-    """First rows of the pieces of an array (n, d), and n."""
+    """Return the first row of each piece of an array (n, d), followed by n."""
     step = max(1, _CELLS // X.shape[1])
     return np.append(np.arange(0, len(X), step), len(X))
 
 
 @contextmanager
 def reading(path: Any, what: str) -> Iterator[None]:
-    """Raise TableError if a library can't read a file as `what`."""
+    """Convert errors of a library that reads a file as `what` to TableError."""
     try:
         yield
     except (TableError, MemoryError):
@@ -91,7 +91,7 @@ def reading(path: Any, what: str) -> Iterator[None]:
 
 
 def float_type(dtype: Any, types: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
-    """The dtype asked for; else float32 if it holds all `types`, or float64."""
+    """Return `dtype` if given; else float32 if it can hold all `types`, or float64."""
     if dtype is not None:
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise ValueError(f"dtype={dtype!r}: expected float32 or float64.")

@@ -1,7 +1,7 @@
-"""Arrays of length n in files, for rows that do not fit in memory.
+"""Arrays of length n stored in files, for rows that do not fit in memory.
 
-Files are written to their full length before they are mapped. A full disk then raises
-an error at once; later it would kill the process.
+Files are written to their full length before they are mapped. So a full disk raises an
+error at once; without this, writing to the mapped array would kill the process.
 """
 
 import os
@@ -16,7 +16,7 @@ import numpy as np
 from akkm.atomic_file import AtomicFile
 from akkm.typing import Array
 
-# Numbers that are written at a time.
+# Number of values that are written at a time.
 _STEP = 2**20
 
 
@@ -25,8 +25,8 @@ def full(
 ) -> Array:
     """Return `np.full(n, value, dtype)` in an anonymous temporary file.
 
-    The file is in `folder`, or where temporary files are, and is deleted with the
-    array.
+    The file is in `folder`, by default the folder for temporary files. It is deleted
+    with the array.
 
     Examples
     --------
@@ -47,10 +47,10 @@ def full(
 
 @contextmanager
 def labels_file(path: Any, n: int) -> Iterator[Callable[[Any], Any]]:
-    """Reserve a .npy file for n labels; the context is a function that writes them.
+    """Reserve a .npy file for n labels, and yield a function that writes them.
 
-    That function returns the labels as a memory-mapped array. The file appears under
-    its name once it is complete. Without a path the function returns its argument.
+    The function returns the labels as a memory-mapped array. The file appears at `path`
+    once it is complete. If `path` is None, the function returns its argument.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def _write(file: BinaryIO, n: int, value: float, dtype: Any) -> None:
 
 @contextmanager
 def explain_errors(failure: str, advice: str) -> Iterator[None]:
-    """Say what could not be written, and what to do, if the disk refuses."""
+    """Add to an OSError what could not be written, and what to do."""
     try:
         yield
     except OSError as error:

@@ -31,11 +31,12 @@ def open_rows(
         A Parquet, Arrow (Feather) or .npy file, or a folder of Parquet or of Arrow
         files, which are read in the order of their names. A row group of Parquet or a
         record batch of Arrow is read as a whole, and a few of them are in memory at a
-        time: about 100,000 rows each is a good size.
+        time. About 100,000 rows per row group or record batch is a good size.
     columns : list of str, optional
         The columns to use, all by default. They must be numeric.
     dtype : float32 or float64, optional
-        By default float32 if it holds every number of the file's types, else float64.
+        The type of the rows. By default float32 if it can hold all values of the
+        columns' types, else float64.
 
     Returns
     -------
@@ -66,7 +67,7 @@ def open_rows(
         raise FileNotFoundError(f"{path}: there is no such file or folder.")
     if path.suffix == ".npy":
         if columns is not None:
-            raise ValueError(f"{path}: the columns of a .npy file have no names.")
+            raise ValueError(f"{path}: a .npy file has no column names; omit columns.")
         return DiskRows(NpyBatches(path, dtype))
     files = open_column_files(path, columns)
     from akkm.rows.column_files import NumberBatches
@@ -75,9 +76,10 @@ def open_rows(
 
 
 def open_column_files(path: Path, columns: Sequence[str] | None = None) -> ColumnFiles:
-    """A Parquet or Arrow file, or a folder of such files in the order of their names.
+    """Open a Parquet or Arrow file, or a folder of such files.
 
-    All files need the same columns, or those of `columns`.
+    The files of a folder are read in the order of their names. All of them must have
+    the same columns, or at least the same `columns` if these are given.
     """
     purpose = "Parquet and Arrow files need pyarrow"
     files = import_extra("akkm.rows.column_files", purpose, "files")
@@ -87,8 +89,8 @@ def open_column_files(path: Path, columns: Sequence[str] | None = None) -> Colum
     )
     if parquet and arrow:
         raise TableError(
-            f"{path}: holds files of several formats ({parquet[0].name}, "
-            f"{arrow[0].name}, ...); expected one"
+            f"{path}: contains files of several formats ({parquet[0].name}, "
+            f"{arrow[0].name}, ...); expected one format"
         )
     if not parquet and not arrow:
         raise TableError(

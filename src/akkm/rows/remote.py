@@ -20,15 +20,15 @@ class RandomLabels:
     """Random labels of one partition, drawn on the worker that needs them."""
 
     n_clusters: int
-    rng: np.random.Generator  # in its state before the first label
+    rng: np.random.Generator  # in its state before the first draw
 
     def draw(self, n: int) -> Array:
-        """Draw the labels (n,): the same ones each time."""
+        """Return the labels (n,), which are the same in every call."""
         return deepcopy(self.rng).integers(self.n_clusters, size=n)
 
 
 class RemoteRows(Rows):
-    """Partitions of rows, each on the worker that holds it."""
+    """Rows in partitions that stay on the workers of a Dask cluster."""
 
     partitions: Partitions
 
@@ -45,7 +45,7 @@ class RemoteRows(Rows):
 
     @staticmethod
     def of(array: Any, client: Any, names: tuple[str, ...] | None) -> "RemoteRows":
-        """Keep the partitions of a Dask array of floats (n, d) on their workers."""
+        """Persist a Dask array of floats (n, d) on its workers and return its rows."""
         from distributed import futures_of
 
         futures = {future.key: future for future in futures_of(client.persist(array))}
@@ -61,7 +61,7 @@ class RemoteRows(Rows):
         return f"RemoteRows({n:,} x {d:,}, {self.dtype}, {count} partitions)"
 
     def __getitem__(self, rows: Any) -> Array:
-        """Rows of a slice or an index array, fetched from the workers: (b, d)."""
+        """Fetch the rows of a slice or an index array from the workers: (b, d)."""
         if isinstance(rows, slice):
             rows = np.arange(*rows.indices(self.shape[0]))
         rows = np.asarray(rows)
@@ -78,18 +78,18 @@ class RemoteRows(Rows):
     def map_blocks(
         self, function: Callable[..., Result], *aligned: Array, block_rows: int = 0
     ) -> Iterator[Result]:
-        """Yield function(block, slice of its rows, ...), run where the blocks are."""
+        """Yield function(block, slice of its rows, ...), computed on the workers."""
         cluster, slices = self.partitions.cluster, self.chunks()
         sent = [cluster.send([values[rows] for rows in slices]) for values in aligned]
         results = cluster.map(function, self.partitions.blocks, slices, *sent)
         return iter(cluster.fetch(results))
 
     def chunks(self) -> list[slice]:
-        """Cut all rows at the partitions."""
+        """Return the slice of rows of each partition."""
         return self.partitions.slices
 
     def checked_by(self, check: Callable[[Array], None]) -> "RemoteRows":
-        """Return the same rows, with check(block) called on the workers."""
+        """Return the same rows, with check(block) called on each worker's blocks."""
         cluster, blocks = self.partitions.cluster, self.partitions.blocks
         count = len(blocks)
         checked = cluster.map(_checked, blocks, list(range(count)), [check] * count)
@@ -99,7 +99,7 @@ class RemoteRows(Rows):
     def random_labels(
         self, n_clusters: int, rng: np.random.Generator
     ) -> list[RandomLabels]:
-        """Describe random labels, one entry per partition, for workers to draw."""
+        """Return one `RandomLabels` per partition, for the workers to draw from."""
         drawn = []
         for rows in self.chunks():
             drawn.append(RandomLabels(n_clusters, deepcopy(rng)))
@@ -116,7 +116,7 @@ def _require_finite(block: Array) -> None:
 
 
 def _checked(block: Any, number: int, check: Callable[[Array], None]) -> Array:
-    """Return the rows of a partition, or raise an error that names it."""
+    """Return the block if it passes the check; errors name the partition."""
     block = np.ascontiguousarray(block)
     try:
         check(block)

@@ -1,4 +1,4 @@
-"""Batches as numbers and texts, and a count of missing and infinite values."""
+"""Split batches into numbers and texts; count missing and infinite values."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -21,11 +21,11 @@ from akkm.typing import Array
 
 @dataclass(frozen=True)
 class Selection:
-    """The columns to read, by the way they are used."""
+    """The columns to read, grouped by use."""
 
     numbers: list[str]
     texts: list[str]
-    others: list[str]  # ids and labels, in the types of the file
+    others: list[str]  # ids and labels, with the types of the file
 
     @property
     def names(self) -> list[str]:
@@ -35,7 +35,7 @@ class Selection:
     def split(
         self, batch: pa.RecordBatch
     ) -> tuple[Array, list[pa.DictionaryArray], list[pa.Array]]:
-        """Numbers (d, r), NaN if missing; texts (r,); other columns (r,)."""
+        """Return numbers (d, r), NaN if missing; texts and other columns, each (r,)."""
         d, stop = len(self.numbers), len(self.numbers) + len(self.texts)
         V = np.empty((d, batch.num_rows))
         for i in range(d):
@@ -46,11 +46,11 @@ class Selection:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Consecutive rows of a table; `used` ones only, except for `batch`."""
+    """Consecutive rows of a table; all fields but `batch` contain only used rows."""
 
     batch: pa.RecordBatch
-    used: Array  # (r,) bool, False where missing="drop" leaves a row out
-    V: Array  # (d, u) float64, NaN where a number is missing
+    used: Array  # (r,) bool, False for rows that missing="drop" leaves out
+    V: Array  # (d, u) float64, NaN for missing numbers
     texts: list[pa.DictionaryArray]  # each (u,)
     others: list[pa.Array]  # each (u,)
 
@@ -65,8 +65,8 @@ class Blocks:
     selection : Selection
         The columns to read.
     missing : {"error", "drop", "mean"}
-        Rows with missing values are an error after the last row, are left out, or are
-        passed on.
+        What to do with rows that have missing values: raise an error after the last
+        row, leave them out, or pass them on.
 
     Examples
     --------
@@ -84,10 +84,10 @@ class Blocks:
     def __init__(self, table: Table, selection: Selection, missing: str):
         self._table, self.selection, self._policy = table, selection, missing
         self.n_rows = self.n_used = 0
-        self.notes: tuple[str, ...] = ()  # on missing values, after the last row
+        self.notes: tuple[str, ...] = ()  # about missing values; set after the last row
         self.missing: Counter[str] = Counter()
         self._infinite: Counter[str] = Counter()
-        self._first: dict[str, int] = {}  # row of the first infinity of a column
+        self._first: dict[str, int] = {}  # column -> row of its first infinity
 
     def __iter__(self) -> Iterator[Block]:
         for batch in self._table.batches(self.selection.names):
@@ -106,10 +106,10 @@ class Blocks:
         )
 
     def _complete(self, V: Array, texts: list[pa.DictionaryArray]) -> Array:
-        """Whether each row has all its values (r,); counts those that it lacks."""
+        """Return which rows are complete (r,); count missing and infinite values."""
         complete = np.ones(V.shape[1], dtype=bool)
         for name, values in zip(self.selection.numbers, V, strict=True):
-            # A single sum shows whether there is anything to count.
+            # A finite sum proves that there is nothing to count.
             with np.errstate(over="ignore", invalid="ignore"):
                 if np.isfinite(values.sum()):
                     continue
@@ -141,7 +141,7 @@ class Blocks:
 def missing_notes(
     table: Table, policy: str, missing: Counter[str], n_rows: int, n_used: int
 ) -> tuple[str, ...]:
-    """What was done about missing values; TableError if they can't be handled."""
+    """Return what was done about missing values, or raise TableError."""
     counts = counts_by_column(missing)
     if policy == "error" and counts:
         words = ", ".join([word for word in table.blanks if word][:3])
@@ -163,7 +163,7 @@ def missing_notes(
 
 
 def counts_by_column(counts: Counter[str]) -> str:
-    """Counts with the names of their columns, the largest first."""
+    """List counts with the names of their columns, the largest count first."""
     return first_few(
         [f"{n:,} in {quoted_names([name])}" for name, n in counts.most_common() if n]
     )

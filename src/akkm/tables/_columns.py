@@ -1,4 +1,4 @@
-"""How a column is encoded, as a plain dict; its description; the way back."""
+"""The encoding of a column as a plain dict; its description; decoding of rows."""
 
 import datetime
 import math
@@ -17,7 +17,7 @@ Encoding = dict[str, Any]
 
 LARGEST = float(np.finfo(np.float32).max)
 _EPSILON = float(np.finfo(np.float32).eps)
-# The number of names listed in a line, and of text columns with a line of their own.
+# Largest number of names in a line, and of text columns with a line of their own.
 _NAMES, _LINES = 8, 8
 _SCALES = {
     "standard": "scaled to mean 0 and standard deviation 1",
@@ -30,7 +30,7 @@ _SCALES = {
 def number_encoding(
     column: Column, moments: Moments, i: int, scale: str, table: Table
 ) -> Encoding:
-    """A column of numbers: (value - shift) / scale; a missing value is the mean."""
+    """Encode numbers as (value - shift) / scale, and missing values as the mean."""
     low, high, mean = (float(m[i]) for m in (moments.low, moments.high, moments.mean))
     shift, unit = {
         "standard": (mean, float(moments.std[i])),
@@ -52,7 +52,7 @@ def number_encoding(
 def text_encoding(
     column: Column, counts: Counts, most_values: int, as_text: bool, table: Table
 ) -> Encoding:
-    """A column of text: one 0/1 column per value."""
+    """Encode a column of text as one 0/1 column per value."""
     name, values = column.name, counts.values
     if not table.typed and not as_text:
         _require_text(name, counts, table)
@@ -77,24 +77,24 @@ def text_encoding(
 
 
 def _left_out(column: Column, kind: str) -> Encoding:
-    """A column whose values are all equal."""
+    """Return the encoding of a column that is left out, as all values are equal."""
     is_time = kind == "number" and column.is_time
     encoding: Encoding = {"name": column.name, "kind": kind, "how": "left out"}
     return encoding | {"time": is_time, "type": column.type, "as_text": False}
 
 
 def is_left_out(encoding: Encoding) -> bool:
-    """Whether a column is not encoded, as all its values are equal."""
+    """Return whether a column is left out because all its values are equal."""
     return bool(encoding["how"] == "left out")
 
 
 def is_boolean(encoding: Encoding) -> bool:
-    """Whether a column was read as true and false."""
+    """Return whether a column was read as booleans."""
     return bool(encoding["type"] == "bool" and not encoding["as_text"])
 
 
 def feature_names(encoding: Encoding) -> list[str]:
-    """Names of the columns of X that a column becomes."""
+    """Return the names of the columns of X that encode a column of the table."""
     if is_left_out(encoding):
         return []
     if encoding["kind"] == "number":
@@ -103,7 +103,7 @@ def feature_names(encoding: Encoding) -> list[str]:
 
 
 def identifier_error(name: str, counts: Counts, table: Table) -> TableError:
-    """The error for a text column whose values hardly ever repeat."""
+    """Return the error for a text column whose values hardly ever repeat."""
     unusual = None
     if not table.typed:
         unusual = unusual_numbers(name, counts.values, table, dates=True)
@@ -129,7 +129,10 @@ def _require_text(name: str, counts: Counts, table: Table) -> None:
 def describe_columns(
     encodings: Sequence[Encoding], unused: dict[str, list[str]]
 ) -> list[str]:
-    """One line per group of columns treated alike; `unused` ones by the reason."""
+    """Return one line per group of columns that are encoded in the same way.
+
+    `unused` contains the names of the other columns by the reason for leaving them out.
+    """
     used = [e for e in encodings if not is_left_out(e)]
     numbers = [e for e in used if e["kind"] == "number"]
     texts = [e for e in used if e["kind"] == "text" and not is_boolean(e)]
@@ -165,13 +168,13 @@ def _describe_text(encoding: Encoding) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """The first few names, in quotes if they need them."""
+    """List the first few names, with quotes where needed."""
     odd = (quoted_names([n]) if "," in n or not n.isprintable() else n for n in names)
     return first_few(list(odd), _NAMES)
 
 
 def original_rows(X: Array, encodings: Iterable[Encoding]) -> list[dict[str, Any]]:
-    """Encoded rows X (b, d) as values by the name of their column."""
+    """Decode rows X (b, d): one dict per row, from column name to original value."""
     rows: list[dict[str, Any]] = [{} for _ in range(len(X))]
     start = 0
     for encoding in encodings:
@@ -188,7 +191,7 @@ def original_rows(X: Array, encodings: Iterable[Encoding]) -> list[dict[str, Any
 def original_entries(
     X: Any, names: Sequence[str], scale: Array
 ) -> list[dict[str, Any]]:
-    """Rows of a sparse X (b, d) as values by name, zeros left out."""
+    """Decode rows of a sparse X (b, d): one dict of nonzero values per row."""
     rows: list[dict[str, Any]] = [{} for _ in range(X.shape[0])]
     X = X.tocoo()
     for i, j, x in zip(X.row, X.col, X.data.tolist(), strict=True):
@@ -215,14 +218,14 @@ def _number(values: Array, encoding: Encoding) -> Any:
 
 
 def _rounded(x: float, shift: float, scale: float) -> float:
-    """X * scale + shift with the digits that single precision preserves."""
+    """Return x * scale + shift, rounded to the digits that float32 preserves."""
     value = x * scale + shift
     lost = 4 * _EPSILON * max(abs(x) * scale, abs(value) * 1e-9)
     return round(value, -math.ceil(math.log10(lost))) if lost > 0 else value
 
 
 def _text(values: Array, encoding: Encoding) -> str | None:
-    """The value whose column is 1; None for one that was not there in training."""
+    """Return the value whose column is 1, or None for a value not seen in `fit`."""
     at = int(values.argmax())
     if values[at] < 0.5:
         return None

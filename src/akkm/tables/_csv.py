@@ -1,4 +1,4 @@
-"""CSV: the first block decides on types, rows are parsed in blocks."""
+"""CSV files, parsed in blocks; the first block determines the columns' types."""
 
 import os
 from collections.abc import Collection, Iterator, Sequence
@@ -15,7 +15,7 @@ from akkm.rows.formats import TableError
 from akkm.tables._csv_errors import csv_error, is_number, require_delimiter
 from akkm.tables._table import Column, Table, kind_of
 
-# Bytes of text parsed at a time, and bytes of parsed rows kept for a second pass.
+# Bytes of text parsed at a time, and most bytes of parsed rows kept for a second pass.
 BLOCK, KEPT = 4 << 20, 512 << 20
 
 # Cells that count as missing, as in pandas.
@@ -45,10 +45,10 @@ class CsvTable(Table):
 
     def __post_init__(self) -> None:
         self._size = os.path.getsize(self.path)
-        self._blank_lines = 0  # before the header
+        self._blank_lines = 0  # empty lines before the header
         self._file: Any = None
         self._as_text: frozenset[str] = frozenset()
-        # Parsed rows and their types, for one more pass.
+        # Parsed rows and the types of their columns, for one more pass.
         self._kept: tuple[list[pa.RecordBatch], dict[str, pa.DataType]] = ([], {})
         self._names: list[str] = []
         try:
@@ -96,7 +96,7 @@ class CsvTable(Table):
         return 1.0
 
     def _open(self) -> Any:
-        """The text of the file, decompressed."""
+        """Open the file as a stream of decompressed bytes."""
         file = self._file = pa.OSFile(self.path)
         start = file.read(4)
         file.seek(0)
@@ -132,16 +132,16 @@ class CsvTable(Table):
         return names
 
     def _infer_types(self) -> dict[str, pa.DataType]:
-        """The types with which columns are read, in the order of the file."""
+        """Return the type with which each column is read, in the order of the file."""
         types = {field.name: field.type for field in self._parse(None).schema}
         empty = [name for name, kind in types.items() if pa.types.is_null(kind)]
         for name, kind in types.items():
             if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-                types[name] = pa.float64()  # there may be fractions further down
+                types[name] = pa.float64()  # later rows may have fractions
             elif not pa.types.is_boolean(kind) and not pa.types.is_temporal(kind):
                 types[name] = _TEXT
         types |= dict.fromkeys(empty, pa.float64())
-        # Later blocks decide on columns that are empty in the first one.
+        # Later blocks determine the types of columns that are empty in the first block.
         for batch in self._parse(dict.fromkeys(empty, pa.string())) if empty else ():
             for name in list(empty):
                 if texts := pc.unique(batch.column(name).drop_null()).to_pylist():
@@ -179,7 +179,7 @@ class CsvTable(Table):
         self, error: Exception, types: dict[str, pa.DataType] | None = None
     ) -> TableError:
         if isinstance(error, pa.ArrowInvalid):
-            # pyarrow gives row numbers on one thread only: parse again up to the error.
+            # pyarrow reports row numbers only if it uses one thread: parse again.
             try:
                 for _ in self._parse(types, threads=False):
                     pass

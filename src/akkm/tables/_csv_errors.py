@@ -1,4 +1,4 @@
-"""Messages about CSV files that can't be parsed."""
+"""Error messages about CSV files that can't be parsed."""
 
 import re
 from collections import Counter
@@ -12,9 +12,9 @@ from akkm.tables._table import Table, as_option, quoted_names, row_text
 _VALUE = re.compile(r"conversion error to (\w+).*?: invalid value '(.*)'", re.DOTALL)
 _FIELDS = re.compile(r"Expected (\d+) columns, got (\d+)")
 _ROW, _COLUMN = re.compile(r"Row #(\d+)"), re.compile(r"In CSV column #(\d+)")
-# Distinct values that are examined.
+# Largest number of distinct values of a column that are examined.
 _EXAMINED = 2_000
-# A CSV column with at least this share of numbers should be one of numbers.
+# A CSV column with at least this share of numbers is probably meant to be numeric.
 MOSTLY = 0.9
 
 _WITH_SIGN = r"[$€£¥]\s?\d[\d.,]*|\d[\d.,]*\s?[%$€£¥]"
@@ -27,7 +27,7 @@ _DATE = (
 def csv_error(
     error: str, table: Table, names: Sequence[str], block: int, before: int
 ) -> TableError:
-    """Translate a message of pyarrow; `before` lines precede the first row."""
+    """Translate an error of pyarrow; `before` is the number of lines before row 0."""
     row, column = _ROW.search(error), _COLUMN.search(error)
     place = row_text(int(row[1]) - before - 1) if row else ""
     name = names[int(column[1])] if column else ""
@@ -40,7 +40,7 @@ def csv_error(
         )
     elif "invalid UTF8" in error or "codec can't decode" in error:
         where = f" in {place}, column {name!r}" if row and column else ""
-        text = f"not UTF-8 text{where}; convert it, with iconv -f latin1 -t utf-8"
+        text = f"not UTF-8 text{where}; convert it with iconv -f latin1 -t utf-8"
     elif "Empty CSV" in error:
         text = "there are no rows"
     elif "straddling" in error:
@@ -59,7 +59,7 @@ def csv_error(
 def not_a_number(
     table: Table, column: str, place: str, value: str, kind: str = "double"
 ) -> TableError:
-    """The error for text in a column of numbers."""
+    """Return the error for a cell that does not fit the type of its column."""
     what = {"double": "numbers", "bool": "true and false"}.get(kind, "dates or times")
     cure = f"if it means a missing value, add {as_option('--na', value[:60])}"
     if kind == "double" and (seen := number_format(value, table.decimal)):
@@ -72,7 +72,7 @@ def not_a_number(
 
 
 def require_delimiter(lines: list[str], file: str, used: str, n_columns: int) -> None:
-    """Raise TableError if another delimiter would cut the first lines into columns."""
+    """Raise TableError if the first lines seem to use another delimiter."""
     lines = [line.strip() for line in lines if line.strip()][:2]
     if lines[0].startswith("sep="):
         raise TableError(
@@ -85,7 +85,7 @@ def require_delimiter(lines: list[str], file: str, used: str, n_columns: int) ->
         if other in lines[0] and other != used:
             raise TableError(f"{seems} {name!r}; add --delimiter {name!r}")
     first, last = lines[0].split(), lines[-1].split()
-    # A column of phrases has spaces too, but rarely as many per line, and numbers.
+    # Phrases contain spaces too, but rarely numbers and equally many words per line.
     if len(first) == len(last) > 1 and any(map(is_number, last)):
         cure = "add --delimiter ' '"
         if "  " in lines[0] + lines[-1]:
@@ -96,10 +96,10 @@ def require_delimiter(lines: list[str], file: str, used: str, n_columns: int) ->
 def unusual_numbers(
     name: str, values: Counter[str], table: Table, *, dates: bool
 ) -> TableError | None:
-    """The error for a text column in CSV that seems to hold numbers, or `dates`."""
+    """Return the error for a text column that seems to hold numbers or `dates`."""
     numbers = total = 0
-    rows: Counter[str] = Counter()  # by format
-    examples: dict[str, dict[str, str]] = {}  # value -> what to do, by format
+    rows: Counter[str] = Counter()  # number of rows by format
+    examples: dict[str, dict[str, str]] = {}  # format -> value -> advice
     for value, count in islice(values.items(), _EXAMINED):
         total += count
         what, cure = number_format(value, table.decimal) or ("", "")
@@ -111,7 +111,7 @@ def unusual_numbers(
     if not rows or numbers + rows.total() < MOSTLY * total:
         return None
     what = rows.most_common(1)[0][0]
-    # 1,065 is ambiguous, 1,065,000 is not: the shortest advice is the most certain.
+    # Of advice for 1,065 (ambiguous) and 1,065,000 (clear), the clear one is shorter.
     cure = min(examples[what].values(), key=len)
     return TableError(
         f"{table.name}: column {name!r} looks like {what} "
@@ -121,7 +121,7 @@ def unusual_numbers(
 
 
 def number_format(value: str, decimal: str) -> tuple[str, str] | None:
-    """The format of a number or date that can't be parsed, and what to do about it.
+    """Return the format of a number or date that can't be parsed, and what to do.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def number_format(value: str, decimal: str) -> tuple[str, str] | None:
 
 
 def is_number(text: str, decimal: str = ".") -> bool:
-    """Whether a cell can be read as a number."""
+    """Return whether a cell can be read as a number."""
     if decimal != ".":
         text = text.translate({ord("."): "_", ord(decimal): "."})
     with suppress(ValueError):

@@ -17,9 +17,9 @@ from akkm.tables._files import Spool
 from akkm.tables._table import Table, as_option, quoted_names
 from akkm.typing import Array
 
-# Pieces of a file that are in memory at the same time, at most.
+# Largest number of pieces of a file that are in memory at the same time.
 _PIECES = 8
-# Rows per piece of a temporary file: at least, at most.
+# Smallest and largest number of rows per piece of a temporary file.
 _FEWEST, _MOST = 1 << 10, 1 << 17
 
 
@@ -32,15 +32,15 @@ class Encoded:
     X : float32 array, CSR array or DiskRows of shape (n, d)
         The encoded rows; DiskRows if they stay on disk.
     ids : pyarrow.Array or ChunkedArray of length n, or None
-        The column that identifies the rows, in its own type; memory-mapped if X is on
-        disk.
+        The column that identifies the rows, with its type in the file. It is
+        memory-mapped if X is on disk.
     labels : pyarrow.Array or ChunkedArray of length n, or None
-        The column with known classes, likewise.
+        The column with known classes, stored like `ids`.
     rows : int array of shape (n,)
         The numbers of the rows in the file, from 0. Rows with missing values may have
         been left out.
     notes : tuple of str
-        What was done about missing values, and about values that `fit` did not see.
+        What was done about missing values and about values that `fit` did not see.
     on_disk : bool
         Whether the rows stay on disk.
     """
@@ -53,12 +53,12 @@ class Encoded:
     on_disk: bool = False
 
     def take(self, rows: Array) -> "Encoded":
-        """Read some of the rows.
+        """Return the given rows, read into memory.
 
         Parameters
         ----------
         rows : int array of shape (b,)
-            Which rows of X.
+            Row numbers of X.
 
         Returns
         -------
@@ -73,12 +73,12 @@ class Encoded:
 
 
 class RowEncoder:
-    """Encodes rows whose columns are all known.
+    """Encode rows by the encodings of their columns.
 
     Parameters
     ----------
     encodings : list of dict
-        The columns in the order of X.
+        The encodings of the columns, in the order of X.
     """
 
     def __init__(self, encodings: list[Encoding]):
@@ -90,7 +90,7 @@ class RowEncoder:
             self.width += len(feature_names(encoding))
         self._at: Any = [self._starts[e["name"]] for e in self.numbers]
         if self._at and self._at[-1] - self._at[0] == len(self._at) - 1:
-            # Writing to a slice is faster than to a list of columns.
+            # Assigning to a slice is faster than assigning to a list of columns.
             self._at = slice(self._at[0], self._at[-1] + 1)
         self._shift, self._scale, self._mean = (
             np.array([[e[key]] for e in self.numbers])
@@ -100,7 +100,7 @@ class RowEncoder:
         self._peaks = np.zeros(len(self.numbers))  # largest absolute values
 
     def encode(self, V: Array, texts: list[pa.DictionaryArray], X: Array) -> None:
-        """Write rows to X (b, width), which is 0; V (d, b) is overwritten."""
+        """Write encoded rows to X (b, width), initially 0; V (d, b) is overwritten."""
         if V.size:
             self._encode_numbers(V, X)
         for encoding, text in zip(self.texts, texts, strict=True):
@@ -119,7 +119,7 @@ class RowEncoder:
             )
 
     def notes(self) -> tuple[str, ...]:
-        """Which values were not known."""
+        """Return a sentence per column with values that `fit` did not see."""
         return tuple(
             f"{name}: {unseen.total():,} rows with values that were not there in "
             f"training ({quoted_names(sorted(unseen))}), encoded as zeros"
@@ -136,10 +136,10 @@ class RowEncoder:
             X[:, self._at] = V.T
 
     def _codes(self, encoding: Encoding, text: pa.DictionaryArray) -> Array:
-        """The category of each row (b,), -1 for none."""
+        """Return the category of each row (b,), -1 for values not seen in `fit`."""
         known = {value: i for i, value in enumerate(encoding["values"])}
         other = known["other"] if encoding["pooled"] else -1
-        # The last entry is for missing values.
+        # The last entry stands for missing values.
         values = [*text.dictionary.to_pylist(), "missing"]
         code_of = np.array([known.get(value, other) for value in values])
         indices = text.indices.fill_null(len(values) - 1).to_numpy()
@@ -151,16 +151,16 @@ class RowEncoder:
 
 
 class EncodedBatches(Batches):
-    """Pieces of a file, each encoded when it is read.
+    """Batches of encoded rows: a piece of a file is encoded when it is read.
 
     Parameters
     ----------
     pieces : Pieces
-        The file.
+        The pieces of the file.
     selection : Selection
         The columns to read.
     encoder : RowEncoder
-        Encodes these columns.
+        The encoder of these columns.
     used : bool array of shape (n,)
         Which rows are used.
     """
@@ -203,7 +203,7 @@ class EncodedBatches(Batches):
 def encode_in_memory(
     table: Table, blocks: Blocks, encoder: RowEncoder
 ) -> tuple[Any, Any, list[Any]]:
-    """X (n, d), numbers of the rows (n,) and other columns."""
+    """Return X (n, d), the numbers of the rows used (n,), and other columns."""
     X = np.zeros((table.n_rows or 0, encoder.width), dtype=np.float32)
     used: list[Array] = []
     parts: list[list[pa.Array]] = []
@@ -211,7 +211,7 @@ def encode_in_memory(
     for block in blocks:
         start, n = n, blocks.n_used
         if n > len(X):
-            # realloc often extends in place; an eighth more keeps it rare.
+            # Growing by an eighth keeps resizing rare; it often needs no copy.
             X.resize((max(n, len(X) * 9 // 8), encoder.width), refcheck=False)
         encoder.encode(block.V, block.texts, X[start:n])
         used.append(block.used)
@@ -228,10 +228,11 @@ def encode_in_memory(
 def encode_on_disk(
     table: Table, blocks: Blocks, encoder: RowEncoder, memory: float
 ) -> tuple[Any, Any, list[Any]]:
-    """As `encode_in_memory`, but rows are checked now and encoded when they are read.
+    """Return the same as `encode_in_memory`, but with X and other columns on disk.
 
-    Other columns are copied to a temporary file and mapped. So are all columns if the
-    table can't be read in any order, or if its pieces are too large for `memory`.
+    Rows are checked now and encoded again when they are read. Other columns are copied
+    to a temporary file and memory-mapped. If the table can't be read in any order, or
+    its pieces are too large for `memory`, all columns are copied to a temporary file.
     """
     rows = max(int(memory / (_PIECES * 4 * encoder.width)), _FEWEST)
     pieces, copy, held_out = table.pieces, None, Spool(_MOST)
@@ -258,10 +259,10 @@ def encode_on_disk(
 
 
 def _readable(column: pa.ChunkedArray, typed: bool) -> pa.ChunkedArray:
-    """Text of CSV as integers if nothing is lost: "7" is one, "007" is not."""
+    """Convert text of CSV to integers if no text changes ("7", but not "007")."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    # Views can't be written as CSV, and a string array holds 2 GB only.
+    # String views can't be written as CSV, and a string array is limited to 2 GB.
     is_long = pa.types.is_string(column.type) and column.nbytes >= 2**31
     if is_long or pa.types.is_string_view(column.type):
         column = column.cast(pa.large_string())

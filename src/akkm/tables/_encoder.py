@@ -1,4 +1,4 @@
-"""From a table to rows of numbers: decided once by `fit`, applied by `transform`."""
+"""`TableEncoder`, which turns tables into rows of numbers."""
 
 from collections.abc import Sequence
 from numbers import Integral
@@ -48,9 +48,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     drop : list of str, optional
         Columns to leave out.
     id : str, optional
-        The column that identifies the rows; it is held out.
+        The column that identifies the rows; it is not used for clustering.
     label : str, optional
-        The column with known classes; it is held out.
+        The column with known classes; it is not used for clustering.
     text : list of str, optional
         Columns to treat as text even if they hold numbers, such as codes.
     scale : {"standard", "minmax", "none"}, default="standard"
@@ -58,33 +58,34 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Columns of sparse tables are divided by their largest absolute value instead, so
         that zeros stay zeros, unless scale="none".
     missing : {"error", "drop", "mean"}, default="error"
-        Missing values are an error, or their rows are left out, or numbers are filled
-        with the mean of their column and text with the category "missing".
+        What to do with missing values: raise an error, leave out their rows, or fill
+        numbers with the mean of their column and text with the category "missing".
     most_values : int, default=100
-        A text column with more values keeps the most frequent ones and pools the others
-        as "other".
+        A text column with more distinct values than this keeps the most frequent ones
+        and pools the others as "other".
 
     Attributes
     ----------
     columns_ : list of dict
         The name, kind and encoding of each column that is used.
     feature_names_ : list of str
-        The columns of X: the name of a numeric column, "name=value" for text.
+        The names of the columns of X: the column's name for numbers, "name=value" for
+        text.
     ignored_ : list of str
         The columns that are not used.
     matrix_ : dict or None
         The encoding of a sparse table.
     notes_ : list of str
-        Sentences on what was filled, left out or looks wrong. `describe` tells how
-        columns are encoded.
+        Sentences about values that were filled, rows that were left out, and columns
+        that look wrong. `describe` returns how columns are encoded.
     n_rows_ : int
         The number of rows of the table.
 
     Notes
     -----
-    Dates and times are numbers of seconds, booleans are text ("true" or "false").
-    Constant columns are left out. Text that was not seen in `fit` is encoded as "other"
-    if values were pooled, and as zeros if not.
+    Dates and times are encoded as numbers of seconds, and booleans as text ("true" or
+    "false"). Constant columns are left out. Text that `fit` did not see is encoded as
+    "other" if the column has pooled values, else as zeros.
 
     `fit` and `transform` read a table in batches, so the file need not fit in memory.
 
@@ -180,21 +181,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, table: Table, memory: float | None = None) -> Encoded:
-        """Encode the rows of a table with the same columns, in any order.
+        """Encode the rows of a table that has the columns of `fit`, in any order.
 
         Parameters
         ----------
         table : Table
-            Columns that are held out, or were ignored in `fit`, may be absent.
+            The table. The `id` and `label` columns may be absent, and so may columns
+            that `fit` ignored.
         memory : float, optional
-            Rows that need more bytes than this once they are encoded stay on disk and
-            are encoded again whenever they are read. By default all rows are in memory.
-            Sparse tables always are.
+            If the encoded rows need more bytes than this, they stay on disk and are
+            encoded again whenever they are read. By default all rows are in memory.
+            Rows of sparse tables are always in memory.
 
         Returns
         -------
         Encoded
-            The rows, and the columns that were held out.
+            The encoded rows, and the `id` and `label` columns.
         """
         check_is_fitted(self)
         if (table.matrix is None) != (self.matrix_ is None):
@@ -208,7 +210,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self._transform_dense(table, memory)
 
     def describe(self) -> list[str]:
-        """Describe how columns are encoded, and which are not used.
+        """Describe how columns are encoded, and which columns are not used.
 
         Returns
         -------
@@ -228,7 +230,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return describe_columns(self.columns_, unused)
 
     def original(self, X: Any) -> list[dict[str, Any]]:
-        """Decode rows to the values of the file, up to rounding.
+        """Decode rows to the values in the file, up to rounding.
 
         Parameters
         ----------
@@ -238,9 +240,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         list of b dict
-            Values by the name of their column: numbers in their own units, dates as
-            text, "(other)" for pooled values, None for text that `fit` did not see.
-            Columns that were left out are absent, and so are zeros of sparse rows.
+            One dict per row, from column name to value: numbers in their original
+            units, dates as text, "(other)" for pooled values, and None for text that
+            `fit` did not see. Columns that were left out are absent, and so are zeros
+            of sparse rows.
         """
         check_is_fitted(self)
         if self.matrix_ is not None:
@@ -301,7 +304,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             [e["name"] for e in group] for group in (encoder.numbers, encoder.texts)
         )
         held_out = [name for name in self._held_out() if name in there]
-        # "True" is not a boolean if there were other words beside it in training.
+        # "True" is text, not a boolean, if the column also had other words in `fit`.
         forced = [
             name
             for name, encoding in zip(texts, encoder.texts, strict=True)
@@ -311,7 +314,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         table.read_as_text([*self.text, *forced, *held_out])
         selection = Selection(numbers, texts, held_out)
         blocks, n_rows = Blocks(table, selection, self.missing), table.n_rows
-        if memory is not None and n_rows is None:  # CSV: most files are parsed once
+        # CSV: count the rows. Parsed rows are kept for the next pass if they are few.
+        if memory is not None and n_rows is None:
             n_rows = sum(batch.num_rows for batch in table.batches(selection.names))
         on_disk = memory is not None and 4 * (n_rows or 0) * encoder.width > memory
         if on_disk:
