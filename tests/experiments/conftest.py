@@ -1,4 +1,4 @@
-"""One tiny run and one report, shared by all tests and all test processes."""
+"""A tiny run and its report, shared by all tests and test processes."""
 
 import fcntl
 import os
@@ -29,7 +29,7 @@ def shared_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def tiny_folder(shared_folder, all_cells):
-    """The records of all tiny cells. The first process runs them, others wait."""
+    """Folder with records of all tiny cells; one process runs them, others wait."""
     with open(shared_folder / "tiny.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         run(all_cells, shared_folder / "tiny")
@@ -38,7 +38,7 @@ def tiny_folder(shared_folder, all_cells):
 
 @pytest.fixture(scope="session")
 def report_folder(shared_folder, tiny_folder):
-    """The report about all tiny cells."""
+    """Folder with the report on all tiny cells."""
     out = shared_folder / "tiny-report"
     with open(shared_folder / "report.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""Benchmarks on small data, and their stored pages."""
+"""Benchmarks run on small data, and stored pages match stored records."""
 
 import doctest
 import importlib
@@ -45,7 +45,7 @@ def test_every_module_can_be_imported_and_its_examples_run(name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", bench.commands)
-def test_options_of_the_command_line_are_arguments_of_main(name):
+def test_command_line_options_are_the_arguments_of_main(name):
     module = importlib.import_module(f"experiments.benchmarks.{name}")
     arguments = inspect.signature(module.main).parameters
     assert [option.name for option in bench.commands[name].params] == list(arguments)
@@ -54,13 +54,13 @@ def test_options_of_the_command_line_are_arguments_of_main(name):
 @pytest.mark.parametrize(
     "module", [beyond, counting, images, methods, restarts], ids=lambda m: m.__name__
 )
-def test_stored_pages_are_those_of_the_stored_records(module):
+def test_stored_pages_match_the_stored_records(module):
     name = module.__name__.rpartition(".")[2]
     page = module.report(JsonLines(RESULTS / f"{name}.jsonl"))
     assert (RESULTS / f"{name}.md").read_text() == page
 
 
-def test_the_guide_has_the_tables_of_the_stored_records():
+def test_the_guide_contains_the_tables_of_the_stored_records():
     tables = beyond.summary(JsonLines(RESULTS / "beyond.jsonl"))
     assert tables in (beyond.DOCS / "which-method.md").read_text()
 
@@ -120,7 +120,7 @@ def test_counting_measures_a_method():
     assert record["found"] == 3
 
 
-def test_restarts_see_the_points_of_the_estimator(monkeypatch):
+def test_restarts_use_the_points_of_the_estimator(monkeypatch):
     points, C = restarts.points_of("aKKm", "digits")
     assert len(points) == 1797
     assert C == 10
@@ -147,7 +147,7 @@ def test_images_measure_kernel_rows(monkeypatch, rng):
     assert record["numpy"] > 0
 
 
-def test_solvers_count_steps(rng):
+def test_conjugate_gradients_take_fewer_steps_than_steepest_descent(rng):
     A = rng.standard_normal((8, 8))
     K, B = A @ A.T + 8 * np.eye(8), rng.standard_normal((2, 8))
     steps = solvers.conjugate(K, B, 1e-6), solvers.steepest_descent(K, B, 1e-6)

@@ -1,4 +1,4 @@
-"""The paper's numbers, comparisons with them, and verdicts on its claims."""
+"""Published numbers, comparisons of results, and verdicts on claims."""
 
 import types
 
@@ -28,7 +28,7 @@ from experiments.paper.verdicts import (
 LOW, HIGH = (Value("x", Spread(mean, 0.1, 4)) for mean in (0.5, 0.7))
 
 
-def test_published_numbers():
+def test_published_numbers_are_those_of_the_paper():
     assert published("seconds", "mnist", "aKKm", 5000) == Spread(1478.85, 178.97, 10)
     assert published("seconds", "covtype", "k-means") == Spread(29.28, 9.12, 10)
     assert published("seconds", "mnist", "full kernel").mean == 514.54
@@ -40,7 +40,7 @@ def test_published_numbers():
     assert numbers == [0.47, 0.61, 0.69, 0.70]
 
 
-def test_a_difference_counts_if_welchs_test_is_significant():
+def test_values_differ_if_welchs_test_is_significant():
     for mean in (0.6, 0.66, 0.68):
         high = Spread(mean, 0.12, 5)
         p = stats.ttest_ind_from_stats(
@@ -53,7 +53,7 @@ def test_a_difference_counts_if_welchs_test_is_significant():
     assert comparison.text == "m: a 0.68, x 0.5"
 
 
-def test_comparisons():
+def test_comparisons_of_different_values_have_the_right_sign():
     assert above("", HIGH, LOW).holds
     assert below("", LOW, HIGH).holds
     assert not alike("", HIGH, LOW).holds
@@ -97,7 +97,7 @@ def test_a_verdict_combines_comparisons(holds, verdict):
     found = judge(claim, types.SimpleNamespace(complete=False))
     assert found.verdict == verdict
     assert ("not measured yet" in found.figures) == (None in holds)
-    # Once every cell was run, the verdict is final.
+    # Once all cells have been run, the verdict is final.
     final = judge(claim, types.SimpleNamespace(complete=True))
     assert final.verdict == verdict.removesuffix(SO_FAR)
 
@@ -115,7 +115,7 @@ def test_every_claim_has_a_verdict(results, plan, tmp_path):
     assert len(CLAIMS) >= 15
     found = verdicts(results)
     undecided = [v.claim.text for v in found if v.verdict == OPEN]
-    assert len(undecided) == 1  # it compares with a number of the paper
+    assert len(undecided) == 1  # needs a published number
     assert "ARI of 0.84" in undecided[0]
     assert {v.verdict for v in found} <= {HOLDS, PARTLY, FAILS, OPEN}
     assert all(v.figures for v in found)

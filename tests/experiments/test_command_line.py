@@ -1,4 +1,4 @@
-"""`python -m experiments`: what it prints, and its exit codes."""
+"""Output and exit codes of `python -m experiments`."""
 
 import re
 import sys
@@ -66,7 +66,7 @@ def test_run_can_be_limited_to_a_data_set(tmp_path):
     assert result.stdout == "0 cells were run, 14 were done before.\n"
 
 
-def test_missing_data_are_named_at_the_end(tmp_path, monkeypatch):
+def test_run_names_missing_data_sets_at_the_end(tmp_path, monkeypatch):
     for name in ("AKKM_DATA", "AKKM_CACHE"):
         (tmp_path / name).mkdir()
         monkeypatch.setenv(name, str(tmp_path / name))
@@ -76,7 +76,7 @@ def test_missing_data_are_named_at_the_end(tmp_path, monkeypatch):
     assert "0 cells were run" in result.stdout
 
 
-def test_report_names_the_files(tiny_folder, tmp_path, monkeypatch):
+def test_report_prints_the_written_files(tiny_folder, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "experiments.paper.write_report", lambda *_, **__: [tmp_path / "index.html"]
     )
@@ -84,7 +84,7 @@ def test_report_names_the_files(tiny_folder, tmp_path, monkeypatch):
     assert str(tmp_path / "index.html") in out
 
 
-def test_ctrl_c_ends_with_130(tmp_path, monkeypatch):
+def test_ctrl_c_exits_with_code_130(tmp_path, monkeypatch):
     def stop(*args):
         raise KeyboardInterrupt
 

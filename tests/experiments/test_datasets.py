@@ -1,4 +1,4 @@
-"""The paper's data sets: from originals, fetchers, the cache, and as tiny twins."""
+"""The paper's data sets, loaded from files, scikit-learn or cache, and tiny twins."""
 
 import gzip
 import hashlib
@@ -31,7 +31,7 @@ TWINS = {
 
 @pytest.fixture
 def folders(tmp_path, monkeypatch):
-    """An empty folder of originals and an empty cache."""
+    """Paths of an empty folder for original files and of the cache."""
     data, cache = tmp_path / "data", tmp_path / "cache"
     data.mkdir()
     monkeypatch.setenv("AKKM_DATA", str(data))
@@ -41,7 +41,7 @@ def folders(tmp_path, monkeypatch):
 
 @pytest.fixture
 def put(folders, monkeypatch):
-    """Put an original file into the folder, with a checksum that matches."""
+    """Function that writes an original file and registers its checksum."""
 
     def put(place, raw, right=True):
         path = folders[0] / place
@@ -81,7 +81,7 @@ def test_every_data_set_has_a_twin_and_a_description():
         assert note
 
 
-def test_unknown_names_are_listed():
+def test_an_unknown_name_lists_the_known_ones():
     with pytest.raises(ValueError, match=r"Unknown data set 'iris'.*mnist"):
         load("iris")
 
@@ -123,7 +123,7 @@ def test_cover_type_is_scaled_column_by_column(put, rng):
 
 
 def kdd_table(rng, n=60):
-    """Return rows with 3 protocols, 11 flags, 36 varying numbers and 2 constants."""
+    """Return a table with 3 protocols, 11 flags, 36 varying and 2 constant columns."""
     table = np.array(rng.integers(10, size=(n, 42)), dtype=object)
     table[0, :41], table[1, :41] = 0, 9
     table[:, [7, 20]] = 0
@@ -151,7 +151,7 @@ def test_kdd_has_fifty_columns_and_a_stand_in(put, rng, monkeypatch):
     assert full.stand_in
     assert "stand-in" in full.title
     assert "stand-in" in full.note
-    # All of the rare class, as it is, and as many of the cut one as were asked for.
+    # The stand-in has all 30 rows of the rare class, and 100 rows of the other.
     assert np.bincount(full.classes).tolist() == [100, 30]
     rows = {row.tobytes() for row in few.X}
     assert all(row.tobytes() in rows for row in full.X)
@@ -159,14 +159,14 @@ def test_kdd_has_fifty_columns_and_a_stand_in(put, rng, monkeypatch):
 
 def test_kdd_with_other_columns_is_refused(put, rng):
     table = kdd_table(rng)
-    table[:, 5] = 1  # constant as well
+    table[:, 5] = 1  # one more constant column
     lines = "\n".join(",".join(map(str, row)) for row in table)
     put("kddcup99/kddcup.data_10_percent.gz", gzip.compress(lines.encode()))
     with pytest.raises(ValueError, match="gave 49 columns, expected 50"):
         load("kddcup99")
 
 
-def test_a_broken_file_of_the_cache_is_named(folders):
+def test_a_damaged_file_in_the_cache_is_named(folders):
     folders[1].mkdir()
     half = b"PK\3\4 half of it"
     for name, text, read in (
@@ -184,15 +184,15 @@ def test_cached_data_are_available(folders):
     cache = folders[1]
     cache.mkdir()
     (cache / "pyramids.npz").touch()
-    assert not availability("imagenet12")[0]  # classes are in the images' names
+    assert not availability("imagenet12")[0]  # classes come from the image files
     (cache / "imagenet12").mkdir()
     assert availability("imagenet12") == (True, f"cached in {cache}")
     assert not availability("kddcup99-full")[0]
-    (cache / "kddcup99.npz").touch()  # which a stand-in is drawn from
+    (cache / "kddcup99.npz").touch()  # the stand-in is drawn from it
     assert availability("kddcup99-full") == (True, f"cached in {cache}")
 
 
-def test_files_with_another_checksum_are_refused(put):
+def test_files_with_a_wrong_checksum_are_refused(put):
     path = put("covtype/covtype.data.gz", b"half of it", right=False)
     with pytest.raises(ValueError, match=r"has the sha256 .* expected cebd.*Download"):
         load("covtype")
@@ -200,9 +200,9 @@ def test_files_with_another_checksum_are_refused(put):
 
 
 def test_missing_files_are_named(folders, monkeypatch):
-    there, where = availability("mnist")
-    assert not there
-    assert "mnist/train-images" in where
+    available, reason = availability("mnist")
+    assert not available
+    assert "mnist/train-images" in reason
     with pytest.raises(FileNotFoundError, match=r"mnist/train-images.* Set AKKM_DATA"):
         load("mnist")
     monkeypatch.delenv("AKKM_DATA")
@@ -215,14 +215,14 @@ def test_missing_files_are_named(folders, monkeypatch):
         load("mnist")
 
 
-def test_scikit_learn_fetches_data_without_a_folder(folders, monkeypatch, rng):
+def test_scikit_learn_fetches_data_if_no_folder_is_set(folders, monkeypatch, rng):
     monkeypatch.delenv("AKKM_DATA")
     pixels = rng.integers(256, size=(4, 784)).astype(float)
     digits = np.array(["3", "1", "4", "1"], dtype=object)
-    asked = []
+    calls = []
 
     def fetch_openml(*args, **options):
-        asked.append((args, options))
+        calls.append((args, options))
         return pixels, digits
 
     monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch_openml)
@@ -230,8 +230,8 @@ def test_scikit_learn_fetches_data_without_a_folder(folders, monkeypatch, rng):
     np.testing.assert_allclose(data.X, pixels / 255, rtol=1e-6)
     np.testing.assert_array_equal(data.classes, [3, 1, 4, 1])
     load("mnist")
-    assert len(asked) == 1
-    assert asked[0][0] == ("mnist_784",)
+    assert len(calls) == 1
+    assert calls[0][0] == ("mnist_784",)
 
     table = kdd_table(rng)
     words = [1, 2, 3, 41]
@@ -250,7 +250,7 @@ def test_scikit_learn_fetches_data_without_a_folder(folders, monkeypatch, rng):
         load("covtype")
 
 
-def test_images_become_pyramids_once_and_are_cached(put, folders, rng):
+def test_pyramids_of_images_are_computed_once_and_cached(put, folders, rng):
     cv2 = pytest.importorskip("cv2")
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
@@ -272,5 +272,5 @@ def test_images_become_pyramids_once_and_are_cached(put, folders, rng):
     np.testing.assert_allclose(data.X.sum(axis=1), 1, rtol=1e-5)
     K = images.image_kernel()
     np.testing.assert_allclose(K, Intersection()(data.X, data.X), rtol=1e-5)
-    # From the cache: no image is read again.
+    # The second call reads the cache.
     np.testing.assert_array_equal(load("imagenet12").X.toarray(), data.X.toarray())

@@ -1,4 +1,4 @@
-"""Store, runner and pages of the harness."""
+"""Tests of the harness: store, runner and pages."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def records(tmp_path):
 
 
 class TestStore:
-    def test_records_are_read_again(self, records):
+    def test_stored_records_can_be_read_again(self, records):
         records.add({"data": "a", "seed": 0})
         records.add({"data": "b", "seed": 0, "settings": {"m": 5}})
         again = JsonLines(records.path)
@@ -30,7 +30,7 @@ class TestStore:
         assert again.find(seed=0, settings={"m": 5}) == [records.records[1]]
         assert again.find(seed=1) == []
 
-    def test_half_a_line_is_ignored_and_removed(self, records):
+    def test_an_incomplete_last_line_is_ignored_and_removed(self, records):
         records.add({"seed": 0})
         with records.path.open("ab") as file:
             file.write(b'{"seed": 1, "nm')
@@ -40,7 +40,7 @@ class TestStore:
         assert records.path.read_text() == '{"seed": 0}\n{"seed": 2}\n'
 
     @pytest.mark.parametrize("line", ["no JSON", "3"])
-    def test_a_line_that_is_no_record_is_named(self, records, line):
+    def test_a_line_that_is_not_a_record_is_named(self, records, line):
         records.add({"seed": 0})
         with records.path.open("a") as file:
             file.write(f"{line}\n")
@@ -83,11 +83,11 @@ class TestRunner:
         versions = in_new_process(costs_module.versions, packages=["numpy", "no-such"])
         assert versions == costs_module.versions(["numpy"])
 
-    def test_a_failure_is_a_record(self):
+    def test_a_failure_is_returned_as_a_record(self):
         failed = in_new_process(costs_module.versions, packages=3)
         assert failed["failed"].startswith("TypeError: 'int' object is not iterable")
 
-    def test_a_timeout_is_a_record(self):
+    def test_a_timeout_is_returned_as_a_record(self):
         failed = in_new_process(costs_module.versions, timeout=0.01, packages=[])
         assert failed == {"failed": "longer than 0.01 s"}
 
@@ -109,7 +109,7 @@ class TestPages:
         Picture("one.png", 'A "picture"', b"png"),
     )
 
-    def test_markdown(self):
+    def test_blocks_are_written_as_markdown(self):
         assert markdown("Title", self.BLOCKS).split("\n\n") == [
             "# Title",
             "## Running time",
@@ -120,7 +120,7 @@ class TestPages:
             '*A "picture"*\n',
         ]
 
-    def test_html_of_the_same_blocks(self):
+    def test_blocks_are_written_as_html(self):
         text = html_page("Title", self.BLOCKS)
         assert '<h2 id="running-time">Running time</h2>' in text
         assert '<li><a href="#running-time">Running time</a></li>' in text

@@ -41,7 +41,7 @@ def page(report_folder):
     return (report_folder / "index.html").read_text("utf-8")
 
 
-def test_rows_say_over_how_many_runs_they_average():
+def test_table_rows_show_the_number_of_averaged_runs():
     three, ten = Spread(0.5, 0.1, 3), Spread(0.5, 0.1, 10)
     assert number_of_runs([ten, None, ten]) == "10"
     assert number_of_runs([ten, three, None]) == "3 to 10"
@@ -102,7 +102,7 @@ def test_a_partial_report_marks_missing_cells_and_stand_ins(tmp_path):
     assert re.search(r"1 of 1,\d+ cells were run, 1 of them failed", text)
     assert "not run yet" in text
     assert "failed: no" in text
-    assert "0.47 ± 0.14" in text  # a number of the paper
+    assert "0.47 ± 0.14" in text  # published number
     for line in text.splitlines():
         if "KDD Cup 99" in line and "10 % file" not in line:
             assert "stand-in" in line

@@ -1,4 +1,4 @@
-"""Running cells of the paper's experiments: records, kill and resume, failures."""
+"""Runs of the paper's experiments store records and failures, and can be resumed."""
 
 import gc
 import signal
@@ -42,7 +42,7 @@ def test_every_cell_succeeds_and_a_second_run_does_nothing(
     assert run(all_cells, tiny_folder) == 0
 
 
-def test_a_record_has_costs_labels_and_machine(tiny_folder):
+def test_a_record_contains_costs_scores_and_versions(tiny_folder):
     record = Store(tiny_folder).get(Cell("tiny-mnist", "aKKm", 50, 1))
     assert record["seconds"].keys() == {"sampling", "fit"}
     assert record["seconds"]["fit"] > 0
@@ -56,7 +56,7 @@ def test_a_record_has_costs_labels_and_machine(tiny_folder):
     assert ensemble["seconds"].keys() == {"fit", "consensus"}
 
 
-def test_cells_are_compared_with_exact_labels_that_come_later(tmp_path):
+def test_a_cell_is_run_again_once_exact_labels_exist(tmp_path):
     cell = Cell("tiny-mnist", "aKKm", 10, 0)
     assert run([cell], tmp_path) == 1
     assert Store(tmp_path).get(cell)["exact"] is None
@@ -65,7 +65,7 @@ def test_cells_are_compared_with_exact_labels_that_come_later(tmp_path):
     assert run([cell], tmp_path) == 0
 
 
-def test_prepared_data_are_freed():
+def test_prepared_data_are_garbage_collected():
     prepared = PreparedData.load("tiny-mnist", {})
     prepared.start_error(0)
     reference = weakref.ref(prepared)
@@ -80,7 +80,7 @@ def test_a_line_that_is_not_the_record_of_a_cell_is_named(tmp_path):
         Store(tmp_path)
 
 
-def test_a_killed_run_continues_where_it_was(tiny_folder, plan, tmp_path):
+def test_a_killed_run_can_be_resumed(tiny_folder, plan, tmp_path):
     module = [sys.executable, "-m", "experiments", "paper", "run", "table3"]
     child = subprocess.Popen(
         [*module, "--tiny", "--folder", tmp_path], stdout=subprocess.DEVNULL
@@ -94,11 +94,11 @@ def test_a_killed_run_continues_where_it_was(tiny_folder, plan, tmp_path):
     before = Store(tmp_path).records
     cells = next(e.cells for e in plan if e.name == "table3")
     assert 4 <= len(before) < len(cells)
-    # Killed at the worst moment, it leaves half a line.
+    # A run killed while writing leaves an incomplete last line.
     with path.open("ab") as file:
         file.write(b'{"cell": {"data": "tiny-im')
     assert Store(tmp_path).records == before
-    # The rest of the first data set is enough.
+    # To save time, resume only the first data set.
     cells = [cell for cell in cells if cell.data == "tiny-imagenet12"]
     assert run(cells, tmp_path) == len(cells) - len(before)
     resumed, complete = Store(tmp_path), Store(tiny_folder)
@@ -109,7 +109,7 @@ def test_a_killed_run_continues_where_it_was(tiny_folder, plan, tmp_path):
 
 
 def test_exact_approximate_and_two_step_start_from_the_same_labels(tmp_path):
-    # With all rows as landmarks the three methods are the same.
+    # If all rows are landmarks, the three methods are identical.
     cells = [Cell("tiny-covtype", "KKm", None, 0)]
     cells += [Cell("tiny-covtype", method, 300, 0) for method in ("aKKm", "tKKm")]
     run(cells, tmp_path)
@@ -118,7 +118,7 @@ def test_exact_approximate_and_two_step_start_from_the_same_labels(tmp_path):
     assert MEASURES["ari"](store.get(cells[1])) == 1
 
 
-def test_a_cell_that_fails_stores_the_reason(tmp_path, plan, monkeypatch):
+def test_the_reason_of_a_failed_cell_is_stored(tmp_path, plan, monkeypatch):
     def fail(prepared, cell):
         raise ValueError("too narrow")
 
@@ -144,7 +144,7 @@ def test_remaining_time_is_estimated_from_similar_cells(tmp_path):
     assert seconds_left(store, []) == 0
 
 
-def test_measures_of_contingency_tables_are_those_of_labels(rng):
+def test_measures_of_contingency_tables_equal_those_of_labels(rng):
     a, b = rng.integers(4, size=200), rng.integers(3, size=200)
     b[:100] = a[:100] % 3
     record = {"classes": contingency(a, b), "exact": contingency(b, a)}
@@ -159,7 +159,7 @@ def test_equal_trivial_partitions_have_ari_1(labels):
     assert MEASURES["ari"](record) == adjusted_rand_index(a, a) == 1
 
 
-def test_errors_are_those_of_the_exact_kernel(tiny_folder):
+def test_recorded_errors_equal_those_of_the_exact_kernel(tiny_folder):
     store, cell = Store(tiny_folder), Cell("tiny-mnist", "KKm", None, 1)
     record, labels = store.get(cell), store.exact_labels(cell)
     prepared = PreparedData.load("tiny-mnist", {})

@@ -1,4 +1,4 @@
-"""Images: descriptors, pyramids, the match kernel, and folders with bad files."""
+"""Image descriptors, pyramids, the intersection kernel, and folders of images."""
 
 import sys
 
@@ -30,7 +30,7 @@ cv2 = pytest.importorskip("cv2")
 
 
 def textures(rng, each, shape=(64, 80)):
-    """Gray images of three kinds: stripes, checks, discs."""
+    """Return `each` gray images of each kind: stripes, checks and discs."""
     y, x = np.mgrid[: shape[0], : shape[1]]
     found = []
     for _ in range(each):
@@ -46,7 +46,7 @@ def textures(rng, each, shape=(64, 80)):
 
 @pytest.fixture(scope="module")
 def described():
-    """36 images, their kinds, and them as rows."""
+    """36 images, their kinds, the fitted SpatialPyramid, and the encoded rows."""
     images = textures(np.random.default_rng(0), 12)
     kinds = np.arange(36) % 3
     steps = SpatialPyramid(30, 3, n_samples=3000, random_state=0)
@@ -54,7 +54,7 @@ def described():
 
 
 def slow_sift(gray, cx, cy, size):
-    """One descriptor, pixel by pixel, as Lowe and OpenCV define it."""
+    """Compute one SIFT descriptor pixel by pixel, as Lowe and OpenCV define it."""
     blurred = cv2.GaussianBlur(gray.astype(np.float32), (0, 0), 1.5)
     down, right = np.gradient(blurred.astype(np.float64))
     bins = np.zeros((4, 4, 8))
@@ -76,7 +76,7 @@ def slow_sift(gray, cx, cy, size):
     return whole / np.linalg.norm(whole)
 
 
-def test_dense_sift_is_sift(rng):
+def test_dense_sift_equals_a_direct_implementation(rng):
     gray = cv2.GaussianBlur(rng.random((37, 45)).astype(np.float32), (0, 0), 2)
     found = dense_sift(gray, step=5, patch_size=16)
     assert found.values.shape == (5 * 6, 128)
@@ -87,14 +87,14 @@ def test_dense_sift_is_sift(rng):
         np.testing.assert_allclose(found.values[i], expected, atol=1e-4)
 
 
-def test_dense_sift_is_opencvs(rng):
+def test_dense_sift_is_close_to_that_of_opencv(rng):
     pixels = cv2.GaussianBlur(rng.random((80, 90)), (0, 0), 2)
     pixels = (255 * (pixels - pixels.min()) / np.ptp(pixels)).astype(np.uint8)
-    # Centers are whole pixels here, as OpenCV's are.
+    # With this size, patch centers are whole pixels, as in OpenCV.
     found = dense_sift(read_image(pixels[:80, :89]), step=9, patch_size=16)
     at = found.places * (89, 80) - 0.5
     np.testing.assert_allclose(at, at.round(), atol=1e-9)
-    # OpenCV's bins are 1.5 times as wide as the size of a keypoint.
+    # In OpenCV, a bin is 1.5 times as wide as the keypoint size.
     points = [cv2.KeyPoint(float(x), float(y), 16 / 4 / 1.5, 0) for x, y in at]
     _, theirs = cv2.SIFT_create().compute(pixels[:80, :89], points)
     theirs /= np.linalg.norm(theirs, axis=1, keepdims=True)
@@ -102,7 +102,7 @@ def test_dense_sift_is_opencvs(rng):
     assert similar.min() > 0.995
 
 
-def test_a_patch_without_contrast_is_zero():
+def test_the_descriptor_of_a_patch_without_contrast_is_zero():
     assert not dense_sift(np.full((32, 32), 0.3, np.float32), 4, 16).values.any()
 
 
@@ -112,23 +112,23 @@ def test_level_weights_are_those_of_the_2006_paper():
     assert level_weights(4).tolist() == [1 / 8, 1 / 8, 1 / 4, 1 / 2]
 
 
-def test_pyramid_match_by_hand():
-    # Two images of two patches and two words. Word 0 is in the upper left quarter of
-    # both, but in different sixteenths; word 1 in different quarters.
+def test_the_pyramid_match_equals_a_result_computed_by_hand():
+    # Each image has two patches, one per word. Word 0 is in the upper left quarter of
+    # both images, but in different sixteenths. Word 1 is in different quarters.
     words = np.array([0, 1])
     first = pyramid_histogram(np.array([[0.1, 0.1], [0.9, 0.9]]), words, 2, 3)
     second = pyramid_histogram(np.array([[0.4, 0.1], [0.9, 0.1]]), words, 2, 3)
     assert first.shape == (21 * 2,)
     assert np.flatnonzero(first).tolist() == [0, 1, 2, 9, 10, 41]
     assert first[[0, 2, 10]].tolist() == [1 / 8, 1 / 8, 1 / 4]
-    # Matches I⁰ = 1, I¹ = 1/2, I² = 0 as shares of the patches. Equation 3 of the
-    # paper: I² + (I¹ - I²) / 2 + (I⁰ - I¹) / 4.
+    # The shares of matching patches are I⁰ = 1, I¹ = 1/2 and I² = 0. Equation 3 of
+    # the paper is I² + (I¹ - I²) / 2 + (I⁰ - I¹) / 4.
     expected = 0 + (1 / 2 - 0) / 2 + (1 - 1 / 2) / 4
     kernel = Intersection()(first[None], second[None])
     assert kernel.item() == expected == 3 / 8
 
 
-def test_words_are_the_nearest(rng):
+def test_each_descriptor_gets_the_nearest_word(rng):
     values, vocabulary = rng.random((5000, 128)), rng.random((7, 128))
     distances = ((values[:, None] - vocabulary) ** 2).sum(axis=2)
     np.testing.assert_array_equal(
@@ -140,7 +140,7 @@ def test_words_are_the_nearest(rng):
 @pytest.mark.parametrize(
     ("n", "m", "d"), [(1, 1, 1), (5, 127, 255), (9, 129, 257), (40, 300, 700)]
 )
-def test_intersection_in_tiles(rng, n, m, d, dtype):
+def test_intersection_equals_the_sum_of_minima(rng, n, m, d, dtype):
     X, Z = (rng.random((count, d)).astype(dtype) for count in (n, m))
     X[X < 0.7], Z[Z < 0.5] = 0, 0
     expected = np.array([[np.minimum(x, z).sum(dtype=float) for z in Z] for x in X])
@@ -149,17 +149,17 @@ def test_intersection_in_tiles(rng, n, m, d, dtype):
     np.testing.assert_allclose(K, expected, rtol=1e-5 if dtype == np.float32 else 1e-12)
     np.testing.assert_array_equal(Intersection()(sparse.csr_array(X), Z), K)
     np.testing.assert_array_equal(Intersection()(X, sparse.csr_array(Z)), K)
-    # A row is the same in any block.
+    # Kernel values do not depend on the block of rows.
     np.testing.assert_array_equal(Intersection()(X[n // 2 :], Z), K[n // 2 :])
 
 
-def test_intersection_of_entries_given_twice_and_out_of_order():
+def test_intersection_sums_duplicate_and_unsorted_sparse_entries():
     twice = sparse.csr_array(
         (np.array([0.5, 0.25, 0.25]), np.array([1, 0, 1]), np.array([0, 3]))
     )
     K = Intersection()(twice, np.array([[1.0, 0.5]]))
     assert K.item() == 0.75
-    assert twice.nnz == 3  # the caller's matrix is as it was
+    assert twice.nnz == 3  # the caller's matrix is unchanged
 
 
 def test_intersection_is_positive_semi_definite(rng):
@@ -167,7 +167,7 @@ def test_intersection_is_positive_semi_definite(rng):
     assert np.linalg.eigvalsh(Intersection()(X)).min() > -1e-12
 
 
-def test_rows_add_up_to_one_whatever_the_size(described, rng):
+def test_rows_sum_to_one_for_any_image_size(described, rng):
     _, _, steps, X = described
     assert sparse.issparse(X)
     assert (X.format, X.dtype, X.shape) == ("csr", np.float32, (36, 21 * 30))
@@ -183,7 +183,7 @@ def test_rows_add_up_to_one_whatever_the_size(described, rng):
     ]
 
 
-def test_same_seed_same_rows_for_any_threads_and_batch(described):
+def test_rows_do_not_depend_on_threads_or_batches(described):
     images, _, steps, X = described
     again = clone(steps).set_params(n_jobs=1).fit_transform(images)
     np.testing.assert_array_equal(again.toarray(), X.toarray())
@@ -213,7 +213,7 @@ def test_every_estimator_clusters_pyramids(described, model):
     np.testing.assert_array_equal(model.predict(X), labels)
 
 
-def test_pipeline_and_detected_keypoints(rng):
+def test_a_pipeline_clusters_detected_keypoints(rng):
     shapes = [np.zeros((90, 90)) for _ in range(12)]
     for i, image in enumerate(shapes):
         for _ in range(12):
@@ -228,11 +228,11 @@ def test_pipeline_and_detected_keypoints(rng):
     )
     labels = both.fit_predict(shapes)
     assert adjusted_rand_index(np.arange(12) % 2, labels) == 1
-    # Nothing to detect: an image without words.
+    # An image without keypoints gives an empty row.
     assert both[0].transform([np.zeros((20, 20))]).nnz == 0
 
 
-def test_depth_and_colour_do_not_matter(tmp_path):
+def test_bit_depth_and_colour_do_not_change_the_gray_image(tmp_path):
     gray = textures(np.random.default_rng(1), 1)[1]
     expected = read_image(gray)
     eight = np.rint(gray * 255).astype(np.uint8)
@@ -272,24 +272,24 @@ def test_depth_and_colour_do_not_matter(tmp_path):
         ),
     ],
 )
-def test_bad_images_and_settings(images, params, message):
+def test_bad_images_and_parameters_are_refused(images, params, message):
     with pytest.raises(ValueError, match=message):
         SpatialPyramid(**params).fit(images)
 
 
-def test_one_name_is_not_a_list():
+def test_a_single_file_name_is_refused():
     with pytest.raises(TypeError, match="X is a str; expected a list of file names"):
         SpatialPyramid().fit("photo.jpg")
 
 
-def test_words_must_be_those_that_were_learned(described):
+def test_changing_n_words_after_the_fit_is_refused(described):
     images, _, steps, _ = described
     changed = clone(steps).set_params(n_words=5).fit(images[:3]).set_params(n_words=6)
     with pytest.raises(ValueError, match="n_words=6, but 5 words were learned"):
         changed.transform(images)
 
 
-def test_without_opencv(monkeypatch):
+def test_without_opencv_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "cv2", None)
     with pytest.raises(ImportError, match=r"pip install 'akkm\[images\]'"):
         SpatialPyramid().fit([np.zeros((20, 20))])
@@ -297,7 +297,7 @@ def test_without_opencv(monkeypatch):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Good images of two kinds, and everything that goes wrong."""
+    """Folder with readable images of two kinds and unreadable files."""
     monkeypatch.chdir(tmp_path)
     inside = tmp_path / "pictures" / "more"
     inside.mkdir(parents=True)
@@ -312,7 +312,7 @@ def folder(tmp_path, monkeypatch):
     (where / "cut.png").write_bytes(whole[: len(whole) // 2])
     (where / "empty.jpg").touch()
     (where / "notes.txt").write_text("Not an image.")
-    (where / ".hidden").write_text("Not looked at.")
+    (where / ".hidden").write_text("Ignored.")
     assert cv2.imwrite(str(where / "one.png"), np.zeros((1, 1), np.uint8))
     colour = np.dstack([(made[1] * 200).astype(np.uint8)] * 2 + [np.zeros((64, 80))])
     assert cv2.imwrite(str(where / "checks-colour.bmp"), colour)
@@ -329,7 +329,7 @@ BAD = {
 }
 
 
-def test_unreadable_files_are_refused_or_skipped_by_name(folder):
+def test_unreadable_files_are_named_and_refused_or_skipped(folder):
     files = find_files(folder)
     assert len(files) == 18 + len(BAD)
     with pytest.raises(ImageError, match=r"cut\.png is damaged, or not an image"):
@@ -350,7 +350,7 @@ def run(*args):
     return CliRunner().invoke(app, [str(arg) for arg in args])
 
 
-def test_a_folder_from_the_command_line(folder):
+def test_the_command_line_clusters_a_folder(folder):
     words = ["--words", 20, "--levels", 2]
     files = ["--labels", "l.csv", "--model", "m.skops", "--report", "r.html"]
     result = run("images", "pictures", "-k", 2, *words, *files)
@@ -383,7 +383,7 @@ def test_a_folder_from_the_command_line(folder):
     assert isinstance(load_model("m.skops").encoder, SpatialPyramid)
 
 
-def test_command_line_says_what_is_wrong(folder):
+def test_errors_of_the_command_line_are_one_line(folder):
     for args, message in (
         (["pictures", "--unreadable", "error"], "cut.png is damaged, or not an image"),
         (["nowhere"], "nowhere does not exist; expected a folder with images"),
@@ -396,11 +396,11 @@ def test_command_line_says_what_is_wrong(folder):
         assert len(result.stderr.splitlines()) == 1
 
 
-def test_report_needs_an_image_of_each_row(described):
+def test_the_report_needs_one_image_per_row(described):
     images, _, _, X = described
     model = akkm.EnsembleKernelKMeans(3, kernel="intersection", random_state=0).fit(X)
     page = report(model, X, images=images).html
-    # Ten typical ones and what is left of twelve.
+    # For each cluster: ten typical images and the other two.
     assert page.count("<img") == 36
     with pytest.raises(ValueError, match="images has 35 entries, but X has 36 rows"):
         report(model, X, images=images[1:])

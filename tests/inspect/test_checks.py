@@ -1,4 +1,4 @@
-"""Checks: which problems they find, and how they grade them."""
+"""Checks find problems of a fit and grade them."""
 
 import warnings
 
@@ -16,7 +16,7 @@ from akkm import (
 )
 from akkm.inspect import Inspection
 
-# What a model with landmarks is checked for, in order.
+# Checks of a model with landmarks, in order.
 NAMES = [
     "converged",
     "clusters_found",
@@ -32,23 +32,23 @@ NAMES = [
 
 
 def graded(fitted, X, grade="doubt"):
-    """Values of the checks with that grade, by name."""
+    """Return the values of all checks with the given grade, by check name."""
     checks = Inspection(fitted, X).checks
     return {check.name: check.values for check in checks if check.grade == grade}
 
 
-def test_a_clear_result_is_fine(model, blobs):
+def test_a_clear_result_passes_all_checks(model, blobs):
     assert list(graded(model, blobs[0], "fine")) == NAMES
 
 
-def test_new_rows_are_not_checked_for_the_sizes_of_clusters(model, blobs):
+def test_cluster_sizes_of_new_rows_are_not_checked(model, blobs):
     facts = Inspection(model, blobs[0][:9], new_rows=True)
     assert [check.name for check in facts.checks] == [
         "converged", "widest_column", "landmark_coverage", "certainty", "map"
     ]  # fmt: skip
 
 
-def test_a_kernel_so_narrow_that_every_row_is_alone(wine):
+def test_a_kernel_that_isolates_every_row_is_doubted(wine):
     fitted = ApproxKernelKMeans(3, gamma=100.0, random_state=0).fit(wine)
     doubts = graded(fitted, wine)
     assert doubts["largest_cluster"]["share"] > 0.9
@@ -60,7 +60,7 @@ def test_a_kernel_so_narrow_that_every_row_is_alone(wine):
 @pytest.mark.parametrize("estimator", [KernelKMeans, NystroemSpectralClustering])
 @pytest.mark.parametrize(("gamma", "narrow"), [(100.0, True), (1e-6, False)])
 @pytest.mark.filterwarnings("ignore")
-def test_narrow_and_wide_kernels(estimator, gamma, narrow, wine):
+def test_too_narrow_and_too_wide_kernels_are_doubted(estimator, gamma, narrow, wine):
     fitted = estimator(3, gamma=gamma, random_state=0).fit(wine)
     assert graded(fitted, wine)["kernel_width"]["too_narrow"] == narrow
 
@@ -71,18 +71,18 @@ def test_the_default_width_is_fine(estimator, wine):
     assert "kernel_width" in graded(fitted, wine, "fine")
 
 
-def test_more_clusters_than_the_rows_can_fill(wine):
+def test_too_few_rows_per_cluster_are_doubted(wine):
     fitted = ApproxKernelKMeans(100, random_state=0).fit(wine)
     assert graded(fitted, wine)["rows_per_cluster"]["mean"] == 1.78
 
 
-def test_a_column_that_dominates_the_others(wine):
+def test_a_column_that_dominates_the_others_is_doubted(wine):
     X = wine * np.array([1.0] * 12 + [60.0])
     fitted = ApproxKernelKMeans(3, random_state=0).fit(X)
     assert graded(fitted, X)["widest_column"]["column"] == "column 12"
 
 
-def test_some_uncertain_rows_and_some_coverage_ask_for_a_closer_look(digits):
+def test_moderate_certainty_and_coverage_ask_for_a_closer_look(digits):
     X, _ = digits
     fitted = ApproxKernelKMeans(10, n_landmarks=60, random_state=0).fit(X)
     assert graded(fitted, X) == {}
@@ -92,7 +92,7 @@ def test_some_uncertain_rows_and_some_coverage_ask_for_a_closer_look(digits):
 
 
 @pytest.mark.parametrize("estimator", [ApproxKernelKMeans, EnsembleKernelKMeans])
-def test_a_fit_that_did_not_converge(estimator, digits, rng):
+def test_a_fit_that_did_not_converge_is_doubted(estimator, digits, rng):
     X, start = digits[0], rng.integers(10, size=1797)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -103,14 +103,14 @@ def test_a_fit_that_did_not_converge(estimator, digits, rng):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_fewer_clusters_than_requested():
+def test_fewer_clusters_than_requested_are_doubted():
     X = np.repeat([[0.0], [5.0]], 10, axis=0)
     fitted = ApproxKernelKMeans(3, random_state=0).fit(X)
     assert graded(fitted, X)["clusters_found"] == {"found": 2, "requested": 3}
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_kernel_that_is_not_positive_definite(blobs):
+def test_a_kernel_that_is_not_positive_definite_is_doubted(blobs):
     def odd(X, Y):
         return np.cos(3 * (X @ Y.T)) - 0.5
 
@@ -119,7 +119,7 @@ def test_a_kernel_that_is_not_positive_definite(blobs):
     assert graded(fitted, X)["negative_eigenvalues"]["share"] > 0.1
 
 
-def test_rows_without_structure_and_few_landmarks(rng):
+def test_low_certainty_and_low_coverage_are_doubted(rng):
     X = rng.normal(size=(2000, 50))
     fitted = ApproxKernelKMeans(8, n_landmarks=32, random_state=0).fit(X)
     doubts = graded(fitted, X)
@@ -135,7 +135,7 @@ def test_a_tiny_cluster_asks_for_a_closer_look(rng):
     assert graded(fitted, X, "look closer")["smallest_cluster"]["tiny"] == [4]
 
 
-def test_members_that_disagree(rng):
+def test_members_that_disagree_are_doubted(rng):
     X = rng.normal(size=(1000, 50))
     fitted = EnsembleKernelKMeans(8, n_landmarks=32, random_state=0).fit(X)
     assert graded(fitted, X)["certainty"]["from_votes"]

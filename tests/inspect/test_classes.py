@@ -15,7 +15,7 @@ def test_the_table_counts_rows_by_class_and_cluster():
     assert found.n_missing == 0
 
 
-def test_missing_values_are_no_class():
+def test_missing_values_are_not_a_class():
     arrow = pytest.importorskip("pyarrow")
     values = [1.0, float("nan"), 2.0, None]
     for given in (
@@ -40,11 +40,11 @@ def test_columns_of_any_library_give_the_same_result():
     assert {str(found.table.tolist()) for found in results} == {"[[1, 1], [0, 1]]"}
 
 
-def test_the_length_must_be_that_of_the_labels():
+def test_classes_and_labels_must_have_the_same_length():
     with pytest.raises(ValueError, match="labels_true has 1 entries, but there are 4"):
         compare_with_classes(["a"], LABELS)
 
 
-def test_there_must_be_a_class():
+def test_at_least_one_class_must_be_given():
     with pytest.raises(ValueError, match="All values of labels_true are missing"):
         compare_with_classes([None] * 4, LABELS)

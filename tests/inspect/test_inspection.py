@@ -1,4 +1,4 @@
-"""Facts about a fitted model, against their definitions."""
+"""Facts about a fitted model equal their definitions."""
 
 import copy
 import dataclasses
@@ -49,7 +49,7 @@ class TestEveryEstimator:
     def test_a_clear_result_passes_all_checks(self, facts):
         assert {check.grade for check in facts.checks} == {"fine"}
 
-    def test_the_model_is_left_alone(self, fitted, blobs):
+    def test_inspection_does_not_change_the_model(self, fitted, blobs):
         before = copy.copy(vars(fitted))
         facts = Inspection(fitted, blobs[0][:9] + 0.01, new_rows=True)
         assert facts.certainty is not None
@@ -59,7 +59,7 @@ class TestEveryEstimator:
 
 @pytest.fixture(scope="module")
 def linear(blobs):
-    """Centers are means, so everything can be computed by hand."""
+    """Rows, linear model and centers; centers are means of rows."""
     X, _ = blobs
     fitted = KernelKMeans(3, kernel="linear", random_state=0).fit(X)
     centers = np.array([X[fitted.labels_ == k].mean(0) for k in range(3)])
@@ -67,7 +67,7 @@ def linear(blobs):
 
 
 class TestDistances:
-    def test_distances_against_the_definition(self, linear):
+    def test_distances_equal_their_definition(self, linear):
         X, fitted, centers = linear
         d = pairwise_distances(X, centers)
         order = np.argsort(d, axis=1)
@@ -78,7 +78,7 @@ class TestDistances:
         np.testing.assert_array_equal(found.next_cluster, order[:, 1])
         np.testing.assert_allclose(found.next, d[at, order[:, 1]], atol=1e-6)
 
-    def test_certainty_is_the_place_between_border_and_center(self, linear):
+    def test_certainty_is_the_position_between_border_and_center(self, linear):
         X, fitted, centers = linear
         order = np.argsort(pairwise_distances(X, centers), axis=1)
         own, other = centers[order[:, 0]], centers[order[:, 1]]
@@ -105,7 +105,7 @@ class TestDistances:
         found = Inspection(fitted, X).distances
         assert found.typical(0, 3).tolist() == [0, 2]
 
-    def test_an_empty_cluster_is_never_the_next(self, linear):
+    def test_an_empty_cluster_is_never_the_second_nearest(self, linear):
         X, fitted, _ = linear
         nearest = np.bincount(Inspection(fitted, X).distances.next_cluster).argmax()
         facts = Inspection(fitted, X[fitted.labels_ != nearest], new_rows=True)
@@ -132,7 +132,7 @@ class TestCertainty:
         assert counts.tolist() == [0, 0, 0, 0, 0, 0, 1, 0, 0, 1]
         assert edges[[0, -1]].tolist() == [0, 1]
 
-    def test_the_last_bin_of_distances_is_open(self):
+    def test_outer_bins_include_values_beyond_the_edges(self):
         sample = RowSample(np.arange(3), np.array([1.0, 1.0, 5.0]))
         counts, edges = Certainty(sample, np.array([-1, 0.5, 9]), False).histogram()
         assert (counts[0], counts[-1], counts.sum()) == (1, 5, 7)
@@ -149,15 +149,15 @@ class TestSample:
             inside = labels[sample.rows] == k
             assert sample.weights[inside].sum() == pytest.approx(size)
 
-    def test_small_clusters_are_taken_whole(self):
+    def test_small_clusters_are_sampled_completely(self):
         labels = np.repeat([0, 1, 3], [9000, 990, 10])
         assert (labels[sample_rows(labels, 500).rows] == 3).sum() == 10
 
-    def test_few_rows_are_all_taken(self):
+    def test_all_rows_are_sampled_if_there_are_few(self):
         sample = sample_rows(np.zeros(5, dtype=int), 10)
         assert sample.rows.tolist() == [0, 1, 2, 3, 4]
 
-    def test_the_map_of_many_rows_is_sampled(self, rng):
+    def test_the_map_of_many_rows_shows_a_sample(self, rng):
         X = rng.normal(size=(3000, 3)).astype(np.float32)
         facts = Inspection(ApproxKernelKMeans(3, random_state=0).fit(X), X)
         assert len(facts.map.sample.rows) == 2000
@@ -180,7 +180,7 @@ class TestSample:
 
 
 class TestQuality:
-    def test_similarity_against_the_definition(self, wine):
+    def test_similarity_equals_its_definition(self, wine):
         fitted = KernelKMeans(3, random_state=0).fit(wine)
         K = fitted.kernel_(wine)
         np.fill_diagonal(K, np.nan)
@@ -196,22 +196,22 @@ class TestQuality:
         expected = Inspection(fitted, wine).similarity.nearest
         assert Inspection(given, K).similarity.nearest == pytest.approx(expected)
 
-    def test_there_is_no_similarity_unless_rows_have_one_length(self, wine):
+    def test_similarity_needs_a_kernel_with_constant_diagonal(self, wine):
         fitted = KernelKMeans(3, kernel="linear", random_state=0).fit(wine)
         assert Inspection(fitted, wine).similarity is None
 
-    def test_all_rows_as_landmarks_capture_everything(self, wine):
+    def test_landmarks_at_all_rows_capture_everything(self, wine):
         fitted = ApproxKernelKMeans(3, landmarks=np.arange(178), random_state=0)
         found = Inspection(fitted.fit(wine), wine).landmarks
         assert found.captured == pytest.approx(1)
         assert (found.kind, found.counts, found.n_rows) == ("landmarks", (178,), 178)
 
-    def test_convergence_is_the_history(self, model):
+    def test_convergence_equals_the_history_of_the_fit(self, model):
         found = Inspection(model).convergence
         np.testing.assert_array_equal(found.histories[0], model.history_)
         assert (found.n_stopped, found.n_restarts) == (0, 4)
 
-    def test_widest_column(self, blobs):
+    def test_the_widest_column_is_found(self, blobs):
         X = blobs[0] * [1, 1, 1, 1000]
         found = Inspection(ApproxKernelKMeans(3, random_state=0).fit(X), X).columns
         assert found.widest == "column 3"
@@ -219,7 +219,7 @@ class TestQuality:
 
 
 class TestArguments:
-    def test_labels_and_iterations_need_no_rows(self, model):
+    def test_labels_are_inspected_without_rows_but_the_map_needs_them(self, model):
         facts = Inspection(model)
         assert facts.sizes.sum() == 840
         with pytest.raises(ValueError, match=r"has no rows, .* Pass X"):
@@ -253,7 +253,7 @@ class TestArguments:
     def test_precomputed_kernels_have_no_columns(self, landmarks, model, blobs):
         K = model.kernel_(blobs[0])
         if landmarks != "uniform":
-            K = K[:, landmarks]  # a strip
+            K = K[:, landmarks]  # columns of the landmarks only
         fitted = ApproxKernelKMeans(
             3, kernel="precomputed", landmarks=landmarks, random_state=0
         ).fit(K)

@@ -1,4 +1,4 @@
-"""Rows that were not fitted, and the values of single rows."""
+"""Inspection of new rows, and the values shown for single rows."""
 
 import copy
 
@@ -25,19 +25,19 @@ class TestNewRows:
         np.testing.assert_array_equal(facts.labels, fitted.predict(new))
         assert facts.new_rows
 
-    def test_as_many_new_rows_as_those_of_the_fit(self, fitted, blobs):
+    def test_new_rows_may_be_as_many_as_the_fitted_rows(self, fitted, blobs):
         new = blobs[0][::-1]
         facts = Inspection(fitted, new, new_rows=True)
         np.testing.assert_array_equal(facts.labels, fitted.predict(new))
 
-    def test_a_model_from_a_file_predicts(self, fitted, new):
+    def test_a_model_from_a_file_predicts_labels(self, fitted, new):
         bare = copy.copy(fitted)
         for name in FITTED_ONLY:
             vars(bare).pop(name, None)
         facts = Inspection(bare, new)
         np.testing.assert_array_equal(facts.labels, fitted.predict(new))
         assert facts.new_rows
-        # With labels assigned, as the command line does, the map is the same.
+        # The command line assigns labels_; this does not change the map.
         bare.labels_ = fitted.predict(new)
         np.testing.assert_allclose(Inspection(bare, new).map.xy, facts.map.xy)
 
@@ -59,7 +59,7 @@ def test_labels_of_the_given_rows_are_not_predicted_again(blobs, monkeypatch):
 
 
 class TestValues:
-    def test_values_as_clustered_are_in_the_columns_that_differ_most(self, wine):
+    def test_clustered_values_are_those_of_the_most_different_columns(self, wine):
         fitted = ApproxKernelKMeans(3, random_state=0).fit(wine)
         facts = Inspection(fitted, wine)
         found = facts.row_values(n_columns=3)
@@ -69,7 +69,7 @@ class TestValues:
             found.of(np.array([5])), wine[[5]][:, facts.columns.columns[:3]]
         )
 
-    def test_original_values_are_of_the_columns_that_were_encoded(self, blobs):
+    def test_original_values_are_those_of_the_most_different_columns(self, blobs):
         X, y = blobs
         towns = np.array(["Ulm", "Bonn", "Köln"])
         names = ["year", "4", *(f"town={town}" for town in towns)]

@@ -1,4 +1,4 @@
-"""Rows and models that the tests of the report share."""
+"""Rows and models shared by the tests of the report."""
 
 import pytest
 from sklearn.datasets import load_wine, make_blobs
@@ -25,5 +25,5 @@ def wine():
 
 @pytest.fixture(scope="session", params=ESTIMATORS, ids=lambda kind: kind.__name__)
 def fitted(request, blobs):
-    """Every estimator in turn, fitted to the blobs."""
+    """Each estimator in turn, fitted to the blobs."""
     return request.param(3, random_state=0).fit(blobs[0])

@@ -1,4 +1,4 @@
-"""Parts of a report that tests look at, and text that attacks it."""
+"""Extract parts of a report for tests, and define a hostile text."""
 
 import json
 import re
@@ -14,7 +14,7 @@ def section_ids(page):
 
 
 def picture_data(page):
-    """The numbers that the script draws."""
+    """Return the JSON data from which the script draws the pictures."""
     found = re.search(
         r'<script type="application/json" id="data">(.*?)</script>', page.html
     )
@@ -22,12 +22,12 @@ def picture_data(page):
 
 
 def text_of(page):
-    """The page with every run of whitespace as one space."""
+    """Return the page with each run of whitespace replaced by one space."""
     return " ".join(page.html.split())
 
 
 class Outline(HTMLParser):
-    """Levels of headings, opened tags, and whether each was closed in order."""
+    """Heading levels and tags of a page; fail if tags are not properly nested."""
 
     def __init__(self, html):
         super().__init__()

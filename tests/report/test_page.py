@@ -1,4 +1,4 @@
-"""The page: names and values of rows, escaping, and saving."""
+"""The page names rows, shows their values, escapes text, and can be saved."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from report.page_parts import HOSTILE, Outline, picture_data, text_of
 
 
 class TestRows:
-    def test_ids_and_classes_of_any_library(self, model, blobs):
+    def test_ids_and_classes_may_be_columns_of_any_library(self, model, blobs):
         pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
         X, y = blobs
         names = np.array(["a", "b", None], dtype=object)[y]
@@ -33,11 +33,11 @@ class TestRows:
         assert "40 rows have no class" in pages[0].html
 
     @pytest.mark.parametrize("name", ["ids", "images"])
-    def test_one_entry_per_row_is_needed(self, name, model, blobs):
+    def test_ids_and_images_need_one_entry_per_row(self, name, model, blobs):
         with pytest.raises(ValueError, match=f"{name} has 1 entries, but X has 840"):
             report(model, blobs[0], **{name: ["a"]})
 
-    def test_values_before_encoding(self, blobs):
+    def test_values_are_shown_before_encoding(self, blobs):
         X, y = blobs
         towns = np.array(["Ulm", "Bonn", "Köln"])
         names = ["year", "4", *(f"town={town}" for town in towns)]
@@ -61,9 +61,9 @@ class TestRows:
         assert "with their values before encoding" in text
         table = re.search(r'<table class="typical">.*?</table>', text)[0]
         assert "<td>Ulm</td>" in table
-        assert "town=Ulm" in text  # the heat map stays as clustered
+        assert "town=Ulm" in text  # the heat map shows encoded columns
 
-    def test_values_as_clustered(self, blobs):
+    def test_values_are_shown_as_clustered(self, blobs):
         fitted = ApproxKernelKMeans(3, random_state=0).fit(blobs[0])
         text = text_of(report(fitted, blobs[0], feature_names=list("0123")))
         assert "values as they were clustered (after any scaling)" in text
@@ -80,7 +80,7 @@ class TestRows:
 
 
 class TestPage:
-    def test_nothing_is_taken_for_html(self, model, blobs):
+    def test_hostile_names_and_notes_are_escaped(self, model, blobs):
         X, y = blobs
         page = report(
             model,
@@ -98,10 +98,10 @@ class TestPage:
         assert kinds.count("script") == 2
         assert "img" not in kinds
         for _, attributes in outline.tags:
-            assert None not in attributes.values()  # every one is quoted
+            assert None not in attributes.values()  # all are quoted
             assert not any(name.startswith("on") for name in attributes)
 
-    def test_hostile_original_values_are_text(self, model, blobs):
+    def test_hostile_original_values_are_escaped(self, model, blobs):
         page = report(
             model, blobs[0], original=lambda rows: [{HOSTILE: HOSTILE} for _ in rows]
         )
@@ -109,7 +109,7 @@ class TestPage:
         assert not outline.open
         assert [kind for kind, _ in outline.tags].count("script") == 2
 
-    def test_the_policy_allows_only_this_style_and_script(self, model, blobs):
+    def test_the_policy_allows_only_the_page_style_and_script(self, model, blobs):
         html = report(model, blobs[0]).html
         policy = Outline(html).tags[3][1]["content"]
         assert policy.startswith(
@@ -120,10 +120,10 @@ class TestPage:
         for text in (style, script):
             assert f"'{_page._digest(text)}'" in policy
 
-    def test_one_note_may_be_given_as_text(self, model, blobs):
+    def test_notes_may_be_a_single_string(self, model, blobs):
         assert "<li>scaled</li>" in report(model, blobs[0], notes="scaled").html
 
-    def test_jinja_is_imported_only_for_a_report(self, model, blobs, monkeypatch):
+    def test_without_jinja_the_error_names_the_extra(self, model, blobs, monkeypatch):
         _page._environment.cache_clear()
         monkeypatch.setitem(sys.modules, "jinja2", None)
         with pytest.raises(ImportError, match=r"pip install 'akkm\[report\]'"):
@@ -149,7 +149,7 @@ class TestSave:
         with pytest.raises(FileNotFoundError, match=r"no folder \S*gone; create it"):
             Report("one").save(tmp_path / "gone" / "r.html")
 
-    def test_errors_name_the_file_and_not_a_temporary_one(self, tmp_path):
+    def test_errors_name_the_file_instead_of_its_temporary_file(self, tmp_path):
         (tmp_path / "r.html").mkdir()
         with pytest.raises(OSError, match=r"r\.html'") as caught:
             Report("one").save(tmp_path / "r.html")

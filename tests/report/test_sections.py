@@ -1,4 +1,4 @@
-"""Sections of the page, and the numbers that its pictures are drawn from."""
+"""Sections of the page, and the data of its pictures."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ MORE = {
 
 
 class TestEveryEstimator:
-    def test_it_has_its_sections(self, fitted, blobs):
+    def test_the_page_has_the_sections_of_the_estimator(self, fitted, blobs):
         X, y = blobs
         page = report(fitted, X, labels_true=y)
         more = MORE.get(type(fitted), ["landmarks"])
@@ -41,13 +41,13 @@ class TestEveryEstimator:
         points = picture_data(page)["map"]
         assert len(points["x"]) == len(points["distance"]) == 840
 
-    def test_headings_and_tags_are_nested(self, fitted, blobs):
+    def test_headings_and_tags_are_properly_nested(self, fitted, blobs):
         outline = Outline(report(fitted, blobs[0]).html)
         assert outline.levels[0] == 1
         assert max(np.diff(outline.levels)) <= 1
         assert not outline.open
 
-    def test_new_rows(self, fitted, blobs):
+    def test_a_page_about_new_rows_shows_predicted_labels(self, fitted, blobs):
         new = blobs[0][::4] + 0.01
         page = report(fitted, new, new_rows=True)
         labels = fitted.predict(new).tolist()
@@ -58,11 +58,11 @@ class TestEveryEstimator:
         assert "Largest cluster" not in page.html
 
 
-def test_all_estimators_are_covered():
+def test_estimators_with_other_sections_are_registered():
     assert set(MORE) < set(ESTIMATORS)
 
 
-def test_one_new_row(model, blobs):
+def test_a_page_may_describe_a_single_new_row(model, blobs):
     assert "<dd>1 of 3</dd>" in report(model, blobs[0][:1], new_rows=True).html
 
 
@@ -70,12 +70,12 @@ def test_sparse_rows_give_the_same_page(digits):
     X, _ = digits
     fitted = ApproxKernelKMeans(10, random_state=0).fit(X)
     dense = picture_data(report(fitted, X))
-    thin = picture_data(report(fitted, sparse.csr_array(X)))
+    compressed = picture_data(report(fitted, sparse.csr_array(X)))
     np.testing.assert_allclose(
-        thin["map"]["distance"], dense["map"]["distance"], atol=2e-4
+        compressed["map"]["distance"], dense["map"]["distance"], atol=2e-4
     )
-    assert thin["map"]["values"] == dense["map"]["values"]
-    assert thin["certainty"] == dense["certainty"]
+    assert compressed["map"]["values"] == dense["map"]["values"]
+    assert compressed["certainty"] == dense["certainty"]
 
 
 def test_rows_in_a_file_give_the_same_page(blobs, tmp_path):
@@ -91,17 +91,17 @@ def test_the_same_model_gives_the_same_page(model, blobs):
 
 
 @pytest.mark.parametrize("landmarks", ["uniform", [5, 600, 820, 830]])
-def test_precomputed_kernels_have_no_columns_to_show(landmarks, model, blobs):
+def test_precomputed_kernels_have_no_features_section(landmarks, model, blobs):
     K = model.kernel_(blobs[0])
     if landmarks != "uniform":
-        K = K[:, landmarks]  # a strip
+        K = K[:, landmarks]  # columns of the landmarks only
     fitted = ApproxKernelKMeans(
         3, kernel="precomputed", landmarks=landmarks, random_state=0
     ).fit(K)
     assert "features" not in section_ids(report(fitted, K))
 
 
-def test_one_cluster_has_no_certainty(blobs):
+def test_a_page_of_one_cluster_has_no_certainty_section(blobs):
     page = report(ApproxKernelKMeans(1, random_state=0).fit(blobs[0]), blobs[0])
     assert "certainty" not in section_ids(page)
 
@@ -127,7 +127,7 @@ def test_many_iterations_are_drawn(digits, rng):
     assert "restarts" not in page.html
 
 
-def test_members_have_an_iteration_table_each(blobs):
+def test_each_member_has_a_row_in_the_iteration_table(blobs):
     fitted = EnsembleKernelKMeans(3, random_state=0).fit(blobs[0])
     text = text_of(report(fitted, blobs[0]))
     assert "10 of 10 members converged" in text
@@ -150,7 +150,7 @@ class TestEvidence:
         fitted = SparseKernelKMeans(4, random_state=0).fit(blobs[0])
         text = text_of(report(fitted, blobs[0]))
         assert "<p>4 clusters were requested. Estimate: 3 clusters" in text
-        assert "Estimated number of clusters" not in text  # no check of it
+        assert "Estimated number of clusters" not in text  # not checked
 
 
 def test_a_sampled_map_has_the_distances_of_its_rows(rng):

@@ -1,4 +1,4 @@
-"""What the page says about checks."""
+"""Results of checks, warnings and advice on the page."""
 
 import re
 import warnings
@@ -12,7 +12,7 @@ from report.page_parts import text_of
 
 
 def warnings_of(page):
-    """The box at the top with the doubts."""
+    """Return the warning box at the top of the page, or an empty string."""
     found = re.search(r'<div class="warnings".*?</div>', text_of(page))
     return found[0] if found else ""
 
@@ -24,7 +24,7 @@ def test_a_clear_result_has_no_warnings(model, blobs):
     assert page.html.count('class="fine"') == 10
 
 
-def test_the_table_says_what_each_check_found(model, blobs):
+def test_the_table_shows_the_result_of_each_check(model, blobs):
     table = re.search(
         r'<table class="checks">.*?</table>', text_of(report(model, blobs[0]))
     )
@@ -43,8 +43,8 @@ def test_the_table_says_what_each_check_found(model, blobs):
     ]
 
 
-def test_doubts_come_first(wine):
-    """A kernel so narrow that every row is alone."""
+def test_doubts_are_at_the_top_of_the_page(wine):
+    """The kernel is so narrow that each row is similar only to itself."""
     page = report(ApproxKernelKMeans(3, gamma=100.0, random_state=0).fit(wine), wine)
     found = warnings_of(page)
     assert "Read this first" in found
@@ -58,7 +58,7 @@ def test_doubts_come_first(wine):
     assert "do not judge clusters by it" in text_of(page)
 
 
-def test_closer_looks_are_in_a_list_above_the_table(digits):
+def test_results_to_look_at_closer_are_listed_above_the_table(digits):
     X, _ = digits
     fitted = ApproxKernelKMeans(10, n_landmarks=60, random_state=0).fit(X)
     page = report(fitted, X)
@@ -152,7 +152,7 @@ def not_positive_definite(rng):
         ),
     ],
 )
-def test_every_problem_has_its_advice(make, text, rng):
+def test_every_problem_is_described_with_advice(make, text, rng):
     estimator, X = make(rng)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

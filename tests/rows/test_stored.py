@@ -112,7 +112,7 @@ def test_rows_equal_those_of_the_array(form, X, table, tmp_path, rng):
 
 
 @pytest.mark.parametrize("strategy", ["k-means", "diagonal", "leverage"])
-def test_landmarks_among_few_rows_of_positive_weight(strategy, X, tmp_path):
+def test_landmarks_are_chosen_among_few_rows_of_positive_weight(strategy, X, tmp_path):
     np.save(tmp_path / "x.npy", X)
     w = np.zeros(len(X))
     w[::100] = 1
@@ -122,7 +122,7 @@ def test_landmarks_among_few_rows_of_positive_weight(strategy, X, tmp_path):
     np.testing.assert_array_equal(model.landmark_indices_ % 100, 0)
 
 
-def test_weights(X, table, tmp_path, rng):
+def test_weighted_fits_give_the_labels_of_the_array(X, table, tmp_path, rng):
     w = rng.integers(0, 3, N).astype(float)
     rows = as_parquet(X, table, tmp_path)
     a = ApproxKernelKMeans(5, n_landmarks=60, random_state=1).fit(X, sample_weight=w)
@@ -132,7 +132,7 @@ def test_weights(X, table, tmp_path, rng):
 
 
 @pytest.mark.parametrize("strategy", ["k-means", "rpcholesky", "diagonal"])
-def test_landmark_strategies(strategy, X, table, tmp_path):
+def test_landmarks_of_each_strategy_are_distinct_rows(strategy, X, table, tmp_path):
     rows = as_parquet(X, table, tmp_path)
     model = ApproxKernelKMeans(5, landmarks=strategy, n_landmarks=40, random_state=0)
     model.fit(rows)
@@ -205,7 +205,7 @@ def test_prefetched_rows_are_read_in_the_same_pass(X, table, tmp_path):
 
 
 @pytest.mark.parametrize("form", STORED, ids=lambda f: f.__name__)
-def test_state_and_labels_in_files(form, X, table, tmp_path, monkeypatch):
+def test_state_and_labels_can_be_kept_in_files(form, X, table, tmp_path, monkeypatch):
     monkeypatch.setattr(approximate, "_MANY", 0)
     made = []
     full = mapped.full
@@ -248,15 +248,15 @@ akkm.ApproxKernelKMeans(5, **settings, **more).fit(rows)
 
 
 @pytest.mark.parametrize(
-    ("where", "size", "said"),
+    ("where", "size", "message"),
     [
         ("labels", 60_000, r"labels\.npy: labels can't be written: File too large\."),
         ("checkpoint", 4_000, r"The checkpoint in .* can't be written: File too large"),
         ("state", 60_000, r"the state of 30,000 rows can't be written there: File "),
     ],
 )
-def test_no_space_left(where, size, said, X, tmp_path):
-    """A full disk gives one error that names the file, and leaves no partial file."""
+def test_a_full_disk_is_reported_in_one_error(where, size, message, X, tmp_path):
+    """The error names the file, and no partial file is left."""
     pytest.importorskip("resource")
     np.save(tmp_path / "x.npy", X)
     old = tmp_path / "labels.npy"
@@ -266,7 +266,7 @@ def test_no_space_left(where, size, said, X, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 1
     last = done.stderr.strip().splitlines()[-1]
-    assert re.search(said, last), done.stderr
+    assert re.search(message, last), done.stderr
     assert "During handling" not in done.stderr
     assert "landmarks" in done.stdout or where == "labels"
     assert "iteration" not in done.stdout  # disk space is reserved before
@@ -286,7 +286,7 @@ def test_failed_fit_leaves_no_labels_file(X, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["x.npy"]
 
 
-def test_bad_labels_files(X, tmp_path):
+def test_bad_labels_files_are_refused(X, tmp_path):
     for bad, message in [("labels.csv", "ends in .npy"), ("no/x.npy", "No such file")]:
         model = ApproxKernelKMeans(5, n_landmarks=50, labels_file=tmp_path / bad)
         with pytest.raises((ValueError, OSError), match=message):
@@ -295,7 +295,7 @@ def test_bad_labels_files(X, tmp_path):
         ApproxKernelKMeans(5, labels_file=tmp_path / "l.npy").partial_fit(X)
 
 
-def test_ensemble(X, table, tmp_path):
+def test_an_ensemble_gives_the_labels_of_the_array(X, table, tmp_path):
     settings = {"n_members": 3, "n_landmarks": 50, "random_state": 0}
     expected = akkm.EnsembleKernelKMeans(5, **settings).fit(X)
     rows = as_parquet(X, table, tmp_path)
@@ -304,19 +304,19 @@ def test_ensemble(X, table, tmp_path):
     np.testing.assert_array_equal(model.predict(rows), expected.labels_)
 
 
-def test_names_of_columns(X, table, tmp_path):
+def test_column_names_are_stored_and_checked_by_predict(X, table, tmp_path):
     rows = as_parquet(X, table, tmp_path)
     model = ApproxKernelKMeans(5, n_landmarks=50, random_state=0).fit(rows)
     assert list(model.feature_names_in_) == [f"x{j}" for j in range(6)]
-    some = akkm.open_rows(tmp_path / "x.parquet", columns=["x3", "x1"])
-    np.testing.assert_array_equal(some[:5], X[:5, [3, 1]])
+    two = akkm.open_rows(tmp_path / "x.parquet", columns=["x3", "x1"])
+    np.testing.assert_array_equal(two[:5], X[:5, [3, 1]])
     with pytest.raises(ValueError, match="X has 2 features, but Approx"):
-        model.predict(some)
-    turned = akkm.open_rows(
+        model.predict(two)
+    reordered = akkm.open_rows(
         tmp_path / "x.parquet", columns=[f"x{5 - j}" for j in range(6)]
     )
     with pytest.raises(ValueError, match="in this order"):
-        model.predict(turned)
+        model.predict(reordered)
 
 
 def test_dtype_is_that_of_the_file_unless_given(tmp_path):
@@ -352,31 +352,31 @@ class TestBadFiles:
             akkm.open_rows(path, **more)[:]
         assert "\n" not in str(caught.value)
 
-    def test_missing_file_and_empty_folder(self, tmp_path):
+    def test_a_missing_file_and_an_empty_folder_are_refused(self, tmp_path):
         self.fails(tmp_path / "no.parquet", "there is no such", FileNotFoundError)
         (tmp_path / "empty").mkdir()
         self.fails(tmp_path / "empty", "expected a .parquet")
 
-    def test_folder_of_different_schemas(self, tmp_path):
+    def test_a_folder_of_different_schemas_is_refused(self, tmp_path):
         self.good(tmp_path / "1.parquet")
         self.good(tmp_path / "2.parquet", a=[1.0])
         self.fails(tmp_path, r"2\.parquet: column 'b' is missing, but double in")
         self.good(tmp_path / "2.parquet", a=[1.0], b=[1])
         self.fails(tmp_path, r"2\.parquet: column 'b' is int64, but double in")
 
-    def test_several_formats(self, tmp_path):
+    def test_a_folder_of_several_formats_is_refused(self, tmp_path):
         self.good(tmp_path / "1.parquet")
         (tmp_path / "2.arrow").write_bytes(b"")
         self.fails(tmp_path, "several formats")
 
     @pytest.mark.parametrize("left", [0, 20, 500, -9])
-    def test_truncated_parquet(self, left, tmp_path):
+    def test_a_truncated_parquet_file_is_refused(self, left, tmp_path):
         self.good(tmp_path / "whole.parquet", a=np.arange(500.0))
         cut = (tmp_path / "whole.parquet").read_bytes()[:left]
         (tmp_path / "x.parquet").write_bytes(cut)
         self.fails(tmp_path / "x.parquet", r"x\.parquet: can't be read as Parquet")
 
-    def test_damaged_in_the_middle(self, tmp_path):
+    def test_a_file_damaged_in_the_middle_is_refused(self, tmp_path):
         table = pa.table({"a": np.random.default_rng(0).random(50_000)})
         path = tmp_path / "x.parquet"
         parquet.write_table(table, path, compression="zstd", row_group_size=10_000)
@@ -389,12 +389,12 @@ class TestBadFiles:
             model.fit(akkm.open_rows(path))
         assert not hasattr(model, "labels_")
 
-    def test_text(self, tmp_path):
+    def test_text_columns_are_refused(self, tmp_path):
         self.good(tmp_path / "x.parquet", a=["x"], b=[1.0])
         self.fails(tmp_path / "x.parquet", "column 'a' is of type string")
         assert akkm.open_rows(tmp_path / "x.parquet", columns=["b"]).shape == (1, 1)
 
-    def test_unknown_columns(self, tmp_path):
+    def test_unknown_columns_are_refused(self, tmp_path):
         self.good(tmp_path / "x.parquet")
         self.fails(tmp_path / "x.parquet", r"no columns \['c'\]", columns=["c"])
 
@@ -404,11 +404,11 @@ class TestBadFiles:
         self.good(tmp_path / "x.parquet", a=[1, None, 3])
         self.fails(tmp_path / "x.parquet", r"x\.parquet: row 1, column 'a' is nan")
 
-    def test_no_rows(self, tmp_path):
+    def test_a_file_without_rows_is_refused(self, tmp_path):
         self.good(tmp_path / "x.parquet", a=pa.array([], pa.float64()))
         self.fails(tmp_path / "x.parquet", "there are no rows")
 
-    def test_npy(self, tmp_path):
+    def test_bad_npy_files_are_refused(self, tmp_path):
         np.save(tmp_path / "x.npy", np.arange(3))
         self.fails(tmp_path / "x.npy", "expected a 2-D array")
         (tmp_path / "x.npy").write_bytes(b"no")
