@@ -23,7 +23,7 @@ from report.page_parts import (
     text_of,
 )
 
-# Sections that only some estimators have.
+# Additional sections of an estimator; the default is "landmarks".
 MORE = {
     KernelKMeans: [],
     SparseKernelKMeans: ["landmarks", "evidence"],

@@ -107,7 +107,7 @@ def test_rows_equal_those_of_the_array(form, X, table, tmp_path, rng):
         np.testing.assert_array_equal(rows[index], X[index])
     np.testing.assert_array_equal(rows[X[:, 0] > 3], X[X[:, 0] > 3])
     np.testing.assert_array_equal(rows[::777], X[::777])
-    assert not rows[:10].flags.writeable  # it may be a view of a shared batch
+    assert not rows[:10].flags.writeable  # rows may be a view of a shared batch
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(rows))[5:9], X[5:9])
 
 
@@ -169,7 +169,7 @@ def test_only_batches_with_unproved_labels_are_read(X, table, tmp_path):
 
 
 def test_samples_are_read_in_one_pass(X, table, tmp_path):
-    """Landmarks and initial sample take one pass, then the first iteration another."""
+    """One pass reads landmarks and initial sample; the first iteration is another."""
     rows = as_parquet(X, table, tmp_path)
     read = []
     batches = rows._batches
@@ -276,7 +276,7 @@ def test_a_full_disk_is_reported_in_one_error(where, size, message, X, tmp_path)
 
 def test_failed_fit_leaves_no_labels_file(X, tmp_path):
     X = X.copy()
-    X[29_999, 0] = np.nan  # found in the first iteration
+    X[29_999, 0] = np.nan  # detected in the first iteration
     np.save(tmp_path / "x.npy", X)
     model = ApproxKernelKMeans(
         5, gamma=0.02, n_landmarks=50, random_state=0, labels_file=tmp_path / "l.npy"
