@@ -130,7 +130,7 @@ def test_predict_reuses_decimal_and_na_options_of_the_model(here):
     read = ("--delimiter", ";", "--decimal", ",", "--na", "?", "--missing", "drop")
     args = ("-k", 3, "--id", "name", "--label", "species", "--model", "m.skops")
     out = output_of("cluster", "e.csv", *read, *args, "--labels", "a.csv")
-    assert "1 of 150 rows left out, as values are missing: 1 in 'x0'" in out
+    assert "1 of 150 rows with missing values left out: 1 in 'x0'" in out
     output_of("predict", "m.skops", "e.csv", "--labels", "b.csv")
     assert (here / "a.csv").read_bytes() == (here / "b.csv").read_bytes()
 

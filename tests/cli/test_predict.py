@@ -78,7 +78,7 @@ def test_predict_uses_the_missing_option_or_that_of_the_model(first, then, here,
         return
     out = output_of(*args)
     note = {
-        "drop": "2 of 150 rows left out, as values are missing: 2 in 'x0'",
+        "drop": "2 of 150 rows with missing values left out: 2 in 'x0'",
         "mean": "missing values filled (numbers with the mean, text as 'missing'): "
         "2 in 'x0'",
     }
@@ -95,7 +95,7 @@ def test_the_report_describes_the_new_rows(here, iris):
     csv.write_csv(numbered.slice(0, 140), "new.csv")
     args = ("--labels", "l.csv", "--report", "b.html")
     output_of("predict", "m.skops", "new.csv", *args)
-    note = "n: seems to number the rows"
+    note = "n: seems to contain row numbers"
     assert note in (here / "a.html").read_text(encoding="utf-8")
     assert note not in (here / "b.html").read_text(encoding="utf-8")
 

@@ -61,9 +61,9 @@ BAD = [
     ("x.csv", "a\tb\n1\t2\n", {}, "separated by 'tab'; add --delimiter 'tab'"),
     ("x.tsv", "a,b\n1,2\n", {}, "separated by ','"),
     ("x.csv", "a,b,a\n1,2,3\n", {}, "duplicate column names: 'a'; .*--no-header"),
-    ("x.csv", bytes(range(256)), {}, "not text"),
-    ("x.csv", parquet(a=[1]), {}, r"not text \(it has NUL bytes\)"),
-    ("x.csv", "a\n1\n".encode("utf-16"), {}, "it has NUL bytes.*UTF-16"),
+    ("x.csv", bytes(range(256)), {}, "so it is binary"),
+    ("x.csv", parquet(a=[1]), {}, "contains NUL bytes, so it is binary"),
+    ("x.csv", "a\n1\n".encode("utf-16"), {}, "contains NUL bytes.*UTF-16"),
     ("x.csv", b"a\xe4,b\n1,2\n", {}, "not UTF-8 text; convert it"),
     (
         "x.csv",

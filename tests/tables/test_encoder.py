@@ -86,7 +86,7 @@ class TestEncoding:
         encoded = encoder.transform(open_table(new))
         np.testing.assert_array_equal(encoded.X, [[1, 1, 0], [1, 0, 0], [1, 0, 0]])
         (note,) = encoded.notes
-        assert note.startswith("t: 2 rows with values that were not there in training")
+        assert note.startswith("t: 2 rows with values that did not occur in training")
         assert "'w'" in note
 
         encoder, _ = encode("a,t\n0,u\n1,v\n0,v\n1,x\n", most_values=2)
@@ -103,7 +103,7 @@ class TestEncoding:
         assert encoded.ids.to_pylist() == [1, 4]
         assert encoder.n_rows_ == 4
         assert encoder.notes_[-1] == (
-            "2 of 4 rows left out, as values are missing: 1 in 'a', 1 in 't'"
+            "2 of 4 rows with missing values left out: 1 in 'a', 1 in 't'"
         )
 
     @pytest.mark.parametrize("missing", ["drop", "mean"])
@@ -112,7 +112,7 @@ class TestEncoding:
         assert encoder.notes_ == []
         new = encoder.transform(open_table(write("n.csv", "a,t\n,u\n1,u\n5,\n")))
         note = {
-            "drop": "2 of 3 rows left out, as values are missing: 1 in 'a', 1 in 't'",
+            "drop": "2 of 3 rows with missing values left out: 1 in 'a', 1 in 't'",
             "mean": "missing values filled (numbers with the mean, text as 'missing'): "
             "1 in 'a', 1 in 't'",
         }
@@ -164,7 +164,8 @@ class TestEncoding:
         text = "n,a\n" + "".join(f"{i},{i % 3}\n" for i in range(100))
         encoder, _ = encode(text)
         assert encoder.notes_ == [
-            "n: seems to number the rows; if so, use it as --id or --drop it"
+            "n: seems to contain row numbers; if so, use it as --id or leave it out "
+            "(--drop)"
         ]
 
     def test_columns_are_selected_by_name(self, encode):
@@ -257,12 +258,12 @@ class TestTransform:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("a,y\n1,0\n", "not the columns of the model: missing are 't'"),
-            ("a,t,w\n1,u,0\n", r"unknown are 'w' \(leave them out: --drop w\)"),
+            ("a,y\n1,0\n", "not the columns of the model; missing: 't'"),
+            ("a,t,w\n1,u,0\n", r"unknown: 'w' \(leave them out: --drop w\)"),
             ('a,t,"x,y z"\n1,u,0\n', """--drop '"x,y z"'"""),
-            ("b,t\n1,u\n", "missing are 'a' .*; unknown are 'b'"),
-            ("a,t\nx,u\n", "column 'a' holds text, but numbers in the model"),
-            ("a,t\n1999-01-01,u\n", "column 'a' holds dates, but numbers in the model"),
+            ("b,t\n1,u\n", "missing: 'a' .*; unknown: 'b'"),
+            ("a,t\nx,u\n", "column 'a' holds text, but the model expects numbers"),
+            ("a,t\n1999-01-01,u\n", "'a' holds dates, but the model expects numbers"),
             ("a,t\n1,\n", "missing values: 1 in 't'"),
             ("a,t\n1e39,u\n2,u\n", "too large for single precision"),
         ],
@@ -277,7 +278,7 @@ class TestTransform:
         assert "'7'" in encoded.notes[0]
         pa.parquet.write_table(pa.table({"a": [1], "t": [7]}), tmp_path / "n.parquet")
         with pytest.raises(
-            TableError, match="'t' holds numbers, but text in the model"
+            TableError, match="'t' holds numbers, but the model expects text"
         ):
             encoder.transform(open_table(str(tmp_path / "n.parquet")))
 

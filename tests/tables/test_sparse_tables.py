@@ -100,7 +100,7 @@ class TestSparse:
         np.testing.assert_array_equal(wide.X.toarray(), [[2, 0], [0, 1]])
         assert wide.notes == ("columns '3' are not in the model and were left out",)
         sparse.save_npz(tmp_path / "x.npz", X)
-        with pytest.raises(TableError, match="unknown are '3', '4', '5', '6', '7'"):
+        with pytest.raises(TableError, match="unknown: '3', '4', '5', '6', '7'"):
             encoder.transform(open_table(str(tmp_path / "x.npz")))
-        with pytest.raises(TableError, match=r"a dense table, but .* a sparse one"):
+        with pytest.raises(TableError, match=r"table is dense, but .* a sparse table"):
             encoder.transform(open_table(write("d.csv", "0,1\n1,2\n")))

@@ -158,7 +158,7 @@ def missing_notes(
         )
     text = "missing values filled (numbers with the mean, text as 'missing')"
     if policy == "drop":
-        text = f"{n_rows - n_used:,} of {n_rows:,} rows left out, as values are missing"
+        text = f"{n_rows - n_used:,} of {n_rows:,} rows with missing values left out"
     return (f"{text}: {counts}",) if counts else ()
 
 

@@ -109,8 +109,8 @@ def identifier_error(name: str, counts: Counts, table: Table) -> TableError:
         unusual = unusual_numbers(name, counts.values, table, dates=True)
     return unusual or TableError(
         f"{table.name}: column {name!r} has {len(counts.values):,} different values in "
-        f"{counts.n:,} rows, and an identifier says nothing about clusters; use it as "
-        f"such ({as_option('--id', name)}) or leave it out "
+        f"{counts.n:,} rows, so it seems to be an identifier, no category; use it as "
+        f"the id ({as_option('--id', name)}) or leave it out "
         f"({as_option('--drop', name)})"
     )
 

@@ -110,8 +110,8 @@ class CsvTable(Table):
             start = file.read(self.block)
         if b"\0" in start:
             raise TableError(
-                f"{self.name}: not text (it has NUL bytes), or UTF-16; expected CSV in "
-                "UTF-8"
+                f"{self.name}: the file contains NUL bytes, so it is binary or "
+                "UTF-16; expected CSV in UTF-8"
             )
         text = start.decode("utf-8-sig", errors="replace")
         self._blank_lines = len(text[: -len(text.lstrip("\r\n"))].splitlines())

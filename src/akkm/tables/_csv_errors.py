@@ -89,7 +89,7 @@ def require_delimiter(lines: list[str], file: str, used: str, n_columns: int) ->
     if len(first) == len(last) > 1 and any(map(is_number, last)):
         cure = "add --delimiter ' '"
         if "  " in lines[0] + lines[-1]:
-            cure = "replace each run of them by a comma, with tr -s ' ' ','"
+            cure = "replace each run of spaces by a comma, with tr -s ' ' ','"
         raise TableError(f"{seems} spaces; {cure}")
 
 

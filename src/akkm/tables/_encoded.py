@@ -121,7 +121,7 @@ class RowEncoder:
     def notes(self) -> tuple[str, ...]:
         """Return a sentence per column with values that `fit` did not see."""
         return tuple(
-            f"{name}: {unseen.total():,} rows with values that were not there in "
+            f"{name}: {unseen.total():,} rows with values that did not occur in "
             f"training ({quoted_names(sorted(unseen))}), encoded as zeros"
             for name, unseen in self._unseen.items()
         )

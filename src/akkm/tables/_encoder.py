@@ -202,8 +202,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if (table.matrix is None) != (self.matrix_ is None):
             kinds = ("dense", "sparse") if table.matrix is None else ("sparse", "dense")
             raise TableError(
-                f"{table.name}: a {kinds[0]} table, but the model was made from a "
-                f"{kinds[1]} one"
+                f"{table.name}: the table is {kinds[0]}, but the model expects a "
+                f"{kinds[1]} table"
             )
         if table.matrix is not None:
             return self._transform_sparse(table)
@@ -278,8 +278,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             found[name] = number_encoding(column, moments, i, self.scale, table)
             if not column.is_time and moments.numbers_rows(i):
                 self.notes_.append(
-                    f"{name}: seems to number the rows; if so, use it as --id or "
-                    "--drop it"
+                    f"{name}: seems to contain row numbers; if so, use it as --id "
+                    "or leave it out (--drop)"
                 )
         for name, counts in texts.items():
             if self.missing == "mean" and counts.missing:
@@ -329,7 +329,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _fit_sparse(self, table: Table, used: list[Column]) -> None:
         if self.text:
-            raise TableError(f"{table.name}: a sparse table has numbers only (--text)")
+            raise TableError(f"{table.name}: a sparse table has no text; omit --text")
         names = [column.name for column in used]
         self.matrix_, notes = learn_sparse(table, names, self.scale, self.missing)
         self.n_rows_ = table.matrix.shape[0]

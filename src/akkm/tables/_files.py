@@ -25,7 +25,7 @@ _CELLS = 1 << 22
 
 
 class FileTable(Table):
-    """A table whose file is cut into pieces that can be read in any order."""
+    """A table in a file whose pieces can be read in any order."""
 
     def __init__(self, name: str, pieces: Pieces):
         self.name, self.pieces = name, pieces
@@ -42,13 +42,14 @@ class FileTable(Table):
 
 
 class NpyPieces(Pieces):
-    """A .npy file in pieces; its columns are called "0", "1", ..."""
+    """A .npy file cut into pieces; its columns are named "0", "1", ..."""
 
     def __init__(self, path: str, name: str) -> None:
         self._path, self._name = path, name
         X = map_npy(path, name)
         self._dtype = X.dtype.newbyteorder("=")
-        if X.dtype.kind == "b" or X.dtype.itemsize > 8:  # unknown to Arrow, or not 0, 1
+        # Booleans are read as 0 and 1. Arrow has no floats of more than 8 bytes.
+        if X.dtype.kind == "b" or X.dtype.itemsize > 8:
             self._dtype = np.dtype(np.uint8 if X.dtype.kind == "b" else np.float64)
         kind = pa.from_numpy_dtype(self._dtype)
         self.schema = pa.schema([(str(i), kind) for i in range(X.shape[1])])
@@ -66,7 +67,7 @@ class NpyPieces(Pieces):
 
 
 class Spool:
-    """A temporary Arrow file for rows that can't be read in any order.
+    """A temporary Arrow file with a copy of rows, which can be read in any order.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ class Spool:
         self._path = TemporaryPath()
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Append rows; dictionaries may differ between batches."""
+        """Append rows; dictionary-encoded columns are decoded."""
         for i, column in enumerate(batch.columns):
             if pa.types.is_dictionary(column.type):
                 plain = column.dictionary_decode()
@@ -90,11 +91,11 @@ class Spool:
             self._write()
 
     def pieces(self, name: str) -> ArrowFiles:
-        """The rows in pieces; `name` is the table, for messages."""
+        """Finish the file and return its pieces; messages contain `name`."""
         return ArrowFiles([self._close(name)])
 
     def map(self, name: str) -> list[pa.ChunkedArray]:
-        """The columns, memory-mapped."""
+        """Finish the file and return its columns, memory-mapped."""
         return pa.ipc.open_file(pa.memory_map(self._close(name))).read_all().columns
 
     def _close(self, name: str) -> str:
@@ -116,7 +117,7 @@ class Spool:
 
 
 def open_arrow(path: str) -> Table:
-    """An Arrow file (Feather is the same), or an Arrow stream."""
+    """Open an Arrow file (Feather V2 is the same format) or an Arrow stream."""
     with open(path, "rb") as file:
         magic = file.read(6)
     if magic.startswith(b"FEA1"):
@@ -131,7 +132,7 @@ def open_arrow(path: str) -> Table:
 
 
 def open_npz(path: str) -> Table:
-    """A .npz file: one 2-D array, or a sparse matrix as SciPy saves it."""
+    """Open a .npz file that contains one 2-D array, or a sparse matrix of SciPy."""
     with reading(path, ".npz"), zipfile.ZipFile(path) as archive:
         inside = archive.namelist()
         if {"format.npy", "shape.npy"} <= set(inside):
@@ -148,11 +149,11 @@ def open_npz(path: str) -> Table:
 
 
 def open_columns(path: str) -> Table:
-    """A Parquet or Arrow file, or a folder of such files."""
+    """Open a Parquet or Arrow file, or a folder of such files."""
     return FileTable(path, open_column_files(Path(path)))
 
 
-# How to open a file, by its extension.
+# Functions that open a file, by its extension.
 OPENERS: dict[str, Callable[[str], Table]] = {
     **dict.fromkeys((".parquet", ".pq"), open_columns),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), open_arrow),
@@ -162,7 +163,7 @@ OPENERS: dict[str, Callable[[str], Table]] = {
 
 
 class TemporaryPath(str):
-    """The path of an empty file, deleted with this object or at the process's end."""
+    """The path of a new empty file, deleted with this object or when Python exits."""
 
     def __new__(cls) -> Self:
         with writing_temporary_file():
@@ -173,12 +174,12 @@ class TemporaryPath(str):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies in other processes don't delete the file."""
+        """Pickle as a plain string, so that copies don't delete the file."""
         return str, (str(self),)
 
 
 def temporary_copy(source: Any) -> TemporaryPath:
-    """Copy an open file."""
+    """Copy an open file to a temporary file, and return the path of the copy."""
     copy = TemporaryPath()
     with writing_temporary_file(), open(copy, "wb") as file:
         shutil.copyfileobj(source, file, 1 << 20)
@@ -187,11 +188,11 @@ def temporary_copy(source: Any) -> TemporaryPath:
 
 @contextmanager
 def writing_temporary_file() -> Iterator[None]:
-    """Name the folder for temporary files if it can't be written to."""
+    """Convert OSError to a TableError that names the folder for temporary files."""
     try:
         yield
     except OSError as error:
         raise TableError(
             f"{tempfile.gettempdir()}: can't write a temporary copy of the rows "
-            f"({error.strerror or error}); make room, or name another folder by TMPDIR"
+            f"({error.strerror or error}); free space, or set TMPDIR to another folder"
         ) from None

@@ -1,4 +1,4 @@
-"""Open a table; its format follows from the extension of the file name."""
+"""Open a table in the format that the extension of its file name indicates."""
 
 import os
 import sys
@@ -25,7 +25,7 @@ def open_table(
     block: int = BLOCK,
     kept: int = KEPT,
 ) -> Table:
-    r"""Open a table; its format follows from the extension of the file name.
+    r"""Open a table in the format that the extension of its file name indicates.
 
     Parameters
     ----------
@@ -35,21 +35,21 @@ def open_table(
         of Arrow files, a 2-D NumPy array (.npy, .npz), a sparse SciPy matrix (.npz),
         LIBSVM (.svm, .libsvm; also .gz, .bz2), or "-" for CSV on standard input.
     header : bool, default=True
-        Whether the first line of a CSV file names the columns. Columns without names
-        are called by their position: "0", "1", ...
+        Whether the first line of a CSV file contains the names of the columns. Columns
+        without names are named by their position: "0", "1", ...
     delimiter : str, default=","
-        Separates the fields of a CSV file; a tab in .tsv files.
+        The character between the fields of a CSV file; by default a tab in .tsv files.
     decimal : {".", ","}, default="."
         The decimal separator in a CSV file.
     missing : sequence of str, optional
         Cells of a CSV file that count as missing; by default the empty cell, NA, N/A,
         n/a, NaN, NULL, null, None and similar ones.
     block : int, default=4 MiB
-        Bytes of a CSV file that are parsed at a time. The first block decides which
-        columns are numbers; text in such a column further down is an error.
+        Bytes of a CSV file that are parsed at a time. The first block determines which
+        columns are numeric. Text in such a column in a later block is an error.
     kept : int, default=512 MiB
-        The parsed rows of a CSV file are kept for a second pass if they need no more
-        bytes than this; else the file is parsed again.
+        The parsed rows of a CSV file are kept in memory for a second pass if they need
+        no more bytes than this; else the file is parsed again.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def open_table(
     if inner.endswith(_LIBSVM):
         return open_libsvm(path)
     if compressed and inner.endswith(tuple(OPENERS)):
-        raise TableError(f"{path}: only CSV is read compressed; decompress it first")
+        raise TableError(f"{path}: can't be read compressed; decompress it first")
     if compressed or inner.endswith(_CSV):
         return CsvTable(path, path, *options)
     extension = os.path.splitext(inner)[1]
@@ -128,7 +128,7 @@ def _require_readable(path: str) -> None:
 
 
 def _copy_standard_input() -> str:
-    """Copy standard input to a temporary file, as CSV is read twice."""
+    """Copy standard input to a temporary file, because CSV is read twice."""
     if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
         raise TableError("standard input: nothing is piped into it; expected CSV")
     copy = temporary_copy(sys.stdin.buffer)

@@ -1,4 +1,4 @@
-"""Checks of the columns that the user or a model names."""
+"""Checks that a table has the columns that the user or a model requires."""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,14 +15,14 @@ def require_columns(table: Table, names: Iterable[str], option: str) -> None:
     table : Table
         The table.
     names : iterable of str
-        The names to look for.
+        The names to check.
     option : str
-        The option that gave them, for the message.
+        The option that contains the names, for the message.
 
     Raises
     ------
     TableError
-        If a name is not that of a column.
+        If a name is not the name of a column.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def require_columns(table: Table, names: Iterable[str], option: str) -> None:
 
 
 def require_single_values(table: Table, name: str, option: str) -> None:
-    """Raise TableError for an id or label column of lists and the like."""
+    """Raise TableError if an id or label column contains lists or other structures."""
     require_columns(table, [name], option)
     (column,) = (column for column in table.columns if column.name == name)
     if not column.is_value:
@@ -66,7 +66,7 @@ def feature_columns(
     drop: Sequence[str],
     held_out: Sequence[str],
 ) -> list[Column]:
-    """The columns to cluster by, in the order of the file."""
+    """Return the columns to cluster by, in the order of the file."""
     chosen = {c.name for c in table.columns} if columns is None else set(columns)
     chosen -= {*drop, *held_out}
     used = [column for column in table.columns if column.name in chosen]
@@ -82,20 +82,20 @@ def require_same_columns(
 ) -> None:
     """Raise TableError if a table does not have the columns of a model.
 
-    Constant columns and `ignored` ones may be absent.
+    Columns that are constant in the model, and those in `ignored`, may be absent.
     """
     there = {column.name: column for column in table.columns}
     needed = [e for e in encodings if not is_left_out(e)]
     missing = [e["name"] for e in needed if e["name"] not in there]
     known = {e["name"] for e in encodings} | ignored
     extra = [name for name in there if name not in known]
-    parts = [f"missing are {quoted_names(missing)} (add them)"] if missing else []
+    parts = [f"missing: {quoted_names(missing)} (add them)"] if missing else []
     if extra:
         options = " ".join(as_option("--drop", name) for name in extra[:5])
-        parts.append(f"unknown are {quoted_names(extra)} (leave them out: {options})")
+        parts.append(f"unknown: {quoted_names(extra)} (leave them out: {options})")
     if parts:
         raise TableError(
-            f"{table.name}: not the columns of the model: {'; '.join(parts)}"
+            f"{table.name}: not the columns of the model; {'; '.join(parts)}"
         )
     for encoding in needed:
         _require_same_kind(table, there[encoding["name"]], encoding)
@@ -121,6 +121,6 @@ def _require_same_kind(table: Table, column: Column, encoding: Encoding) -> None
     expected = "dates" if encoding["time"] else plural[encoding["kind"]]
     if found != expected:
         raise TableError(
-            f"{table.name}: column {column.name!r} holds {found}, but {expected} in "
-            "the model"
+            f"{table.name}: column {column.name!r} holds {found}, but the model "
+            f"expects {expected}"
         )

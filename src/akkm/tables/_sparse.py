@@ -1,4 +1,4 @@
-"""Sparse tables: SciPy's .npz and LIBSVM. They are read and encoded as a whole."""
+"""Sparse tables (.npz of SciPy, LIBSVM), which are read and encoded as a whole."""
 
 import bz2
 import gzip
@@ -18,10 +18,10 @@ from akkm.typing import Array
 
 
 class SparseTable(Table):
-    """A CSR matrix; its columns are called "0", "1", ...
+    """A CSR matrix as a table; its columns are named "0", "1", ...
 
-    Columns of LIBSVM have the numbers in the file. Files that begin at 1 have no
-    column 0.
+    Columns of LIBSVM files are named by their index in the file. If the indices begin
+    at 1, there is no column "0".
     """
 
     def __init__(self, path: str, X: Any, target: Array | None = None):
@@ -41,7 +41,7 @@ class SparseTable(Table):
 
 
 def open_sparse(path: str) -> Table:
-    """A matrix that `scipy.sparse.save_npz` wrote."""
+    """Open a matrix that was saved by `scipy.sparse.save_npz`."""
     with reading(path, "a sparse matrix of SciPy"):
         X = sparse.csr_array(sparse.load_npz(path))
         X.check_format(full_check=True)
@@ -49,12 +49,12 @@ def open_sparse(path: str) -> Table:
 
 
 def open_libsvm(path: str) -> Table:
-    """A LIBSVM file: `label index:value index:value ...` in each line."""
+    """Open a LIBSVM file with a line `label index:value index:value ...` per row."""
     opener: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
     extension = path[path.rfind(".") :].lower()
     libsvm = reading(path, "LIBSVM (label index:value ...)")
     with libsvm, opener.get(extension, open)(path, "rb") as file:
-        # zero_based="auto" would shift the columns of files that begin at 1.
+        # zero_based="auto" would shift the columns of files whose indices begin at 1.
         X, y = load_svmlight_file(file, dtype=np.float64, zero_based=True)
     return SparseTable(path, X, y)
 
@@ -62,7 +62,7 @@ def open_libsvm(path: str) -> Table:
 def learn_sparse(
     table: Table, names: list[str], scale: str, missing: str
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """How these columns are encoded, and notes on missing values."""
+    """Return the encoding of these columns, and notes on missing values."""
     columns = np.array([int(name) for name in names], dtype=np.int64)
     X, _, means, notes = _complete(table.matrix, columns, table, missing)
     low, high = (m.toarray().ravel() for m in (X.min(axis=0), X.max(axis=0)))
@@ -80,7 +80,7 @@ def learn_sparse(
 def encode_sparse(
     table: Table, fitted: dict[str, Any], missing: str
 ) -> tuple[Any, Any, Array, tuple[str, ...]]:
-    """X (n, d), the matrix with the model's width, the rows used (n,), and notes."""
+    """Return X (n, d), the matrix as wide as the model, the rows used (n,), notes."""
     matrix, width_notes = _with_width(table, fitted["width"])
     X, rows, _, notes = _complete(
         matrix, fitted["columns"], table, missing, fitted["mean"]
@@ -92,25 +92,25 @@ def encode_sparse(
 
 
 def as_integers(values: Array) -> pa.Array:
-    """Numbers, as integers if they are whole."""
+    """Return numbers (n,) as an Arrow array, of integers if all are whole."""
     if np.isfinite(values).all() and (values == np.floor(values)).all():
         return pa.array(values.astype(np.int64))
     return pa.array(values)
 
 
 def _with_width(table: Table, width: int) -> tuple[Any, tuple[str, ...]]:
-    """The matrix of a table with as many columns as the model's, and notes.
+    """Return the matrix of a table with `width` columns as in the model, and notes.
 
-    A LIBSVM file does not show zero columns at its end, and may have columns that the
-    training rows did not have.
+    The number of columns of a LIBSVM file may differ from the model's. Zeros are not
+    stored, so the last columns may be absent; new rows may also have more columns.
     """
     X, here = table.matrix, table.matrix.shape[1]
     if here == width:
         return X, ()
     names = quoted_names(range(min(here, width), max(here, width)))
     if table.target is None:
-        what = "missing are" if here < width else "unknown are"
-        raise TableError(f"{table.name}: not the columns of the model: {what} {names}")
+        what = "missing" if here < width else "unknown"
+        raise TableError(f"{table.name}: not the columns of the model; {what}: {names}")
     X = X.copy()
     X.resize((X.shape[0], width))
     note = f"columns {names} are not in the model and were left out"
@@ -120,10 +120,10 @@ def _with_width(table: Table, width: int) -> tuple[Any, tuple[str, ...]]:
 def _complete(
     matrix: Any, columns: Array, table: Table, missing: str, means: Array | None = None
 ) -> tuple[Any, Array, Array, tuple[str, ...]]:
-    """Columns of a matrix without missing values, in float64: (n, d).
+    """Return columns (n, d) of a matrix in float64, without missing values.
 
-    Also the numbers of the rows (n,), the means (d,) that missing values are filled
-    with, and notes. As in `Blocks`, `missing` is "error", "drop" or "mean".
+    Also return the numbers of the rows (n,), the means (d,) with which missing values
+    are filled, and notes. As in `Blocks`, `missing` is "error", "drop" or "mean".
     """
     n, width = matrix.shape
     X = (matrix if len(columns) == width else matrix[:, columns]).astype(np.float64)
@@ -142,7 +142,7 @@ def _complete(
     if len(rows) < n:
         X = X[rows]
         absent = np.isnan(X.data)
-    if means is None:  # of the values that are not missing, zeros included
+    if means is None:  # average all values that are not missing, also zeros
         d = len(columns)
         sums = np.bincount(X.indices[~absent], X.data[~absent], minlength=d)
         there = X.shape[0] - np.bincount(X.indices[absent], minlength=d)
@@ -152,5 +152,5 @@ def _complete(
 
 
 def _count(columns: Array) -> Counter[str]:
-    """How often each column occurs, in the order of the columns."""
+    """Count how often each column number occurs, in the order of the columns."""
     return Counter(map(str, np.sort(columns)))

@@ -1,4 +1,4 @@
-"""Statistics of columns in one pass: moments of numbers, counts of values."""
+"""Statistics of columns from one pass: moments of numbers, and counts of texts."""
 
 from collections import Counter
 
@@ -7,21 +7,22 @@ import pyarrow as pa
 
 from akkm.typing import Array
 
-# Numbers that are summed at a time.
+# Number of cells that are summed at a time.
 _CELLS = 1 << 19
-# A text column with more distinct values is not a set of categories.
+# A text column with more distinct values than this is not categorical.
 _MOST = 1_000_000
-# Distinct values after which an identifier is reported without reading on.
+# An identifier with more distinct values than this is reported before the last row.
 EARLY = 200_000
-# An identifier has at least this share of distinct values in more than _ROWS rows.
+# A column is an identifier if more than this share of its values are distinct and it
+# has more than _ROWS rows.
 _DISTINCT, _ROWS = 0.9, 20
 
 
 class Moments:
-    """Count, mean, variance, minimum and maximum of d columns without missing values.
+    """Count, mean, variance, minimum and maximum of d columns; NaN is ignored.
 
-    Rows are summed in pieces whose size depends on d alone, so that the results don't
-    depend on how a file is cut into batches, not even by rounding.
+    Rows are summed in pieces whose size depends on d alone. So the results, including
+    rounding errors, don't depend on how a file is cut into batches.
 
     Examples
     --------
@@ -45,7 +46,7 @@ class Moments:
         self.high = np.full(d, -np.inf)
 
     def add(self, V: Array) -> None:
-        """Add rows, given as columns: V is (d, r)."""
+        """Add r rows, given as columns V (d, r)."""
         start, size = 0, self._piece.shape[1]
         while start < V.shape[1]:
             taken = min(size - self._filled, V.shape[1] - start)
@@ -77,11 +78,11 @@ class Moments:
 
     @property
     def std(self) -> Array:
-        """Standard deviations, dividing by the number of values."""
+        """Standard deviations (d,), with the number of values as divisor."""
         return np.sqrt(self._squares / np.maximum(self.count, 1))
 
     def numbers_rows(self, i: int) -> bool:
-        """Whether column i seems to number the rows: 1, 2, 3, ..., in any order."""
+        """Return whether column i seems to contain row numbers, in any order."""
         n, low, high = int(self.count[i]), self.low[i], self.high[i]
         if n < _ROWS or high - low != n - 1 or low != np.floor(low):
             return False
@@ -109,7 +110,7 @@ class Counts:
         self._early = early
 
     def add(self, array: pa.DictionaryArray) -> None:
-        """Add rows."""
+        """Add the values of some rows (r,)."""
         self.missing += array.null_count
         self.n += len(array) - array.null_count
         values, counts = array.drop_null().value_counts().flatten()
@@ -118,11 +119,11 @@ class Counts:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether this can't be a set of categories, whatever follows."""
+        """Whether the column can't be categorical, whatever the next rows contain."""
         distinct = len(self.values)
         return distinct > _MOST or (distinct > self._early and self.is_identifier)
 
     @property
     def is_identifier(self) -> bool:
-        """Whether nearly every row has a value of its own."""
+        """Whether nearly every row has a different value."""
         return self.n > _ROWS and len(self.values) > _DISTINCT * self.n

@@ -1,4 +1,4 @@
-"""The interface of a table, whatever file it comes from."""
+"""`Table`: the interface of tables in files of any format."""
 
 import difflib
 import shlex
@@ -29,9 +29,9 @@ class Column:
     name : str
         The name of the column.
     kind : {"number", "text", "other"}
-        Booleans are text, "true" or "false". Dates and times are numbers: seconds
-        since 1970, or since midnight. Columns of kind "other", such as lists, can't be
-        read.
+        How values are read. Booleans are text, "true" or "false". Dates and times are
+        numbers: seconds since 1970 or since midnight. Columns of kind "other", such as
+        lists, can't be used.
     type : str
         The type in the file, for messages.
 
@@ -58,7 +58,7 @@ class Column:
 
 
 class Table:
-    """An opened file. Opening it reads little; `batches` reads all rows.
+    """An opened file. Opening reads only a small part; `batches` reads all rows.
 
     Attributes
     ----------
@@ -108,12 +108,12 @@ class Table:
     target: Array | None = None
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Read the rows from the first to the last; may be called again.
+        """Read all rows in order; this method may be called repeatedly.
 
         Parameters
         ----------
         names : sequence of str
-            The columns to read, in the order in which they are returned.
+            The columns to read, in the order in which batches contain them.
 
         Yields
         ------
@@ -131,17 +131,17 @@ class Table:
     def read_as_text(self, names: Collection[str]) -> None:
         """Read exactly these columns of a CSV file as text from now on.
 
-        Files with typed columns ignore this.
+        Calls have no effect on files that state the types of their columns.
 
         Parameters
         ----------
         names : collection of str
-            Names of columns.
+            The names of the columns.
         """
 
     @property
     def share(self) -> float | None:
-        """The share of the file that was read, if it is known before the end."""
+        """The share of the file that was read so far; None if it is not known."""
         return None
 
 
@@ -170,7 +170,7 @@ def as_number(array: pa.Array) -> pa.Array:
 
 
 def as_text(array: pa.Array) -> pa.DictionaryArray:
-    """Dictionary-encode text and booleans; no dictionary entry is null."""
+    """Dictionary-encode text and booleans, without null in the dictionary."""
     if pa.types.is_dictionary(array.type):
         plain = array.type == pa.dictionary(pa.int32(), pa.string())
         if plain and not array.dictionary.null_count:
@@ -180,14 +180,14 @@ def as_text(array: pa.Array) -> pa.DictionaryArray:
 
 
 def quoted_names(names: Iterable[Any], most: int = 5) -> str:
-    """List the first few names, each in quotes, and the number of others.
+    """List the first few names in quotes, and the number of the others.
 
     Parameters
     ----------
     names : iterable
         Names, or values that are shown as text.
     most : int, default=5
-        How many are listed.
+        The largest number of names that are listed.
 
     Returns
     -------
@@ -205,18 +205,18 @@ def quoted_names(names: Iterable[Any], most: int = 5) -> str:
 
 
 def first_few(items: Sequence[str], most: int = 5) -> str:
-    """List the first few items, and the number of others."""
+    """List the first few items, and the number of the others."""
     more = f" and {len(items) - most:,} more" if len(items) > most else ""
     return ", ".join(items[:most]) + more
 
 
 def row_text(row: int) -> str:
-    """Position of row 0, 1, ... for messages; lines of CSV are not rows."""
+    """Describe the position of row 0, 1, ... for messages, as lines may not be rows."""
     return f"row {row + 1:,} of the data"
 
 
 def as_option(option: str, name: str) -> str:
-    """Write an option with the name of a column as a shell needs it.
+    """Return an option with the name of a column, quoted for a shell.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def as_option(option: str, name: str) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Suggest the known names most similar to this one; "" if there are none."""
+    """Return a suggestion of known names similar to `name`, or ""."""
     by_lower = {k.lower(): k for k in known}
     close = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)
     if not close:
