@@ -112,7 +112,7 @@ def test_few_iterations_are_described_without_a_picture(model, blobs):
     assert "convergence" not in picture_data(page)
     assert 'id="convergence-picture"' not in page.html
     text = text_of(page)
-    assert "each row got a label, then no label changed in the last." in text
+    assert "each row got a label, then no label changed in the last iteration." in text
     assert "4 restarts ran on a sample" in text
 
 
@@ -131,7 +131,7 @@ def test_each_member_has_a_row_in_the_iteration_table(blobs):
     fitted = EnsembleKernelKMeans(3, random_state=0).fit(blobs[0])
     text = text_of(report(fitted, blobs[0]))
     assert "10 of 10 members converged" in text
-    assert "labels changed in the last</th>" in text
+    assert "labels changed in the last iteration</th>" in text
 
 
 class TestEvidence:
@@ -171,7 +171,7 @@ def test_pages_of_many_rows_and_clusters_stay_small(rng):
     page = report(fitted, X, labels_true=np.arange(3000) % 70)
     assert len(page.html) < 700_000
     assert len(picture_data(page)["map"]["x"]) == 2000
-    assert "The 60 largest of 100 clusters" in page.html
+    assert "the 60 largest of 100 clusters" in page.html
     largest = np.sort(np.bincount(fitted.labels_))[-60:]
     assert sorted(picture_data(page)["sizes"]["counts"]) == largest.tolist()
     assert "The 10 smallest classes are not shown" in page.html

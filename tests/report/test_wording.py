@@ -36,9 +36,9 @@ def test_the_table_shows_the_result_of_each_check(model, blobs):
         ("Largest cluster", "60 % of the rows"),
         ("Smallest cluster", "40 rows"),
         ("Widest column", "column 0: 46 % of the variance"),
-        ("Similarity of rows (k = 1: equal)", "0.59 typically, 0.99 to the nearest"),
+        ("Similarity of rows (1: equal)", "0.59 typically, 0.99 to the nearest"),
         ("Covered by the landmarks", "100 %"),
-        ("Rows nearly between two clusters", "0.83 %"),
+        ("Rows near a border between clusters", "0.83 %"),
         ("Shown by the map", "71 % of the variance"),
     ]
 
@@ -104,7 +104,7 @@ def not_positive_definite(rng):
         (tiny_cluster, "Cluster 4 has less than 0.10 % of the rows: perhaps outliers"),
         (few_landmarks, "Borders run through dense regions: "),
         (few_landmarks, "a wider kernel (smaller gamma)."),
-        (disagreement, "of the rows fewer than 60 % of them agree with the label"),
+        (disagreement, "of the rows, fewer than 60 % of the members agree"),
         (wide_column, "One column dominates the others: column 2 has 100 % of the"),
         (not_positive_definite, "The kernel is far from positive definite: "),
         (
@@ -148,7 +148,7 @@ def not_positive_definite(rng):
                 SparseKernelKMeans("auto", random_state=0),
                 rng.random((800, 2)),
             ),
-            "Unsure of 4 clusters: ",
+            "The estimate of 4 clusters is unsure: ",
         ),
     ],
 )

@@ -41,7 +41,7 @@ class Certainty:
 
     @property
     def limit(self) -> float:
-        """Value below which a label counts as uncertain: 0.6 of votes, else 1/3."""
+        """Value below which a label counts as uncertain: votes 0.6, else 1/3."""
         return 0.6 if self.from_votes else 1 / 3
 
     @property
@@ -70,13 +70,13 @@ class Certainty:
         Returns
         -------
         counts : float array of shape (b,)
-            Number of rows in each bin; the first and last include all values beyond.
+            Number of rows in each bin. The outermost bins include all values beyond.
         edges : float array of shape (b + 1,)
             Bin edges, from 0 to 1 for votes and from 0 to 2 for distances.
         """
         top = 1.0 if self.from_votes else 2.0
         return np.histogram(
-            # A vote of 0.6 belongs to the bin that starts at 0.6, despite rounding.
+            # A share of 0.6 belongs to the bin that starts at 0.6, despite rounding.
             np.clip(self.values + 1e-9, 0, top),
             bins=_N_BINS // 2 if self.from_votes else _N_BINS,
             range=(0, top),

@@ -1,4 +1,4 @@
-"""Checks for common problems of a clustering, graded."""
+"""Graded checks for common problems of a clustering."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ if TYPE_CHECKING:
 Grade = Literal["fine", "look closer", "doubt"]
 
 # Values beyond these are a reason for doubt.
-_MAX_NEGATIVE = 0.1  # share of the eigenvalues
+_MAX_NEGATIVE = 0.1  # share of negative eigenvalues in the absolute sum
 _MIN_MEAN_SIZE = 5  # rows per cluster
 _NEARLY_ALL = 0.9  # of the rows in one cluster, or of the variance in one column
 _MAX_SINGLE = 1 / 4  # share of clusters that have a single row
 _NARROW, _WIDE = 0.05, 0.99  # similarity of rows
-# Beyond the first, look closer; beyond the second, doubt.
+# Beyond the first value, the grade is "look closer"; beyond the second, "doubt".
 _UNCERTAIN = (0.1, 1 / 3)
 _NOT_CAPTURED = (0.2, 0.5)
-# Look closer if a cluster has a smaller share of the rows, or the map of the variance.
+# The grade is "look closer" if a cluster has a smaller share of the rows, or if the
+# map shows a smaller share of the variance.
 TINY = 0.001
 _MIN_MAP = 0.1
 
@@ -48,11 +49,11 @@ class QualityCheck:
     estimated_clusters    the estimated number of clusters is unsure
     rows_per_cluster      clusters have fewer than 5 rows on average
     largest_cluster       it has more than 90 % of the rows
-    smallest_cluster      over 25 % have a single row; look closer if any has
-                          a single row or less than 0.1 % of the rows
+    smallest_cluster      over 25 % of clusters have a single row; look closer
+                          if any has one row or less than 0.1 % of the rows
     widest_column         it has more than 90 % of the variance
     kernel_width          the kernel is too narrow or too wide
-    negative_eigenvalues  more than 10 % of the eigenvalues are negative
+    negative_eigenvalues  negative ones have over 10 % of the absolute sum
     landmark_coverage     landmarks capture less than 50 % (look closer: 80 %)
     certainty             over 1/3 of labels are uncertain (look closer: 10 %)
     map                   look closer if it shows less than 10 % of the
@@ -78,7 +79,7 @@ class QualityCheck:
 def quality_checks(facts: Inspection) -> tuple[QualityCheck, ...]:
     """All checks that apply to the clustering."""
     checks = [_converged(facts)]
-    if not facts.new_rows:  # new rows may be few, and of any cluster
+    if not facts.new_rows:  # new rows may be few, or all of one cluster
         checks += [
             _clusters_found(facts),
             _estimated_clusters(facts),

@@ -111,10 +111,10 @@ def _encode(labels: Any) -> tuple[list[str], Array]:
 
 
 def _encode_arrow(labels: Any) -> tuple[Array, Array, Array]:
-    """Distinct values, their index for each row (n,), and missing rows (n,)."""
+    """Distinct values, the index of each row's value (n,), and a missing mask (n,)."""
     if hasattr(labels, "combine_chunks"):
         labels = labels.combine_chunks()
-    if hasattr(labels, "dictionary_decode"):  # its values may be missing, or equal
+    if hasattr(labels, "dictionary_decode"):  # dictionary may have nulls or duplicates
         labels = labels.dictionary_decode()
     encoded = labels.dictionary_encode()
     names = np.array(encoded.dictionary.to_pylist(), dtype=object)

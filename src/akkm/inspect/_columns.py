@@ -70,7 +70,7 @@ def column_differences(
     n, d = X.shape
     sizes = np.bincount(labels)
     sums, squares = np.zeros((len(sizes), d)), np.zeros(d)
-    # Subtracting the first row keeps digits of columns that are far from zero.
+    # Subtracting the first row avoids rounding errors in columns far from zero.
     origin = None if sparse.issparse(X) else X[:1].astype(np.float64)
     for start in range(0, n, _BLOCK_ROWS):
         block = X[start : start + _BLOCK_ROWS].astype(np.float64)
@@ -118,7 +118,7 @@ def column_names(model: Any, given: Sequence[str] | None, d: int) -> list[str]:
 
 
 def readable_name(name: Any) -> str:
-    """Name of a column; "column" is put before a number.
+    """Name of a column; a number gets the prefix "column".
 
     Examples
     --------

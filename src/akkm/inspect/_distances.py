@@ -1,4 +1,4 @@
-"""Distances of sampled rows to the center of their cluster and the nearest other."""
+"""Distances of sampled rows to their own center and to the nearest other center."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ from akkm.typing import Array, Rows
 
 # Multiplications spent on distances: about one second.
 _WORK = 1e10
-# Rows that are always evaluated, and the most for an ensemble.
+# Minimum number of rows to evaluate; maximum number for an ensemble.
 _MIN_ROWS, _ENSEMBLE_ROWS = 2_000, 50_000
 _PER_CLUSTER = 100
 _TILE_ROWS = 1024
@@ -25,7 +25,7 @@ _TILE_ROWS = 1024
 
 @dataclass(frozen=True)
 class CenterDistances:
-    """Distances of sampled rows to the two centers that matter to each.
+    """Distances of sampled rows to their own center and to the nearest other center.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class CenterDistances:
 
 
 def center_distances(model: Any, X: Rows, labels: Array) -> CenterDistances | None:
-    """Evaluate as many rows as one second allows; None if distances are undefined."""
+    """Distances of as many rows as take about a second; None if they are undefined."""
     sizes = np.bincount(labels)
     if np.count_nonzero(sizes) < 2:
         return None

@@ -18,7 +18,7 @@ from akkm.typing import Rows
 
 # Methods that run k-means in an embedding of the rows.
 _EMBEDDING = (NystroemSpectralClustering, SparseKernelKMeans, DiffusionKernelKMeans)
-# Rows that are predicted to see whether labels_ belong to the given rows.
+# Number of rows predicted to check whether labels_ belong to the given rows.
 _PREDICTED = 1000
 
 
@@ -33,17 +33,17 @@ def require_fitted(model: Any) -> None:
 
 
 def fitted_to(model: Any, X: Any, *, new_rows: bool) -> tuple[Any, Rows]:
-    """The model with labels_ of the rows X (n, d), and these rows, validated.
+    """A copy of the model with labels_ of the rows X (n, d), and the validated rows.
 
-    New rows get a copy of the model, with labels predicted unless it has them already.
+    Labels of new rows are predicted, unless the model already has them.
     """
     X = model._new_rows(X)
     n = X.shape[0]
     if new_rows:
         if isinstance(model.kernel_, Precomputed):
             raise ValueError(
-                "New rows can't be inspected with a precomputed kernel; fit rows and a "
-                "kernel function instead."
+                "New rows can't be inspected with a precomputed kernel; fit a model "
+                "with a kernel function instead."
             )
     elif n != len(model.labels_):
         raise ValueError(
@@ -51,7 +51,7 @@ def fitted_to(model: Any, X: Any, *, new_rows: bool) -> tuple[Any, Rows]:
             "give the rows that it was fitted to, or pass new_rows=True."
         )
     seen = copy.copy(model)
-    # Validated rows have no column names; without names the model does not expect any.
+    # Validated rows have no column names, so predict with a model that expects none.
     nameless = copy.copy(model)
     vars(nameless).pop("feature_names_in_", None)
     if new_rows and not _has_labels_of(nameless, X):
@@ -60,7 +60,7 @@ def fitted_to(model: Any, X: Any, *, new_rows: bool) -> tuple[Any, Rows]:
             seen.labels_, seen.agreement_ = votes.labels, votes.agreement
         else:
             seen.labels_ = nameless.predict(X)
-    # A model file has no embedding, even if labels were assigned after reading it.
+    # A model that was read from a file has no embedding, even if it got labels since.
     stale = new_rows or len(getattr(model, "embedding_", ())) != n
     if isinstance(model, _EMBEDDING) and stale:
         with Threads(model.n_jobs) as engine:

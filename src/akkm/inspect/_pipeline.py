@@ -13,7 +13,7 @@ from akkm.inspect._values import Records, records_of
 def split_pipeline(
     pipeline: Pipeline, X: Any, feature_names: Sequence[str] | None
 ) -> tuple[Any, Any, Sequence[str] | None, Records]:
-    """The estimator, its rows (n, d) and their column names, and the rows before."""
+    """The estimator, its rows (n, d), their column names, and original values."""
     check_is_fitted(pipeline)
     steps, model = pipeline[:-1], pipeline[-1]
     given = getattr(X, "columns", feature_names)
@@ -25,7 +25,7 @@ def split_pipeline(
 
 
 def _names_after(steps: Pipeline, columns: list[str] | None) -> list[str] | None:
-    """Names of the columns after the steps; None if these do not give any."""
+    """Names of the columns after the steps; None if the steps do not give any."""
     try:
         names = steps.get_feature_names_out(columns)
     except (AttributeError, ValueError):

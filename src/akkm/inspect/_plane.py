@@ -14,7 +14,7 @@ from akkm.inspect._sample import RowSample
 from akkm.kernels import Kernel, Linear, Precomputed, PrecomputedStrip
 from akkm.typing import Array, Rows
 
-# Two directions are determined well by the span of this many points.
+# The span of this many points determines the two leading directions well.
 _MAX_POINTS = 512
 _TILE_ROWS = 1024
 
@@ -95,7 +95,7 @@ def _choose(m: int) -> Array:
 
 
 def project(model: Any, X: Rows, sample: RowSample) -> MapPlane:
-    """Kernel PCA of the sampled rows of X; each row has its weight."""
+    """Weighted kernel PCA of the sampled rows of X (n, d)."""
     # BLAS threads would wait for one another on a busy machine.
     with Threads(1):
         space, w = space_of(model, X), sample.weights / sample.weights.sum()

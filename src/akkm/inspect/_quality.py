@@ -11,9 +11,10 @@ from akkm.kernels import Precomputed, PrecomputedStrip
 from akkm.theory import nystroem_error
 from akkm.typing import Array, Rows
 
-# Rows from which the share of the trace is estimated.
+# Number of rows from which the share of the trace is estimated.
 _TRACE_ROWS = 2_000
-# Rows whose similarity is evaluated, and points that each is compared with.
+# Number of rows whose similarity is evaluated; maximum number of other rows to
+# compare them with.
 _SIMILARITY_ROWS, _SIMILARITY_POINTS = 500, 10_000
 # Fewer rows say nothing about the kernel's width.
 _MIN_ROWS = 20
@@ -21,16 +22,17 @@ _MIN_ROWS = 20
 
 @dataclass(frozen=True)
 class Convergence:
-    """What happened in each iteration of one run, or of each member of an ensemble.
+    """Changes in each iteration of one run, or of each member of an ensemble.
 
     Parameters
     ----------
     histories : tuple of int arrays of shape (n_iter, 2)
-        Per run: labels changed and rows evaluated in each iteration.
+        Per run: number of labels changed and of rows evaluated in each iteration.
     max_iter : int
         Limit on the number of iterations.
     n_restarts : int
-        Runs from which the initial labels were chosen; 0 if they were given or random.
+        Number of runs from which the initial labels were chosen. 0 if these were given
+        or random.
 
     Examples
     --------
@@ -62,7 +64,7 @@ class LandmarkCoverage:
     Parameters
     ----------
     kind : {"landmarks", "leaders"}
-        What they are called.
+        Whether they are landmarks or leaders.
     counts : tuple of int
         Their number; one entry per member of an ensemble.
     ranks : tuple of int
@@ -73,7 +75,8 @@ class LandmarkCoverage:
     n_rows : int
         Number of rows from which `captured` was estimated.
     negative_mass : float or None
-        Share of negative eigenvalues in the absolute sum; the maximum over members.
+        Share of the negative eigenvalues in the sum of all absolute eigenvalues; the
+        maximum over members.
     threshold : float or None
         Distance up to which a row follows a leader.
 
@@ -99,14 +102,14 @@ class LandmarkCoverage:
 
 @dataclass(frozen=True)
 class KernelSimilarity:
-    """How similar rows are for a kernel with k(x, x) constant, scaled to k(x, x) = 1.
+    """How similar rows are, if k(x, x) is constant; values are scaled to k(x, x) = 1.
 
     Parameters
     ----------
     nearest : float
         Median over rows of the similarity to the most similar landmark.
     typical : float
-        Median over all pairs of a row and a landmark.
+        Median similarity over all pairs of a row and a landmark.
     low : float
         The 5 % quantile over these pairs.
 
@@ -127,7 +130,7 @@ class KernelSimilarity:
 
 
 def convergence(model: Any) -> Convergence | None:
-    """Histories of a model or of its members; None if there are none."""
+    """Convergence of a model or of its members; None if they have no history."""
     runs = getattr(model, "members_", [model])
     histories = [np.asarray(run.history_) for run in runs if hasattr(run, "history_")]
     histories = [history for history in histories if len(history)]
@@ -162,7 +165,7 @@ def landmark_coverage(model: Any, X: Rows) -> LandmarkCoverage | None:
 
 
 def _captured(model: Any, X: Rows, n_jobs: int | None) -> tuple[float | None, int]:
-    """Share of tr(K) in the landmarks' span, and the number of rows it is from."""
+    """Share of tr(K) in the landmarks' span, and the number of rows used."""
     if isinstance(model.kernel_, PrecomputedStrip):
         return None, 0
     if not isinstance(model.kernel_, Precomputed):

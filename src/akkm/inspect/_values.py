@@ -1,4 +1,4 @@
-"""Values of single rows, in a few columns that readers know."""
+"""Values of single rows in a few columns, before encoding if possible."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing
 from akkm.inspect._columns import ColumnDifferences, readable_name
 from akkm.typing import Array, Rows
 
-# Row numbers (b,) -> a dict of column name and value for each.
+# Function that takes row numbers (b,) and returns one dict of values per row.
 Records = Callable[[Array], list[dict[str, Any]]]
 
 
@@ -27,7 +27,7 @@ class RowValues:
     original : bool
         Whether values are those before encoding and scaling.
     of : callable
-        From row numbers of shape (b,) to b lists of f values.
+        Function that takes row numbers of shape (b,) and returns b lists of f values.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def encoded_values(X: Rows, found: ColumnDifferences, n_columns: int) -> RowValu
 def original_values(
     records: Records, found: ColumnDifferences, n_columns: int
 ) -> RowValues:
-    """Values in the original columns from which these columns of X were made."""
+    """Values in the original columns that the columns in `found` were made from."""
     available = [str(name) for name in records(np.arange(1))[0]]
     names = _original_columns(found.names, available)[:n_columns]
 
@@ -72,11 +72,11 @@ def original_values(
 
 
 def _original_columns(encoded: Sequence[str], columns: list[str]) -> list[str]:
-    """Original columns, first those that the encoded columns were made of."""
+    """All original columns; those that the encoded ones were made from come first."""
     original = {readable_name(column): column for column in columns}
     found: dict[str, None] = {}
     for name in encoded:
-        # "town=Ulm" was made of "town", and scikit-learn's "num__age" of "age".
+        # "town=Ulm" was made from "town", and scikit-learn's "num__age" from "age".
         exact = [c for c in (name, name.partition("=")[0]) if c in original]
         inside = [c for c in original if _contains_word(name, c)]
         if exact or inside:

@@ -1,7 +1,7 @@
 """The report: one HTML page about a clustering, which opens offline in any browser.
 
-Only the page is made here, from the records of `akkm.inspect`: templates, style, script
-and the formatting of numbers. Facts are computed there.
+The package contains the templates, style and script of the page, and the formatting of
+numbers. The facts come from `akkm.inspect`; nothing is computed here.
 """
 
 from akkm.report._report import Report, report

@@ -1,4 +1,4 @@
-"""The numbers that the page's script draws, for JSON."""
+"""The numbers that the page's script draws, as data for JSON."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ from akkm.report._format import json_number, short
 from akkm.report._shown import Shown
 from akkm.typing import Array
 
-# The map is cropped if its full extent is this many times that of 99 % of the rows.
+# The map is cropped if its extent is more than this many times that of 99 % of rows.
 _FAR = 2.0
 
 
 def picture_data(shown: Shown) -> dict[str, Any]:
-    """Everything that is drawn."""
+    """The numbers for all pictures, by picture."""
     facts, clusters = shown.facts, shown.clusters
     drawn: dict[str, Any] = {
         "map": _map(shown),
@@ -51,7 +51,7 @@ def picture_data(shown: Shown) -> dict[str, Any]:
 
 
 def map_frame(xy: Array) -> tuple[Array, Array]:
-    """Corners of the map: of all points, or of all but the farthest few."""
+    """Lower left and upper right corner (2,) of the map; far outliers lie outside."""
     low, high = xy.min(axis=0), xy.max(axis=0)
     inner_low, inner_high = np.quantile(xy, [0.005, 0.995], axis=0)
     width = inner_high - inner_low
@@ -71,7 +71,7 @@ def n_outside(facts: Inspection) -> int:
 def _map(shown: Shown) -> dict[str, Any]:
     facts, rows = shown.facts, shown.facts.map.sample.rows
     low, high = map_frame(facts.map.xy)
-    # In units of the longer side.
+    # Coordinates are in units of the longer side.
     scale = float((high - low).max()) or 1.0
     xy = (facts.map.xy.clip(low, high) - low) / scale
     width, height = ((high - low) / scale).round(4).tolist()

@@ -18,7 +18,7 @@ def short(value: Any) -> str:
 
 
 def count(value: float) -> str:
-    """A whole number with separators.
+    """A whole number with thousands separators.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def number(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in percent, with more decimals the smaller it is.
+    """A share in percent; small shares have more decimals.
 
     Examples
     --------
@@ -88,21 +88,21 @@ def share_cell(part: int, total: int) -> tuple[str, str]:
 
 
 def parameter(value: Any) -> str:
-    """A parameter of an estimator; of an array only the shape."""
+    """Text of an estimator's parameter; for an array, only its shape."""
     if hasattr(value, "shape"):
         return f"array of shape {value.shape}"
     return short(value)
 
 
 def kernel(value: Any) -> str:
-    """The kernel with four digits, without parameters that are None."""
+    """Text of a kernel: numbers with four digits, no parameters that are None."""
     text = re.sub(r"(, )?\w+=None", "", repr(value))
     long = r"\d+\.\d{5,}(e[-+]\d+)?"
     return short(re.sub(long, lambda found: f"{float(found[0]):.4g}", text))
 
 
 def json_number(value: float) -> float | None:
-    """Four digits for JSON; None for infinity, which JSON does not have."""
+    """A number with four digits for JSON; None for infinity, which JSON lacks."""
     rounded = float(f"{value:.4g}")
     return rounded if abs(rounded) < 1e300 else None
 

@@ -60,7 +60,7 @@ def _sections(shown: Shown) -> dict[str, str]:
         "map": "Map",
         "sizes": "Sizes",
         "evidence": "Number of clusters" if facts.evidence else "",
-        "features": "What sets clusters apart" if facts.columns and not images else "",
+        "features": "Differences of columns" if facts.columns and not images else "",
         "certainty": "Certainty" if facts.certainty else "",
         "scores": "Comparison with known classes" if shown.comparison else "",
         "landmarks": kind.capitalize(),
@@ -71,7 +71,7 @@ def _sections(shown: Shown) -> dict[str, str]:
 
 @cache
 def _environment() -> Any:
-    """The templates; everything in them is escaped unless marked as safe."""
+    """The templates; values are escaped unless they are marked as safe."""
     jinja2 = import_extra("jinja2", "The report needs Jinja2", "report")
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("akkm.report"),

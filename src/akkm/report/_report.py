@@ -1,4 +1,4 @@
-"""`akkm.report`: from a fitted model to a page."""
+"""`akkm.report`: describe a fitted model on a page."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -76,17 +76,18 @@ def report(
     """Describe a clustering on one HTML page: summary, checks, map, sizes, columns.
 
     The page opens in any browser, offline. Sections that do not apply to the model are
-    left out. Making it takes a few seconds and little memory for any number of rows:
+    left out. The report takes a few seconds and little memory for any number of rows:
     if comparing all rows with the centers would take longer than about a second, at
-    most some 100,000 rows are compared, and the map shows 2,000 rows.
+    most about 100,000 rows are compared. The map shows at most 2,000 rows.
 
     Parameters
     ----------
     model : fitted estimator of akkm, or scikit-learn Pipeline that ends in one
         The model to describe. It is not changed.
     X : array, data frame or CSR matrix of shape (n, d)
-        The rows that it was fitted to; of a pipeline, before its first step. The page
-        shows values of single rows as in X, and compares clusters after the steps.
+        The rows that the model was fitted to; for a pipeline, its untransformed input.
+        The page shows values of single rows as in X, and compares clusters by the
+        transformed columns.
     feature_names : sequence of d str, optional
         Names of the columns. Default: those of the data frame that was fitted.
     ids : sequence of n values, optional
@@ -99,7 +100,7 @@ def report(
     command : str, optional
         The command that repeats the clustering.
     notes : sequence of str, optional
-        What else readers should know, such as how the data were prepared.
+        Further notes for readers, such as how the data were prepared.
     seconds : float, optional
         How long the clustering took.
     original : callable, optional
@@ -147,7 +148,7 @@ def report(
         if given is not None and len(given) != facts.n_rows:
             raise ValueError(
                 f"{name} has {len(given)} entries, but X has {facts.n_rows} rows; give "
-                "one per row."
+                "one entry per row."
             )
     comparison = None
     if labels_true is not None:
@@ -159,7 +160,7 @@ def report(
 
 
 def _names_of_rows(ids: Any) -> Callable[[Array], list[str]]:
-    """From row numbers (b,) to names: the ids, or "row" and the number."""
+    """Function that takes row numbers (b,) and returns ids, or names as "row 7"."""
     if ids is None:
         return lambda rows: [f"row {row:,}" for row in rows]
     if hasattr(ids, "iloc"):  # pandas would look up its own index

@@ -1,4 +1,4 @@
-"""What of the facts the page has room for."""
+"""The facts that the page shows, limited to what fits on a page."""
 
 import base64
 from collections.abc import Callable, Iterator, Sequence
@@ -13,23 +13,26 @@ from akkm.inspect import ClassComparison, Inspection, RowValues
 from akkm.report import _format
 from akkm.typing import Array
 
-# Clusters and classes in pictures and tables, and columns of the heat map.
+# Maximum number of clusters and classes in pictures and tables, and of columns in the
+# heat map.
 MAX_CLUSTERS, _MAX_COLUMNS = 60, 20
-# Numbers of clusters: this many, and this many after those that are marked.
+# Gaps are shown up to this number of clusters, and up to this many numbers after the
+# last marked one.
 _MAX_NUMBERS, _NUMBERS_AFTER = 20, 5
 # Up to this many iterations are described in a sentence, without a picture.
 _FEW_ITERATIONS = 3
-# Typical rows of each cluster, and columns that describe it in words.
+# Number of typical rows of each cluster, and of columns that describe it in words.
 _TYPICAL_ROWS, _WORDS = 3, 3
-# Digits of values as they were clustered, and as they were in a file.
+# Significant digits of encoded values, and of values before encoding.
 _ENCODED_DIGITS, _ORIGINAL_DIGITS = 4, 6
-# Images of each cluster, and pixels of their longer side: 5 MB for 60 clusters.
+# Number of images of each cluster, and pixels of their longer side. The images of 60
+# clusters take 5 MB.
 _TYPICAL_IMAGES, _UNCERTAIN_IMAGES, _PIXELS = 10, 5, 96
 
 
 @dataclass(frozen=True)
 class Shown:
-    """The facts that the page shows, and what to call the rows."""
+    """The facts that the page shows, and the names of the rows."""
 
     facts: Inspection
     names: Callable[[Array], list[str]]  # row numbers (b,) -> names
@@ -38,7 +41,7 @@ class Shown:
 
     @cached_property
     def clusters(self) -> list[int]:
-        """All clusters, or the largest."""
+        """The clusters that are shown: all, or the largest ones."""
         clusters, sizes = self.facts.clusters, self.facts.sizes
         largest = np.argsort(-sizes[clusters], kind="stable")[:MAX_CLUSTERS]
         return [int(k) for k in np.sort(clusters[largest])]
@@ -59,7 +62,7 @@ class Shown:
 
     @cached_property
     def row_values(self) -> RowValues | None:
-        """The columns that are shown of single rows."""
+        """Access to the values of single rows that are shown."""
         return self.facts.row_values()
 
     def values(self, rows: Array) -> list[list[Any]]:
@@ -72,7 +75,7 @@ class Shown:
         ]
 
     def typical_rows(self, cluster: int) -> Iterator[tuple[str, float, list[Any]]]:
-        """Name, distance to the center and values of typical rows."""
+        """Name, distance to the center and values of each typical row of a cluster."""
         found = self.facts.distances
         assert found is not None
         places = found.typical(cluster, _TYPICAL_ROWS)
@@ -91,7 +94,7 @@ class Shown:
         )
 
     def certainty_of(self, cluster: int) -> tuple[float, float, int]:
-        """Median certainty, share of uncertain rows, and the most frequent next."""
+        """Median certainty, share of uncertain rows, and most frequent next cluster."""
         found, certainty = self.facts.distances, self.facts.certainty
         assert found is not None
         assert certainty is not None
@@ -103,7 +106,7 @@ class Shown:
 
     @property
     def evidence(self) -> list[tuple[int, float, float]]:
-        """Number of clusters, gap and steps of the walk."""
+        """Per number of clusters: this number, its gap, and the steps of the walk."""
         found = self.facts.evidence
         if found is None:
             return []
@@ -119,7 +122,7 @@ class Shown:
         return course is None or max(map(len, course.histories)) <= _FEW_ITERATIONS
 
     def contact_sheet(self, cluster: int) -> Iterator[tuple[str, list[Any]]]:
-        """Caption, and source and name of images: most typical, least certain."""
+        """Captions, each with the sources and names of a cluster's images."""
         found, certainty = self.facts.distances, self.facts.certainty
         assert found is not None
         assert certainty is not None

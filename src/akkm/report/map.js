@@ -31,7 +31,7 @@ function map(points) {
     addFact("cluster", points.cluster[i]);
     if (points.distance) {
       addFact("distance to its center", valueText(points.distance[i]));
-      addFact(`to the next (cluster ${points.next[i]})`, valueText(points.other[i]));
+      addFact(`to the next center (cluster ${points.next[i]})`, valueText(points.other[i]));
     }
     if (points.certainty) addFact(points.measure, valueText(points.certainty[i]));
     points.features?.forEach((name, j) => addFact(name, valueText(points.values[i][j])));
@@ -149,7 +149,7 @@ function cell(row, first, value) {
   return element("span", { class: "name" }, name, value);
 }
 
-// The rows of the map as a table, made when it is unfolded.
+// The rows of the map as a table, which is created when it is unfolded.
 function rowTable(points) {
   const place = document.getElementById("map-table");
   place.parentElement.addEventListener("toggle", () => {

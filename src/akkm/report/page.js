@@ -88,7 +88,7 @@ function convergence({ changed, evaluated }) {
     for (const values of changed) line(values, changed.length > 1 ? "one-of-many" : "");
     if (place.querySelector(".keys")) return;
     const keys = element("div", { class: "keys" }, place);
-    key(keys, "line", changed.length > 1 ? "labels changed, a line per member" : "labels changed");
+    key(keys, "line", changed.length > 1 ? "labels changed, one line per member" : "labels changed");
     if (evaluated) key(keys, "line second", "rows evaluated");
   });
 }
