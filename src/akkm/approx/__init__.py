@@ -1,14 +1,14 @@
 """Algorithm 2 end to end: factor the landmarks, initialise, iterate, stream, resume.
 
-The steps of approximate kernel k-means, as functions of checked arrays, belong here.
-Parameters, validation and attributes of estimators do not.
+This package has the steps of approximate kernel k-means, as functions of validated
+arrays. Parameters, validation and attributes of estimators do not belong here.
 
 `factored`
-    The landmarks' kernel matrix K̂, factored, and the strip against them.
+    The factored kernel matrix K̂ of the landmarks, and the strip against them.
 `seeding`
     The initialisation: centers from samples.
 `algorithm2`
-    Initialise and iterate; the best of several runs.
+    Initialise and iterate; return the best of several runs.
 `checkpoint`, `stream`
     Resuming an interrupted fit; rows that arrive in batches.
 """

@@ -19,7 +19,7 @@ from akkm.typing import Array
 
 # For fewer columns, recomputing kernel values is cheaper than caching them.
 _WIDE = 256
-# The state of more rows than this (1 GB), if they are not in memory, is kept in a file.
+# If more rows than this are not in memory, their state (over 1 GB) is kept in a file.
 _MANY = 2**26
 
 
@@ -79,7 +79,7 @@ def _starts(
     weights: Array | None,
     rng: np.random.Generator,
 ) -> Iterator[Start]:
-    """Yield the starts of the runs."""
+    """Yield the starting point of each run."""
     if not isinstance(init, str):
         yield Start(labels=init)
     elif init == "random":  # the paper's initialisation: random labels of all rows
@@ -97,9 +97,9 @@ def _parts(
     cache_bytes: float,
     folder: Path | None,
 ) -> Parts:
-    """Prepare the rows of the strip for the loop, where they are stored.
+    """Prepare the strip's rows for the loop, in this process or on their workers.
 
-    `folder` takes the state of very many rows that are not in memory.
+    If there are very many rows outside memory, their state is stored in `folder`.
     """
     strip, gram, partitions = factored.strip, factored.gram, factored.strip.X.partitions
     if partitions is not None:

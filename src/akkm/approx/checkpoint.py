@@ -1,8 +1,8 @@
-"""Checkpoints: the centers and the history of a fit, from which it resumes.
+"""Checkpoints: the centers and the history of a fit, from which the fit can resume.
 
 The state of the rows is not written: one pass over the rows restores it from the
-centers. A checkpoint is therefore small for every n, and the same for rows in memory,
-in files and on a cluster.
+centers. A checkpoint is therefore small for every n. It does not depend on whether the
+rows are in memory, in files or on a cluster.
 """
 
 import hashlib
@@ -22,12 +22,12 @@ from akkm.core.lloyd import Step
 from akkm.rows.mapped import explain_errors
 
 _NAME = "akkm-checkpoint.npz"
-# Seconds between checkpoints.
+# Minimal number of seconds between checkpoints.
 _EVERY = 5.0
 
 
 def fingerprint(*parts: Any) -> str:
-    """Return a digest of arrays and of objects that are equal if their repr is.
+    """Return a digest of arrays (by value) and of other objects (by their repr).
 
     Examples
     --------
@@ -48,18 +48,18 @@ def fingerprint(*parts: Any) -> str:
 
 @dataclass(frozen=True)
 class Start:
-    """Where a run begins: from centers, or from labels of all rows."""
+    """The starting point of a run: centers, or labels of all rows."""
 
     centers: Centers | None = None
-    labels: Any = None  # (n,), or how workers draw them
-    history: Sequence[tuple[int, int]] = ()  # of the run that is resumed
+    labels: Any = None  # (n,) array, or one RandomLabels per partition
+    history: Sequence[tuple[int, int]] = ()  # history of the run to resume
 
 
 class Checkpoint:
     """The checkpoint of one fit, in a folder.
 
-    `mark` is the fingerprint of data and settings; a checkpoint with another mark is
-    refused.
+    `mark` is the fingerprint of data and settings. Loading a checkpoint with another
+    mark raises ValueError.
     """
 
     def __init__(self, folder: str | os.PathLike[str], mark: str) -> None:
@@ -71,7 +71,7 @@ class Checkpoint:
         except OSError as error:
             raise ValueError(
                 f"checkpoint={str(folder)!r} can't be used as a folder: "
-                f"{error.strerror}."
+                f"{error.strerror}. Give another folder."
             ) from None
 
     def load(self) -> Start | None:

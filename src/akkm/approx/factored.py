@@ -1,4 +1,4 @@
-"""The factored landmarks: K̂, its inverse and the strip of kernel rows against them."""
+"""The factored kernel matrix K̂ of the landmarks, and the strip against them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ from akkm.typing import Array, Rows
 
 @dataclass(frozen=True)
 class Factored:
-    """Factored landmarks, and the strip of kernel rows against them."""
+    """The landmarks' factored kernel matrix, and the strip of kernel rows."""
 
     strip: Strip
     gram: Gram
@@ -46,9 +46,10 @@ def factor(
     indefinite: str = "clip",
     solver: str = "eigh",
 ) -> Factored:
-    """Compute K̂ in float64 and factor it; `solver="gradient"` leaves K̂ as it is.
+    """Compute K̂ in float64 and factor it, unless `solver="gradient"`.
 
-    Kernel rows are float64 if float32 ones would not separate the landmarks.
+    `dtype` is the precision of the kernel rows. It is replaced by float64 if float32
+    kernel values are not exact enough to separate the landmarks.
     """
     strip = Strip(X, kernel, landmarks.points, dtype)
     K = symmetric(strip.kernel_rows(landmarks.rows))
@@ -65,6 +66,6 @@ def factor(
 
 
 def kmeans_problem(points: Array) -> Factored:
-    """Write k-means of points (n, q) as kernel k-means: the axes are its landmarks."""
+    """Express k-means of points (n, q) as kernel k-means with the axes as landmarks."""
     axes = np.eye(points.shape[1], dtype=points.dtype)
     return factor(points, Linear(), Landmarks(axes, axes, None), dtype=points.dtype)

@@ -21,17 +21,18 @@ from akkm.rows import as_rows, chunks
 from akkm.silence import ignore_warnings
 from akkm.typing import Array, Rows
 
-# Rows of the smallest sample, and the factor by which samples grow.
+# The smallest sample has at least this many rows, and at least this many per cluster.
+# Each further sample is larger by the last factor.
 _SAMPLE, _PER_CLUSTER, _GROWTH = 10_000, 20, 8
 # Leading coordinates for the restarts: two per cluster, within these limits.
 _MIN_COORDINATES, _MAX_COORDINATES = 64, 256
-# Breathing: centers added and removed at a time, at most; distance of an added center
-# from the one it splits, relative to the root mean squared error; and the relative
-# decrease of the error that counts as an improvement.
+# Breathing: the maximal number of centers added and removed at a time; the distance of
+# an added center from the center it splits, relative to the root mean squared error;
+# and the relative decrease of the error that counts as an improvement.
 _BREATH, _NUDGE, _SAME = 5, 0.01, 1e-9
-# Kernel rows of the smallest sample are stored if they fit, whatever the cache size.
+# Kernel rows of samples are stored up to this size, whatever the `cache_size` is.
 _STORED_BYTES = 256 * 2**20
-# Samples of this size and more are not used: they may not fit in memory.
+# Larger samples are not used, except the smallest one: they may not fit in memory.
 _MAX_SAMPLE_BYTES = 128 * 2**20
 
 
@@ -45,17 +46,18 @@ def initial_centers(
 ) -> Centers:
     """Return centers found on growing samples of the rows.
 
-    On about 10,000 rows: the best of `n_init` runs of k-means++ and k-means in the
-    leading coordinates of the landmarks' span, improved by breathing; from its labels,
-    Lloyd in the whole span. Then Lloyd on samples eight times as large each, as long as
-    these are much smaller than the data. Clusters are numbered, and rows drawn, in an
-    order that does not depend on that of the rows.
+    The first sample has about 10,000 rows. k-means++ and k-means run `n_init` times in
+    the leading coordinates of the landmarks' span, and the best run is improved by
+    breathing. Lloyd's algorithm continues from its labels in the whole span. It then
+    runs on further samples, each eight times as large as the previous one, while these
+    are much smaller than the data. The numbering of the clusters and the draws of
+    k-means++ do not depend on the order of the sample's rows.
     """
     strip, gram = factored.strip, factored.gram
     drawn, sizes = _draw_sample(strip.X, n_clusters, weights, rng)
     seeds = rng.integers(2**31, size=n_init)
     centers: Centers | None = None
-    # Rows that are not in memory are read once.
+    # Rows that are not in memory are read only once, for all samples.
     ordered = np.sort(drawn)
     sample = strip.subset(ordered)
     for size in sizes:
@@ -95,9 +97,9 @@ def prefetch_sample(
 def _draw_sample(
     X: Rows, n_clusters: int, weights: Array | None, rng: np.random.Generator
 ) -> tuple[Array, list[int]]:
-    """Draw the rows (s,) of the largest sample, and the sizes of all samples.
+    """Draw the largest sample; return its rows (s,) and the sizes of all samples.
 
-    Each sample is the beginning of the next one.
+    A sample of smaller size consists of the first rows of the largest sample.
     """
     positive = None if weights is None else np.flatnonzero(weights > 0)
     count = X.shape[0] if positive is None else len(positive)
@@ -145,13 +147,14 @@ def _best_labels(
     if not leading.shape[1]:  # every image is zero
         return np.zeros(part.n, dtype=np.int32)
 
-    # Sort by value, equal rows next to each other: k-means++ then draws the same points
-    # for every order of the rows, and treats a weight of two like a row given twice.
+    # Sort rows by value, so that equal rows are adjacent. k-means++ then draws the same
+    # points for every order of the rows, and a weight of 2 has the same effect as a row
+    # given twice.
     mean = np.average(coordinates, axis=0, weights=weights)
     rank = _rank(coordinates, mean)
     order = np.argsort(rank, kind="stable")
-    # With fewer distinct rows than clusters some clusters stay empty. The fit warns of
-    # it at the end; k-means would warn each time.
+    # With fewer distinct rows than clusters, some clusters stay empty. The fit warns
+    # about this once, at the end; k-means would warn in every run.
     distinct = len(np.unique(np.round(rank / max(np.abs(rank).max(), 1e-300), 9)))
     few = distinct < 2 * n_clusters
     most = _distinct(coordinates) if few else n_clusters
@@ -181,7 +184,7 @@ def _best_labels(
 
 
 def _rank(points: Array, mean: Array) -> Array:
-    """Sort key of points (b, q) that does not change with a rotation: (b,)."""
+    """Return a sort key (b,) of points (b, q) that is invariant to rotations."""
     return points @ mean + np.einsum("ij,ij->i", points, points)
 
 
@@ -198,11 +201,11 @@ def _breathe(
     weights: Array | None,
     seed: int,
 ) -> KMeans:
-    """Improve a run by adding centers and removing as many (Fritzke 2020).
+    """Improve a run by adding centers and removing the same number (Fritzke 2020).
 
-    New centers split the clusters with the largest error. Those are removed whose loss
-    costs least, no two of them neighbours. If that does not reduce the error, fewer are
-    added the next time.
+    New centers split the clusters with the largest error. The centers whose removal
+    increases the error least are then removed, if possible without removing two
+    neighbours. If the error does not decrease, one center fewer is added the next time.
     """
     rng = np.random.default_rng(seed)
     w = np.ones(len(X)) if weights is None else weights
@@ -226,7 +229,7 @@ def _breathe(
 
 
 def _centers_to_keep(X: Array, w: Array, centers: Array, count: int) -> Array:
-    """Mask of the centers to keep: all but `count` whose removal costs least."""
+    """Return a mask (C,) of all centers but the `count` that are cheapest to remove."""
     lengths = np.einsum("ij,ij->i", centers, centers)
     scores = lengths - 2 * X @ centers.T
     near = np.partition(scores, 1, axis=1)

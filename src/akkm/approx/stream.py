@@ -14,8 +14,8 @@ from akkm.core.parts import Part, Stats
 from akkm.core.threads import Threads
 from akkm.typing import Array, Rows
 
-# The sums represent this share of all rows so far; older rows, which were assigned to
-# outdated centers, fade.
+# The total weight of the sums, as a share of all rows so far. Older rows, which were
+# assigned to outdated centers, count less and less.
 _MEMORY = 0.5
 
 
@@ -24,7 +24,7 @@ class Reservoir:
 
     def __init__(self, size: int, rng: np.random.Generator) -> None:
         self.size, self.seen = size, 0
-        self.rows: Rows = None  # (size or fewer, d)
+        self.rows: Rows = None  # (at most size, d)
         self.weights = np.empty(0)
         self._rng = rng
 
@@ -34,8 +34,8 @@ class Reservoir:
         weights = np.ones(count) if weights is None else weights
         if self.rows is None:
             self.rows = X[:0]
-        # The row after t others gets a random place from 0 to t. It is in the sample if
-        # the sample has that place, until a later row takes the place.
+        # A row that follows t others gets a random place from 0 to t. If this place is
+        # below `size`, the row is in the sample until a later row takes its place.
         places = np.arange(self.seen, self.seen + count)
         late = places >= self.size
         places[late] = self._rng.integers(places[late] + 1)
@@ -53,7 +53,7 @@ class Reservoir:
 
 
 class Stream:
-    """Centers that follow the batches of a stream."""
+    """Centers that are updated with every batch of a stream."""
 
     def __init__(self, factored: Factored, stats: Stats) -> None:
         self._factored, self._stats = factored, stats
@@ -69,7 +69,7 @@ class Stream:
         n_clusters: int,
         times: float,
     ) -> "Stream":
-        """Start from labels (n,) of a sample whose rows stand for `times` rows each."""
+        """Start from labels (n,) of a sample; each row represents `times` rows."""
         strip, gram = factored.strip, factored.gram
         part = Part.of(strip, gram, engine, labels=labels, weights=weights)
         stats = part.label_stats(n_clusters)

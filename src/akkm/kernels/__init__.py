@@ -1,4 +1,4 @@
-"""Kernel functions k(x, y), and rows against points, block by block.
+"""Kernel functions k(x, y), and kernel values of rows against points, in blocks.
 
 Each kernel is a small immutable object whose docstring is its formula. Landmarks,
 clusters and the loop over all rows don't belong here.

@@ -1,4 +1,4 @@
-"""Kernels made from sums over the columns, in compiled loops: no matrix product."""
+"""Kernels that sum over the columns in compiled loops, without a matrix product."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -92,7 +92,8 @@ class _NonNegative(Kernel):
 class AdditiveChi2(_NonNegative, _ColumnSum):
     """Additive chi² kernel, k(x, y) = -sum_j (x_j - y_j)² / (x_j + y_j).
 
-    Rows are non-negative, and 0/0 counts as 0. It is not positive semi-definite.
+    Rows must be non-negative; 0/0 counts as 0. This kernel is not positive
+    semi-definite.
 
     Examples
     --------
@@ -115,7 +116,7 @@ class AdditiveChi2(_NonNegative, _ColumnSum):
 class Chi2(_NonNegative, _Exponential):
     """Chi² kernel, k(x, y) = exp(-gamma sum_j (x_j - y_j)² / (x_j + y_j)).
 
-    Rows are non-negative, and 0/0 counts as 0.
+    Rows must be non-negative; 0/0 counts as 0.
 
     Parameters
     ----------
@@ -136,7 +137,7 @@ class Chi2(_NonNegative, _Exponential):
 class Intersection(_NonNegative):
     """Histogram intersection, k(x, y) = sum_j min(x_j, y_j).
 
-    Rows are non-negative.
+    Rows must be non-negative.
 
     Examples
     --------
@@ -166,15 +167,15 @@ class Intersection(_NonNegative):
 
 
 def _compiled() -> Any:
-    """The module of compiled loops; ImportError, with the cure, if numba is missing."""
+    """Import the compiled loops; if numba is missing, say how to install it."""
     purpose = "The laplacian, chi2 and intersection kernels need numba"
     return import_extra("akkm.kernels._compiled", purpose, "numba")
 
 
 def _canonical(X: Rows) -> Rows:
-    """X as CSR with sorted column numbers and no duplicates."""
+    """Return X as CSR with sorted column numbers and no duplicates."""
     X = sparse.csr_array(X)
     if not X.has_canonical_format:
-        X = X.copy()  # it may share its arrays with the caller
+        X = X.copy()  # X may share its arrays with the caller
         X.sum_duplicates()
     return X

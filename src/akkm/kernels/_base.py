@@ -21,7 +21,7 @@ Fill = Callable[[Rows, Array], None]
 class Kernel(ABC):
     """A function k(x, y) of two rows, as a small immutable object.
 
-    Kernels can be added and multiplied with each other and with numbers.
+    Kernels can be added to, and multiplied by, other kernels and numbers.
 
     Notes
     -----
@@ -73,7 +73,7 @@ class Kernel(ABC):
         Parameters
         ----------
         Z : array or CSR matrix of shape (m, d)
-            The points, in the precision of the rows to come.
+            The points, in the precision of the rows that `fill` will get.
 
         Returns
         -------
@@ -82,7 +82,7 @@ class Kernel(ABC):
         """
 
     def select(self, X: Rows, indices: Array) -> Rows:
-        """Return the points to bind for some rows of X.
+        """Return rows of X as points for `bind`.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class Sum(_Pair):
     Parameters
     ----------
     first, second : Kernel
-        The kernels. `first + second` is shorter.
+        The kernels. `first + second` is a shorter way to write their sum.
 
     Examples
     --------
@@ -215,7 +215,7 @@ class Product(_Pair):
     Parameters
     ----------
     first, second : Kernel
-        The kernels. `first * second` is shorter.
+        The kernels. `first * second` is a shorter way to write their product.
 
     Examples
     --------
@@ -228,7 +228,7 @@ class Product(_Pair):
 
 
 def _floating(X: Rows) -> Rows:
-    """X as an array or CSR matrix of floating-point numbers."""
+    """Return X as an array or CSR matrix of floating-point numbers."""
     X = X if sparse.issparse(X) else np.asarray(X)
     return X if X.dtype.kind == "f" else X.astype(np.float64)
 
@@ -238,7 +238,7 @@ def _as_kernel(value: Kernel | float) -> Kernel:
 
 
 def squared_norms(X: Rows, dtype: Any = None) -> Array:
-    """|x|² of each row, computed in `dtype` (default: that of X): (n,)."""
+    """Return |x|² of each row, computed in `dtype` (default: that of X): (n,)."""
     if sparse.issparse(X):
         total = X.multiply(X).sum(axis=1, dtype=np.float64)
         return np.asarray(total).ravel().astype(dtype or X.dtype)
@@ -248,9 +248,9 @@ def squared_norms(X: Rows, dtype: Any = None) -> Array:
 def right_factor(
     Z: Rows, scale: float = 1.0, *, dense_bytes: int = _DENSE_BYTES
 ) -> Rows:
-    """Scale · Zᵀ (d, m), laid out for products with blocks of rows.
+    """Return scale · Zᵀ (d, m), laid out for products with blocks of rows.
 
-    It is dense, unless Z is sparse and its dense form takes more than `dense_bytes`.
+    The result is dense, unless Z is sparse and would need more than `dense_bytes`.
     """
     if sparse.issparse(Z):
         transposed = (Z.T * Z.dtype.type(scale)).tocsr()
@@ -261,7 +261,7 @@ def right_factor(
 
 
 def product(X: Rows, right: Rows, out: Array) -> None:
-    """Out = X @ right; either factor may be sparse."""
+    """Write X @ right to `out`; either factor may be sparse."""
     if sparse.issparse(X) or sparse.issparse(right):
         result = X @ right
         out[...] = result.toarray() if sparse.issparse(result) else result

@@ -1,11 +1,11 @@
-"""Loops compiled by numba. Import this module on first use: numba is optional and slow.
+"""Loops compiled by numba, which is optional and slow to import: import on first use.
 
 `manhattan` and `chi2` sum a term over the columns of dense rows.
 
 `add_minima` computes sum_j min(x_j, z_j) of sparse rows. A zero entry of x adds
 nothing, so the cost of a row is proportional to its number of nonzero entries.
-`scatter` stores the points in tiles of 128, column by column: each entry of x is
-compared with 128 points by vector instructions. 256 columns of a tile stay in the
+`scatter` stores the points in tiles of 128, column by column, so that vector
+instructions compare each entry of x with 128 points. 256 columns of a tile stay in the
 second-level cache while a block of rows is processed.
 """
 
@@ -57,8 +57,8 @@ def least(x: Any, z: Any) -> Any:  # one instruction; min() would check for NaN
     return x if x < z else z
 
 
-# Unsigned row numbers: signed ones could be negative, and numba's check for that
-# would prevent the use of vector registers.
+# Row numbers are unsigned. For signed numbers, numba would check whether they are
+# negative, and this check would prevent the use of vector registers.
 @numba.njit(nogil=True, fastmath=_FAST)
 def add_minima(
     indptr: Array, indices: Array, data: Array, d: int, tiles: Any, out: Array

@@ -91,7 +91,7 @@ class Polynomial(_DotKernel):
 
     def _apply(self, t: Array) -> None:
         t += t.dtype.type(self.coef0)
-        # The solver reports overflow, once.
+        # Ignore overflow here: the solver reports it once.
         with np.errstate(over="ignore", invalid="ignore"):
             # Multiplications are faster than np.power.
             if self.degree == 3:
@@ -107,7 +107,7 @@ class Polynomial(_DotKernel):
 class Sigmoid(_DotKernel):
     """Sigmoid or "neural" kernel, k(x, y) = tanh(gamma x·y + coef0).
 
-    It is not positive semi-definite.
+    This kernel is not positive semi-definite.
 
     Parameters
     ----------

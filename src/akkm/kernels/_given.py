@@ -20,9 +20,10 @@ class Function(Kernel):
     Parameters
     ----------
     function : callable
-        It takes two blocks of rows, (b, d) and (m, d), and returns an array (b, m).
+        A function of two blocks of rows, (b, d) and (m, d), that returns an array
+        (b, m).
     params : dict, optional
-        Further keyword arguments of the function.
+        Additional keyword arguments of the function.
 
     Examples
     --------
@@ -128,7 +129,7 @@ class Precomputed(Kernel):
 
 @dataclass(frozen=True)
 class PrecomputedStrip(Precomputed):
-    """Precomputed kernel values with landmarks only: X[i, j] = k(x_i, z_j).
+    """Precomputed kernel values of rows and landmarks: X[i, j] = k(x_i, z_j).
 
     X has shape (n, m), and k(x, x) is unknown.
 

@@ -47,7 +47,7 @@ class RBF(Kernel):
 
     @property
     def rate(self) -> float:
-        """The gamma of the formula, also if sigma was given."""
+        """The gamma of the formula; if sigma was given, it is computed from sigma."""
         if self.sigma is not None:
             return 1.0 / (2.0 * self.sigma**2)
         return 1.0 if self.gamma is None else self.gamma
@@ -61,7 +61,8 @@ class RBF(Kernel):
     def _bind_dense(self, Z: Array) -> Fill:
         # The exponent is one matrix product:
         # (x, -gamma |x|², 1) · (2 gamma z, 1, -gamma |z|²).
-        # Subtracting the mean of Z does not change it and reduces rounding.
+        # Subtracting the mean of Z from x and z reduces rounding errors and does not
+        # change the exponent.
         m, d = Z.shape
         rate = Z.dtype.type(self.rate)
         center = Z.mean(axis=0)
@@ -81,7 +82,7 @@ class RBF(Kernel):
         return fill
 
     def _bind_sparse(self, Z: Rows) -> Fill:
-        # Subtracting a mean would fill the zeros, so the three terms are added instead.
+        # Subtracting a mean would make rows dense; the three terms are added instead.
         rate = Z.dtype.type(self.rate)
         right = _base.right_factor(Z, 2 * self.rate)
         from_z = rate * squared_norms(Z)

@@ -1,4 +1,4 @@
-"""From names and settings (`kernel="rbf", gamma="scale"`) to a kernel object."""
+"""Make kernel objects from names and settings (`kernel="rbf", gamma="scale"`)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypedDict
@@ -13,7 +13,7 @@ from akkm.kernels._rbf import RBF
 from akkm.kernels._width import gamma_by_rule
 from akkm.typing import Array, Rows
 
-# Each name with its class and the settings that it takes.
+# For each name: the class of the kernel and the settings that it takes.
 _KERNELS: dict[str, tuple[Callable[..., Kernel], tuple[str, ...]]] = {
     "rbf": (RBF, ("gamma",)),
     "poly": (Polynomial, ("gamma", "degree", "coef0")),
@@ -58,7 +58,7 @@ def resolve(
         One of `KERNEL_NAMES`, or a function of two blocks of rows. A `Kernel` is
         returned as it is.
     X : array, CSR matrix or stored rows of shape (n, d)
-        The rows that rules for gamma measure.
+        The rows from which the rules compute gamma.
     gamma : float, str or None, default="scale"
         A number, or one of these rules:
 
@@ -66,22 +66,22 @@ def resolve(
           1 / (d Std X) and for chi2 Mean X / (d Var X), in the units of their
           distances.
         * `None`: 1 / d (chi2: 1), as in `sklearn.metrics.pairwise`.
-        * `"median"`: the median is taken over pairs of 1,000 sampled rows.
-          1 / (2 median |x - y|²) for rbf, 1 / median distance for laplacian and
-          chi2, 1 / median |x|² for polynomial and sigmoid.
+        * `"median"`: 1 / (2 median |x - y|²) for rbf, 1 / median distance for laplacian
+          and chi2, and 1 / median |x|² for polynomial and sigmoid. The medians are over
+          1,000 sampled rows, or over their pairs.
         * `"neighbors"`: like "median", with the distance to the 7th nearest of 10,000
-          sampled rows, for rbf, laplacian and chi2. This is a narrow kernel, for
+          sampled rows, for rbf, laplacian and chi2. This gives a narrow kernel, for
           clusters that are connected rather than compact.
     degree : float, default=3
         The exponent of the polynomial kernel.
     coef0 : float, default=1.0
         The constant of the polynomial and sigmoid kernels.
     kernel_params : dict, optional
-        Further parameters of the kernel, such as sigma of rbf, or of the function.
+        Additional parameters of the kernel (such as sigma of rbf) or of the function.
     sample_weight : array of shape (n,), optional
-        Weights of the rows, which the rules for gamma respect.
+        The weights of the rows, which the rules for gamma use.
     rng : numpy.random.Generator, optional
-        Random numbers for the samples; a fixed seed by default.
+        The generator that draws the samples; by default, one with a fixed seed.
 
     Returns
     -------

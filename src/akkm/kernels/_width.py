@@ -9,10 +9,10 @@ from akkm.kernels._base import squared_norms, to_dense
 from akkm.rows import as_rows
 from akkm.typing import Array, Rows
 
-# gamma="median" and "neighbors" measure distances of this many sampled rows. The latter
-# takes the distance to the 7th nearest row of a larger sample.
+# gamma="median" measures distances between this many sampled rows. "neighbors" measures
+# distances from these rows to the 7th nearest row of a larger sample.
 _SAMPLE, _NEIGHBOR_SAMPLE, _NEIGHBOR = 1000, 10_000, 7
-# Rows of a block when moments are summed, and when neighbours are searched.
+# Rows per block for summing moments, and for searching neighbours.
 _MOMENT_ROWS, _NEIGHBOR_ROWS = 8192, 250
 
 
@@ -23,7 +23,7 @@ def gamma_by_rule(
     weights: Array | None,
     rng: np.random.Generator,
 ) -> float:
-    """Gamma of the kernel `name` for rows X (n, d), by a rule of `resolve`."""
+    """Return gamma of the kernel `name` for rows X (n, d), by a rule of `resolve`."""
     if name == "chi2":
         Chi2().check(X)  # a width is meaningless if there are negative entries
     if rule is None:
@@ -54,7 +54,7 @@ def gamma_by_rule(
     return 1.0 / typical if typical > 0 else 1.0
 
 
-# What gamma multiplies in the exponent, for all pairs of rows; for rbf twice that.
+# Distances of all pairs of rows: the factor of gamma in the exponent, for rbf doubled.
 _DISTANCES = {
     "rbf": lambda X, Y: 2.0 * pairwise.euclidean_distances(X, Y, squared=True),
     "laplacian": pairwise.manhattan_distances,
@@ -63,7 +63,7 @@ _DISTANCES = {
 
 
 def _scale(name: str, X: Rows, weights: Array | None) -> float:
-    """1 / (d Var X), or the same idea in the units of the kernel's distance."""
+    """Return 1 / (d Var X), or its counterpart in units of the kernel's distance."""
     with np.errstate(over="ignore", invalid="ignore"):
         mean, variance = _moments(X, weights)
     if not np.isfinite(variance):
@@ -81,7 +81,7 @@ def _scale(name: str, X: Rows, weights: Array | None) -> float:
 def _sample(
     X: Rows, size: int, weights: Array | None, rng: np.random.Generator
 ) -> Rows:
-    """At most `size` rows of positive weight, drawn in proportion to weight."""
+    """Draw at most `size` rows of positive weight, in proportion to weight."""
     available = X.shape[0] if weights is None else int((weights > 0).sum())
     p = None if weights is None else weights / weights.sum()
     rows = rng.choice(X.shape[0], min(size, available), replace=False, p=p)
@@ -89,7 +89,7 @@ def _sample(
 
 
 def _to_neighbors(name: str, sample: Rows, others: Rows) -> Array:
-    """Distances from each row of the sample to its 7th nearest neighbour, if finite."""
+    """Return the finite distances from sample rows to their 7th nearest neighbours."""
     found = []
     for start in range(0, sample.shape[0], _NEIGHBOR_ROWS):
         distances = _DISTANCES[name](sample[start : start + _NEIGHBOR_ROWS], others)
@@ -102,18 +102,18 @@ def _to_neighbors(name: str, sample: Rows, others: Rows) -> Array:
 
 
 def _centered(name: str, X: Rows, Y: Rows) -> tuple[Rows, Rows]:
-    """Both sets of rows as the distance takes them, minus the mean if possible."""
+    """Return both sets of rows as the distance needs them, centered if possible."""
     if name == "chi2":
         return to_dense(X), to_dense(Y)
     if sparse.issparse(X):
         return X, Y
-    # Far from the origin, rounding would swamp the distances.
+    # Far from the origin, rounding errors would exceed the distances.
     mean = Y.mean(axis=0, dtype=np.float64)
     return X - mean, Y - mean
 
 
 def _moments(X: Rows, weights: Array | None) -> tuple[float, float]:
-    """Weighted mean and variance over all entries of X, without a copy of X."""
+    """Return weighted mean and variance of all entries of X, without copying X."""
     entries = (X.shape[0] if weights is None else weights.sum()) * X.shape[1]
     if sparse.issparse(X):
         w = np.ones(X.shape[0]) if weights is None else weights

@@ -1,7 +1,7 @@
-"""Landmarks: which points span the space in which the cluster centers lie.
+"""Landmarks: the points that span the space in which the cluster centers lie.
 
-The strategies, the number of landmarks and the `Landmarks` record belong here.
-Factoring their kernel matrix is in `akkm.core`, clustering with them in `akkm.approx`.
+The strategies, the number of landmarks and the `Landmarks` record belong here. The
+landmarks' kernel matrix is factored in `akkm.core`, and `akkm.approx` clusters with it.
 """
 
 from akkm.landmarks._pool import Pool, number_of_landmarks, weighted_sample

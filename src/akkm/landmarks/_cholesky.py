@@ -1,11 +1,12 @@
-"""Randomly pivoted Cholesky: rows that the landmarks so far leave unexplained.
+"""Randomly pivoted Cholesky: select rows that the previous landmarks explain poorly.
 
-Chen, Epperly, Tropp and Webber (2024) draw one pivot after the other, in proportion to
-its residual: the part of k(x, x) outside the span of the pivots so far. As in the
-accelerated form (Epperly, Tropp and Webber 2024), pivots are proposed in blocks, so
-that most of the work is matrix products. Of the proposals, those that explain most are
-taken: a pivot i takes |E_i|² / E_ii from the trace of the residual matrix E. |E_i|² is
-estimated from a random sketch E Ω, which is updated after each pivot.
+Chen, Epperly, Tropp and Webber (2024) draw one pivot at a time, with probabilities
+proportional to the rows' residuals: the part of k(x, x) outside the span of the pivots
+so far. As in the accelerated form (Epperly, Tropp and Webber 2024), pivots are proposed
+in blocks, so that most of the work is matrix products. Of the proposals, those that
+explain most are taken: pivot i reduces the trace of the residual matrix E by
+|E_i|² / E_ii. |E_i|² is estimated from a random sketch E Ω, which is updated after each
+pivot.
 """
 
 import numpy as np
@@ -18,33 +19,34 @@ from akkm.landmarks._pool import Pool, fill_up
 from akkm.rows import chunks
 from akkm.typing import Array
 
-# Candidates: at least 10,000 and 10 per landmark, as long as the factor has at most
-# 2^26 entries; but never fewer than 4 per landmark.
+# Number of candidates: at least 10,000 and 10 per landmark, but fewer if the factor
+# would have more than 2^26 entries. There are always at least 4 per landmark.
 _CANDIDATES, _PER_LANDMARK, _ENTRIES, _LEAST_PER_LANDMARK = 10_000, 10, 2**26, 4
-# Proposals per block, and how many of them are taken at most. Fewer are taken if less
-# than this share of the proposals' residuals is left: then other rows are better.
+# Proposals per block, and the maximal number taken from a block. Fewer are taken if
+# less than the last share of the proposals' residuals is left: then other rows are
+# better.
 _PROPOSED, _TAKEN, _STALE = 1024, 64, 0.5
 # Columns of the sketch.
 _SKETCH = 50
-# Residuals below this share of k(x, x) are rounding.
+# Residuals below this share of k(x, x) are rounding errors.
 _EXHAUSTED = 1e-12
 
 
 def rpcholesky(
     pool: Pool, m: int, rng: np.random.Generator, *, candidates: int = _CANDIDATES
 ) -> Array:
-    """Select rows far from the span of those before which explain most of K.
+    """Select m rows by randomly pivoted Cholesky: sorted row numbers (m,).
 
-    They come from all rows, or from a uniform sample if n x m numbers are too many.
+    Candidates are all rows, or a uniform sample if n x m numbers are too many.
     """
     size = min(max(candidates, _PER_LANDMARK * m), _ENTRIES // m)
     rows = pool.sample(max(size, _LEAST_PER_LANDMARK * m), rng)
-    # If fewer than m pivots span everything, any other rows will do.
+    # If fewer than m pivots span all candidates, add random ones.
     return fill_up(rows[_pivots(pool, rows, m, rng)], rows, m, rng)
 
 
 def _pivots(pool: Pool, rows: Array, m: int, rng: np.random.Generator) -> Array:
-    """Positions in `rows` of at most m pivots."""
+    """Return the positions in `rows` of at most m pivots."""
     weights = pool.weights_of(rows)
     residuals = pool.diag()[rows]  # E_ii
     floor = _EXHAUSTED * residuals
@@ -71,7 +73,7 @@ def _pivots(pool: Pool, rows: Array, m: int, rng: np.random.Generator) -> Array:
 
 
 def _sketch(pool: Pool, rows: Array, weights: Array, rng: np.random.Generator) -> Array:
-    """K Ω of the rows' kernel matrix for Gaussian Ω: (N, p)."""
+    """Return K Ω (N, p) for the rows' kernel matrix K (N, N) and a Gaussian Ω."""
     omega = rng.standard_normal((len(rows), _SKETCH)) * np.sqrt(weights)[:, None]
     Z = pool.kernel.select(pool.X, rows)
     product = KernelProduct(pool.kernel, Z, omega, np.float64)
@@ -82,12 +84,12 @@ def _sketch(pool: Pool, rows: Array, weights: Array, rng: np.random.Generator) -
 
 
 def _take(H: Array, sketch: Array, floor: Array, most: int) -> tuple[Array, Array]:
-    """Positions (t,) of the proposals that explain most, and H's factor there.
+    """Take the proposals that explain most; return positions (t,) and factor (t, t).
 
-    They are taken one after the other. H (b, b) is the proposals' residual matrix.
-    sketch (b, p) holds their rows of E Ω and is overwritten. Rows whose residual is
-    below `floor` (b,) are not taken. The factor is the lower triangle L (t, t) with
-    L Lᵀ = H at these positions.
+    Proposals are taken one at a time. H (b, b) is their residual matrix. `sketch`
+    (b, p) holds their rows of E Ω and is overwritten. Proposals whose residual is at
+    most `floor` (b,) are not taken. The factor is the lower triangular matrix L for
+    which L Lᵀ equals H at the returned positions.
     """
     residuals = H.diagonal().copy()
     enough = _STALE * residuals.sum()
@@ -121,7 +123,7 @@ def _eliminate(
     sketch: Array,
     k: int,
 ) -> None:
-    """Fill columns k, k + 1, ... of F for new pivots; update residuals and sketch."""
+    """Fill columns of F, from k on, for new pivots; update residuals and sketch."""
     strip = pool.strip(rows, rows[new])
     stop = k + len(new)
     before = F[new, :k].T.copy()

@@ -1,4 +1,4 @@
-"""The rows that landmarks are selected from, and how many are selected."""
+"""The rows from which landmarks are selected, and the number of landmarks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from akkm.typing import Array, Rows
 
 # n_landmarks="auto" is the square root of n, within these limits.
 _FEWEST, _MOST = 256, 2048
-# The least chance of a row, as a share of the largest one.
+# The smallest probability of a row, as a share of the largest one.
 _LEAST_CHANCE = 1e-30
 
 
@@ -28,17 +28,17 @@ def number_of_landmarks(n_landmarks: int | str, n: int, n_clusters: int) -> int:
     n : int
         The number of rows of positive weight.
     n_clusters : int
-        The number of clusters, which m must reach.
+        The number of clusters; m must be at least this number.
 
     Returns
     -------
     int
-        The number m.
+        The number of landmarks m.
 
     Raises
     ------
     ValueError
-        If a given number is above n or below n_clusters.
+        If `n_landmarks` is a number above n or below n_clusters.
 
     Notes
     -----
@@ -108,7 +108,7 @@ class Pool:
         return int(self.X.shape[0])
 
     def weights_of(self, rows: Array) -> Array:
-        """Return the weights of some rows.
+        """Return the weights of the given rows.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class Pool:
         return np.abs(self.kernel.diag(self.X))
 
     def strip(self, rows: Array, points: Array) -> Strip:
-        """Return the strip of some rows against others, in float64.
+        """Return the float64 strip of the rows `rows` against the rows `points`.
 
         Parameters
         ----------
@@ -156,15 +156,15 @@ class Pool:
         Parameters
         ----------
         function : callable
-            It takes kernel rows (b, m), which it may overwrite, and returns a new array
-            with b entries or rows.
+            A function that takes kernel rows (b, m) and returns a new array with b
+            entries or rows. It may overwrite the kernel rows.
         rows, points : int array
             Row numbers.
 
         Returns
         -------
         array
-            The results for all rows, in order.
+            The results for all rows, in the order of `rows`.
         """
         strip = self.strip(rows, points)
 
@@ -179,14 +179,14 @@ class Pool:
         Parameters
         ----------
         size : int
-            The largest number of rows.
+            The maximal number of rows.
         rng : numpy.random.Generator
-            Random numbers.
+            The random number generator.
 
         Returns
         -------
         int array
-            Row numbers, in order; all of them if there are no more than `size`.
+            Sorted row numbers; all rows of positive weight if they are at most `size`.
         """
         available = np.flatnonzero(self.weights_of(np.arange(self.n)) > 0)
         if size >= len(available):
@@ -195,26 +195,27 @@ class Pool:
 
 
 def weighted_sample(chances: Array, m: int, rng: np.random.Generator) -> Array:
-    """Draw m distinct positions with chances in proportion to the given values.
+    """Draw m distinct positions with probabilities proportional to the given values.
 
     Parameters
     ----------
     chances : array of shape (n,)
         Non-negative values. Positions with a value of 0 are drawn last, at random.
     m : int
-        How many positions.
+        The number of positions to draw.
     rng : numpy.random.Generator
-        Random numbers.
+        The random number generator.
 
     Returns
     -------
     int array of shape (m,)
-        Positions, in order.
+        Sorted positions.
 
     Notes
     -----
-    This equals drawing one after the other without replacement: each position waits for
-    an exponential time whose rate is its chance, and the m shortest times win.
+    The result has the same distribution as m draws without replacement, one at a time.
+    Each position gets an exponentially distributed time whose rate is its value, and
+    the positions with the m shortest times are returned.
 
     Examples
     --------
@@ -230,7 +231,7 @@ def weighted_sample(chances: Array, m: int, rng: np.random.Generator) -> Array:
 
 
 def fill_up(chosen: Array, rows: Array, m: int, rng: np.random.Generator) -> Array:
-    """Rows `chosen` and, if they are fewer than m, others of `rows` at random: (m,)."""
+    """Return `chosen`, filled up to m with random other `rows`, sorted: (m,)."""
     if len(chosen) < m:
         rest = np.setdiff1d(rows, chosen)
         more = rng.choice(rest, m - len(chosen), replace=False)

@@ -17,23 +17,23 @@ _ITERATIONS = 5
 
 
 def k_means(pool: Pool, m: int, rng: np.random.Generator) -> Array:
-    """Select the rows nearest to the centers of m clusters of 10 m candidates.
+    """Divide 10 m candidates into m clusters; select the row nearest to each center.
 
-    The clusters are found in the leading coordinates of the kernel's space, so this
-    works for every kernel and for sparse rows.
+    k-means runs on the leading coordinates of the kernel's space. It therefore works
+    for every kernel and for sparse rows.
     """
     rows = pool.sample(_PER_LANDMARK * m, rng)
     points = _coordinates(pool, rows, rng)
-    if not points.shape[1]:  # every row has the zero image
+    if not points.shape[1]:  # the image of every row is zero
         return fill_up(rows[:0], rows, m, rng)
     seed = int(rng.integers(2**31))
     fit = KMeans(m, init="random", n_init=1, max_iter=_ITERATIONS, random_state=seed)
-    # On one thread, to be reproducible. KMeans warns if there are fewer distinct rows.
+    # One thread makes it reproducible. KMeans warns if fewer than m rows are distinct.
     with threadpool_limits(1, "openmp"), ignore_warnings(ConvergenceWarning):
         fit.fit(points, sample_weight=pool.weights_of(rows))
     squared = np.square(points - fit.cluster_centers_[fit.labels_]).sum(axis=1)
-    # The two rows of a pair are equally near to their mean, up to rounding: rounding
-    # the distances makes the first one win.
+    # In a cluster of two rows, both have the same distance to the center, up to
+    # rounding errors. Rounding the distances makes the first row win.
     squared = np.round(squared / max(squared.max(), 1e-300), 9)
     order = np.lexsort([squared, fit.labels_])
     _, first = np.unique(fit.labels_[order], return_index=True)
@@ -41,7 +41,7 @@ def k_means(pool: Pool, m: int, rng: np.random.Generator) -> Array:
 
 
 def _coordinates(pool: Pool, rows: Array, rng: np.random.Generator) -> Array:
-    """Leading coordinates of the images of some rows: (b, q)."""
+    """Return the leading coordinates (b, q) of the images of the rows `rows` (b,)."""
     basis = pool.sample(_COORDINATES, rng)
     whitener = gram.factor(kernel_matrix(pool.X, pool.kernel, basis)).whitener
     return pool.map_kernel_rows(lambda phi: phi @ whitener, rows, basis)

@@ -1,4 +1,4 @@
-"""Strategies that draw rows with chances in proportion to a score."""
+"""Strategies that draw rows with probabilities proportional to a score."""
 
 import numpy as np
 from scipy import linalg
@@ -8,27 +8,27 @@ from akkm.core.nearest import require_finite
 from akkm.landmarks._pool import Pool, weighted_sample
 from akkm.typing import Array
 
-# Rows of the kernel matrix from which the norms of its columns are estimated.
+# Number of rows of the kernel matrix from which its column norms are estimated.
 _COLUMN_ROWS = 10_000
 # Candidates per landmark for which leverage scores are computed.
 _PER_LANDMARK = 50
 
 
 def uniform(pool: Pool, m: int, rng: np.random.Generator) -> Array:
-    """Draw all rows with equal chances, or in proportion to their weights."""
+    """Draw m rows with equal probabilities, or in proportion to their weights."""
     p = None if pool.weights is None else pool.weights / pool.weights.sum()
     return np.sort(rng.choice(pool.n, size=m, replace=False, p=p))
 
 
 def diagonal(pool: Pool, m: int, rng: np.random.Generator) -> Array:
-    """Draw in proportion to k(x, x), the squared length of the row's image."""
+    """Draw m rows in proportion to k(x, x), the squared length of a row's image."""
     diag = pool.diag()
     require_finite(diag, np.float64)
     return _sample_by_score(pool, np.arange(pool.n), diag, m, rng)
 
 
 def column_norm(pool: Pool, m: int, rng: np.random.Generator) -> Array:
-    """Draw in proportion to the squared norm of the row's column of K."""
+    """Draw m rows in proportion to the squared norm of a row's column of K."""
     norms = squared_column_norms(pool, rng)
     return _sample_by_score(pool, np.arange(pool.n), norms, m, rng)
 
@@ -51,7 +51,7 @@ def squared_column_norms(
     Returns
     -------
     float64 array of shape (n,)
-        The squared norms. Each row of the matrix counts by its weight.
+        The squared norms. Entries are multiplied by the weight of their row.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def squared_column_norms(
 
 
 def leverage(pool: Pool, m: int, rng: np.random.Generator) -> Array:
-    """Draw in proportion to ridge leverage scores, from 50 m candidates."""
+    """Draw m of 50 m candidates in proportion to their ridge leverage scores."""
     rows = pool.sample(_PER_LANDMARK * m, rng)
     basis = pool.sample(m, rng)
     diag = pool.diag()[rows]
@@ -88,11 +88,11 @@ def leverage(pool: Pool, m: int, rng: np.random.Generator) -> Array:
 
 
 def _ridge_leverage(pool: Pool, rows: Array, diag: Array, basis: Array) -> Array:
-    """Approximate ridge leverage scores (K (K + λ)⁻¹)ᵢᵢ of some rows: (b,).
+    """Approximate the ridge leverage scores (K (K + λ)⁻¹)ᵢᵢ of `rows` (b,): (b,).
 
     The score is the share of a row's image that the others do not explain, up to a
     ridge λ (Alaoui and Mahoney 2015). K is approximated from the rows `basis` (m,).
-    λ is such that about m / 2 directions count, as Musco and Musco (2017) choose it.
+    λ is chosen so that about m / 2 directions count (Musco and Musco 2017).
     """
     share = len(rows) / len(basis)
     K = kernel_matrix(pool.X, pool.kernel, basis)
@@ -112,7 +112,7 @@ def _ridge_leverage(pool: Pool, rows: Array, diag: Array, basis: Array) -> Array
 def _sample_by_score(
     pool: Pool, rows: Array, scores: Array, m: int, rng: np.random.Generator
 ) -> Array:
-    """Draw m of the rows with chances in proportion to score times weight."""
+    """Draw m of the rows with probabilities proportional to score times weight."""
     weights = pool.weights_of(rows)
     available = weights > 0
     chances = (scores * weights)[available]

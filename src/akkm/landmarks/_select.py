@@ -17,7 +17,7 @@ from akkm.rows import as_rows
 from akkm.typing import Array, Rows
 from akkm.validation import generator, require_count, validate_rows, validated_weights
 
-# Each strategy takes a pool, m and random numbers, and returns m row numbers.
+# Each strategy takes a pool, m and a random generator, and returns m row numbers.
 STRATEGIES: dict[str, Callable[[Pool, int, np.random.Generator], Array]] = {
     "uniform": uniform,
     "diagonal": diagonal,
@@ -26,18 +26,18 @@ STRATEGIES: dict[str, Callable[[Pool, int, np.random.Generator], Array]] = {
     "rpcholesky": rpcholesky,
     "leverage": leverage,
 }
-# Candidates per landmark, if the rows are not in memory.
+# Number of candidates per landmark if the rows are not in memory.
 _CANDIDATES = 50
 
 
 @dataclass(frozen=True)
 class Landmarks:
-    """The points that span the centers.
+    """The points whose span contains the centers.
 
     Parameters
     ----------
     points : array or CSR matrix of shape (m, d), or int array of shape (m,)
-        The points; the column numbers of a precomputed kernel.
+        The points; for a precomputed kernel, their column numbers.
     rows : array or CSR matrix of shape (m, d)
         The points as rows of data.
     indices : int array of shape (m,) or None
@@ -73,7 +73,7 @@ def select_landmarks(
     weights: Array | None,
     rng: np.random.Generator,
 ) -> Landmarks:
-    """Select landmarks, or look up the given ones. Assumes validated input.
+    """Select landmarks, or look up the given landmarks. Assumes validated input.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def select_landmarks(
     weights : array of shape (n,) or None
         The weights of the rows.
     rng : numpy.random.Generator
-        Random numbers.
+        The random number generator.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def select_landmarks(
     Raises
     ------
     ValueError
-        If the strategy is unknown or the number of landmarks is not possible.
+        If the strategy is unknown or the number of landmarks is out of range.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def select_landmarks(
         select = STRATEGIES[given]
         available = X.shape[0] if weights is None else int((weights > 0).sum())
         m = number_of_landmarks(n_landmarks, available, n_clusters)
-        # Its own stream: later steps don't depend on how many numbers it draws.
+        # With its own generator, later steps don't depend on how many numbers it draws.
         own_rng = rng.spawn(1)[0]
         if not as_rows(X).in_memory and given != "uniform":
             among: Any = X.shape[0] if weights is None else np.flatnonzero(weights > 0)
@@ -181,9 +181,9 @@ def choose(
           kernel matrix, estimated from 10,000 of its rows if there are more.
         * `"k-means"`: the rows nearest to the centers of m clusters of 10 m candidates.
         * `"rpcholesky"`: proposed in proportion to the squared distance to the span of
-          those before, as in randomly pivoted Cholesky. Of the proposals, those that
-          explain most are taken. Candidates are a sample if there are many rows. This
-          is the best strategy for a given m.
+          the landmarks so far, as in randomly pivoted Cholesky. The proposals that
+          explain most are taken. If there are many rows, the candidates are a sample.
+          This is the best strategy for a given m.
         * `"leverage"`: in proportion to approximate ridge leverage scores.
     kernel : str, Kernel or callable, default="rbf"
         The kernel, as in `akkm.ApproxKernelKMeans`.
@@ -199,12 +199,12 @@ def choose(
     Returns
     -------
     int array of shape (m,)
-        Distinct row numbers, in order, for the parameter `landmarks` of an estimator.
+        Distinct, sorted row numbers, for the parameter `landmarks` of an estimator.
 
     Raises
     ------
     ValueError
-        If the strategy is unknown or m is not possible.
+        If the strategy is unknown or m is out of range.
 
     Examples
     --------

@@ -1,10 +1,10 @@
 """Exact kernel k-means (the paper's section 2.3) in O(n C) memory.
 
-Of the n x n kernel matrix K, Lloyd needs only F = K Uᵀ (n, C): each row's similarity to
-each cluster. When rows change cluster, their columns of K are computed, added to one
-column of F and subtracted from another. From a good initialisation few rows change, so
-that a fit costs little more than one pass over K. As K is symmetric, half of K is
-enough.
+Lloyd's algorithm does not need the n x n kernel matrix K itself. It needs F = K Uᵀ
+(n, C), the similarity of each row to each cluster. When rows change cluster, their
+columns of K are computed, added to one column of F and subtracted from another. From a
+good initialisation few rows change, so that a fit costs little more than one pass over
+K. Only half of K is computed, because K is symmetric.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,9 +23,9 @@ from akkm.core.threads import Threads
 from akkm.kernels import Kernel
 from akkm.typing import Array, Rows
 
-# Rows on which float32 kernel values are compared with float64 ones.
+# Number of rows on which float32 kernel values are compared with float64 ones.
 _PROBES = 256
-# Columns of K that are computed at a time.
+# Number of columns of K that are computed at a time.
 _COLUMNS = 4096
 
 
@@ -33,7 +33,7 @@ _COLUMNS = 4096
 class ExactStep(Step):
     """One iteration; `evaluated` counts the columns of K computed for it."""
 
-    labels: Array  # (n,) int32, the nearest of the centers
+    labels: Array  # (n,) int32, the nearest center of each row
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def kernel_k_means(
     max_iter: int = 300,
     watch: Callable[[ExactStep], bool] | None = None,
 ) -> ExactSolution:
-    """Iterate from labels (n,) until none changes. Assumes valid arrays."""
+    """Iterate from labels (n,) until no label changes. Assumes validated arrays."""
     n = X.shape[0]
     w = np.ones(n) if weights is None else weights
     diag = kernel.diag(X)
@@ -73,7 +73,7 @@ def kernel_k_means(
         inside = np.bincount(labels, w * G[np.arange(n), labels], n_clusters)
         norms = inside / np.where(filled, counts, 1)
         U = _members(labels, w, n_clusters) / np.where(filled, counts, 1)
-        # An empty cluster shares the first center; in ties the lower number wins.
+        # An empty cluster gets the first nonempty one's center; the lower number wins.
         first = filled.argmax()
         for array in (G, U, norms[None]):
             array[:, ~filled] = array[:, [first]]
@@ -115,7 +115,7 @@ def kernel_k_means(
 
 
 def _members(labels: Array, weights: Array, n_clusters: int) -> Array:
-    """Uᵀ (n, C): the weight of each row in the column of its cluster."""
+    """Return Uᵀ (n, C): the weight of each row in the column of its cluster."""
     members = np.zeros((len(labels), n_clusters))
     members[np.arange(len(labels)), labels] = weights
     return members
@@ -130,7 +130,7 @@ def _add_columns(
     moved: Array,
     dtype: Any,
 ) -> None:
-    """Add K[:, columns] @ moved to F, with half of K[columns, columns] computed."""
+    """Add K[:, columns] @ moved to F, computing only half of K[columns, columns]."""
     others = np.delete(np.arange(X.shape[0]), columns)
     products = _products(X, kernel, columns, moved, dtype)
     for start, product in zip(range(0, len(columns), _COLUMNS), products, strict=True):
@@ -143,7 +143,7 @@ def _add_columns(
 def _products(
     X: Rows, kernel: Kernel, columns: Array, S: Array, dtype: Any
 ) -> Iterator[KernelProduct]:
-    """Yield the parts of K[:, columns] @ S one at a time, as each copies its rows."""
+    """Yield K[:, columns] @ S as one product per block of columns, to save memory."""
     for start in range(0, len(columns), _COLUMNS):
         part = slice(start, start + _COLUMNS)
         yield KernelProduct(kernel, kernel.select(X, columns[part]), S[part], dtype)
@@ -159,7 +159,7 @@ def _rescore(X: Rows, kernel: Kernel, U: Array, norms: Array, rows: Array) -> Ar
 def _reseed(
     labels: Array, weights: Array, squared: Array, n_clusters: int, noise: Array
 ) -> bool:
-    """Give an empty cluster, if there is one, the row farthest from its center."""
+    """Move the row farthest from its center to an empty cluster; tell if one moved."""
     counts = np.bincount(labels, weights, n_clusters)
     empty = np.flatnonzero(counts <= 0)
     if not empty.size:

@@ -1,4 +1,4 @@
-"""Leaders: one pass over the rows selects some that stand for the rows around them.
+"""Leaders: rows that represent the rows around them, selected in one pass.
 
 A row follows the first leader within a distance τ, in the kernel's space. A row without
 such a leader becomes a leader itself. Which rows lead depends on the order of the rows.
@@ -22,9 +22,11 @@ from akkm.typing import Array, Rows
 _ZERO = 1e-12
 # A number of leaders within this factor of the requested one is accepted.
 _TOLERANCE = 1.1
-# On all rows, a threshold found on a sample may give this many times as many leaders.
+# A threshold found on a sample is accepted if all rows together have at most this many
+# times the requested number of leaders.
 _AT_MOST = 1.2
-# More than this many times the requested number is too many for exact kernel k-means.
+# More leaders than this many times the requested number are too many for exact kernel
+# k-means.
 _TOO_MANY = 20
 # The first threshold to try, if k(x, x) is zero for all rows.
 _SMALLEST = 1e-9
@@ -35,7 +37,7 @@ _BISECTIONS = 40
 
 @dataclass(frozen=True)
 class LeaderPoints:
-    """Leaders as points to compare rows with, in float64."""
+    """Leaders as points with which rows are compared, in float64."""
 
     kernel: Kernel
     points: Rows  # (L, d), or column numbers of a precomputed kernel
@@ -43,19 +45,19 @@ class LeaderPoints:
     threshold: float
 
     def follow(self, X: Rows, diag: Array, engine: Threads) -> Array:
-        """Position of each row's leader: the first within the threshold or the nearest.
+        """Return each row's leader (n,): first within the threshold, else the nearest.
 
-        diag (n,) is k(x, x). Rows for which it is unknown (NaN) follow the nearest.
+        `diag` (n,) is k(x, x). If it is unknown (NaN), the row follows the nearest.
         """
         return self.map_scores(_first_or_nearest, X, diag, engine)
 
     def map_scores(
         self, function: Callable[..., Array], X: Rows, diag: Array, engine: Threads
     ) -> Array:
-        """function(scores, limits) of rows X (n, d), tile by tile, in order.
+        """Apply function(scores, limits) to rows X (n, d), tile by tile; join results.
 
-        Scores (b, L) are squared distances minus k(x, x). Leaders whose score is at
-        most the row's limit (b, 1) are within the threshold.
+        Scores (b, L) are squared distances minus k(x, x). A leader is within the
+        threshold if its score is at most the row's limit (b, 1).
         """
         limits = (self.threshold**2 + _ZERO * np.abs(diag) - diag)[:, None]
 
@@ -74,7 +76,7 @@ class LeaderPoints:
 
 
 def _first_within(scores: Array, limits: Array, otherwise: Any = -1) -> Array:
-    """Position of each row's first leader within the threshold: (b,)."""
+    """Return each row's first leader within the threshold, or `otherwise`: (b,)."""
     within = scores <= limits
     return np.where(within.any(axis=1), within.argmax(axis=1), otherwise)
 
@@ -89,7 +91,7 @@ class Leaders:
 
     indices: Array  # (L,) row numbers of the leaders, in the order they were found
     followed: Array  # (n,) position in `indices` of the leader that each row follows
-    counted: Array  # (n,) position of the leader to whose weight each row counts
+    counted: Array  # (n,) position of the leader whose weight includes each row
     points: LeaderPoints
 
 
@@ -97,8 +99,8 @@ class Leaders:
 class LeaderSearch:
     """Search for leaders among rows X (n, d). Rows of weight 0 never lead.
 
-    `batch` rows are compared with the leaders at a time, and `block` rows with each
-    other.
+    Rows are compared with the leaders in batches of `batch` rows, and with each other
+    in blocks of `block` rows.
     """
 
     X: Rows
@@ -122,9 +124,10 @@ class LeaderSearch:
     def one_pass(
         self, threshold: float, *, rows: Array | None = None, most: float = np.inf
     ) -> Leaders | None:
-        """One pass over all rows, or over `rows`; None if more than `most` rows lead.
+        """Find leaders in one pass over `rows`; return None if more than `most` lead.
 
-        With `rows`, `followed` and `counted` have one entry for each of these.
+        By default, the pass is over all rows. With `rows`, `followed` and `counted` of
+        the result have one entry for each of these rows.
         """
         rows = np.arange(len(self.diag)) if rows is None else rows
         leaders = np.empty(0, dtype=np.intp)
@@ -146,7 +149,7 @@ class LeaderSearch:
                 if len(leaders) > most:
                     return None
         points = self._points(leaders, threshold)
-        rest = followed < 0  # rows of weight 0, without a leader when they were seen
+        rest = followed < 0  # rows of weight 0 that found no leader in the pass
         followed[rest] = self._compare(rows[rest], points, _first_or_nearest)
         return Leaders(leaders, followed, followed, points)
 
@@ -162,7 +165,7 @@ class LeaderSearch:
     def _first_within(
         self, rows: Array, leaders: Array, threshold: float, skip: int = 0
     ) -> Array:
-        """Position of each row's first leader, without the first `skip` ones, or -1."""
+        """Return each row's first leader (b,), ignoring the first `skip`, or -1."""
         if len(leaders) == skip:
             return np.full(len(rows), -1)
         points = self._points(leaders[skip:], threshold)
@@ -170,7 +173,7 @@ class LeaderSearch:
         return np.where(found < 0, -1, found + skip)
 
     def _lead_each_other(self, rows: Array, threshold: float) -> tuple[Array, Array]:
-        """Leaders among rows that have none: positions (l,), and whom each follows."""
+        """Select leaders (l,) among rows (b,) without one; return each row's leader."""
         within = self._compare(rows, self._points(rows, threshold), np.less_equal)
         own = np.full(len(rows), -1, dtype=np.int32)
         new: list[int] = []
@@ -182,11 +185,11 @@ class LeaderSearch:
         return np.array(new, dtype=np.intp), own
 
     def find_about(self, wanted: int, least: int, rng: np.random.Generator) -> Leaders:
-        """One pass with a threshold that gives about `wanted` leaders.
+        """Find about `wanted` leaders by choosing the threshold.
 
         The threshold is found by bisection on a sample. If it gives too many leaders on
         all rows, a larger sample is used, and in the end all rows. If there are fewer
-        distinct rows than `least`, some rows lead although they could follow.
+        than `least` distinct rows, some rows become leaders although they could follow.
         """
         if wanted >= self.can_lead.sum():
             return self._all_lead()
@@ -211,9 +214,10 @@ class LeaderSearch:
             low, size = threshold, min(n, _GROWTH * size)
 
     def _all_lead(self) -> Leaders:
-        """Every row of positive weight leads, and follows the first of its copies.
+        """Make every row of positive weight a leader; copies follow the first of them.
 
-        With a kernel that is not positive definite, other rows may be as near.
+        With a kernel that is not positive definite, a row may follow a different row
+        whose squared distance is zero or negative.
         """
         leaders = np.flatnonzero(self.can_lead)
         points = self._points(leaders, 0.0)
@@ -223,7 +227,7 @@ class LeaderSearch:
         return Leaders(leaders, followed, counted, points)
 
     def _with_at_least(self, least: int, found: Leaders) -> Leaders:
-        """Add leaders up to `least`: copies of others, which count for themselves."""
+        """Add rows until there are `least` leaders; each counts its own weight."""
         missing = least - len(found.indices)
         if missing <= 0:
             return found
@@ -237,10 +241,11 @@ class LeaderSearch:
     def _bisect(
         self, rows: Array | None, low: float, wanted: int, least: int
     ) -> tuple[float, Leaders | None]:
-        """A threshold above `low` that gives about `wanted` leaders, and its pass.
+        """Find a threshold above `low` with about `wanted` leaders; return both.
 
-        The pass is None if there are many more. If the number jumps past `wanted`, the
-        threshold is that of the smaller number, unless this is below `least`.
+        The leaders are None if there are many more. If no threshold gives about
+        `wanted` leaders, the one with fewer leaders is returned, unless they are fewer
+        than `least`.
         """
 
         def attempt(threshold: float) -> tuple[Leaders | None, float]:

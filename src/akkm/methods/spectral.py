@@ -4,8 +4,8 @@ The kernel matrix is approximated by B Bᵀ, where B = Φ W (n, r) are the white
 coordinates of the rows (`akkm.core.gram`). With degrees d = B Bᵀ 1, the eigenvectors of
 D^(-1/2) B Bᵀ D^(-1/2) are the left singular vectors of D^(-1/2) B, which follow from
 the r x r matrix Bᵀ D⁻¹ B. This takes three passes over the kernel rows: for the
-degrees, for that matrix (m² numbers per thread) and for the vectors. No array is n x m.
-The result is that of Fowlkes, Belongie, Chung and Malik (2004).
+degrees, for that matrix (m² numbers per thread) and for the vectors. No n x m array is
+stored. The result equals that of Fowlkes, Belongie, Chung and Malik (2004).
 """
 
 from collections.abc import Callable
@@ -24,30 +24,30 @@ from akkm.kernels import Kernel
 from akkm.rows import chunks
 from akkm.typing import Array, Rows
 
-# A degree below this share of the mean degree is rounding.
+# A degree below this share of the mean degree is a rounding error.
 _ROUNDING = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-10}
 
 
 @dataclass(frozen=True)
 class SpectralEmbedding:
-    """A map from rows to their entries in the top q eigenvectors, at unit length."""
+    """Maps rows to their entries in the top q eigenvectors, scaled to unit length."""
 
     kernel: Kernel
     points: Rows  # the landmarks (m, d), or column numbers of a precomputed kernel
-    columns: Array  # (m, 1 + q): kernel rows times these are degree and vectors
-    dtype: Any  # of the kernel rows
-    least: float  # rows of a degree up to this are embedded at zero
+    columns: Array  # (m, 1 + q); kernel rows @ columns give degrees and vectors
+    dtype: Any  # precision of the kernel rows
+    least: float  # rows with a degree up to this are mapped to zero
     eigenvalues: Array  # (q,) of the normalised kernel, in descending order
 
     def __call__(self, X: Rows, engine: Threads) -> Array:
-        """(n, q) for rows X (n, d), in their precision."""
+        """Return the embedding (n, q) of rows X (n, d), in the precision of X."""
         product = KernelProduct(self.kernel, self.points, self.columns, self.dtype)
         points = np.empty((X.shape[0], len(self.eigenvalues)), dtype=X.dtype)
 
         def embed(chunk: slice) -> None:
             products = product(X[chunk])
             require_finite(products, self.dtype)
-            # No need for D^(-1/2): it scales a row, and rows are scaled to unit length.
+            # D^(-1/2) only scales rows, and rows are scaled to unit length anyway.
             vectors = products[:, 1:]
             vectors[products[:, 0] <= self.least] = 0
             norms = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -60,7 +60,7 @@ class SpectralEmbedding:
 def spectral_embedding(
     factored: Factored, engine: Threads, *, n_vectors: int, weights: Array | None
 ) -> SpectralEmbedding:
-    """The top eigenvectors of the normalised Nyström kernel. Assumes clean arrays.
+    """Compute the top eigenvectors of the normalised kernel, from validated arrays.
 
     A row of weight w counts as w rows.
     """
@@ -103,7 +103,7 @@ def _sum_over_tiles(
     engine: Threads,
     shape: tuple[int, ...],
 ) -> Array:
-    """The float64 array to which add(total, rows, kernel rows) adds every tile."""
+    """Return a float64 sum over all tiles; add(total, rows, phi) adds one tile."""
 
     def over(chunk: slice) -> Array:
         total = np.zeros(shape)
