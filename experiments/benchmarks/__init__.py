@@ -1,4 +1,4 @@
-"""Benchmarks: akkm next to other libraries and methods, and its own scaling.
+"""Benchmarks of akkm against other libraries and methods, and of how akkm scales.
 
 Each module measures one thing and writes its tables from stored records in `results/`.
 Tests of correctness and the paper's own experiments do not belong here.

@@ -1,7 +1,8 @@
-"""Quality, work and memory of all clustering methods; each run is its own process.
+"""Compare the quality, processor time and memory of all clustering methods.
 
-The page results/beyond.md and the tables in docs/which-method.md are written from the
-records. Real data need AKKM_DATA; without it only the other data sets are used.
+Each run has its own process. The page results/beyond.md and the tables in
+docs/which-method.md are written from the records. Real data sets are used only if
+AKKM_DATA is set.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Data = tuple[Array, Array, int]  # rows, classes, number of clusters
 _GUIDE = DOCS / "which-method.md"
 _BEGIN, _END = "<!-- written by experiments bench beyond -->", "<!-- end -->"
 _TIMEOUT = 3600
-# The machine of the records that do not name one.
+# The machine of records that do not name their machine.
 _MACHINE = (
     "AMD EPYC, 2 cores; Python 3.11.7, numpy 2.4.6, scipy 1.17.1, scikit-learn 1.9.1, "
     "tslearn 0.10.0"
@@ -85,7 +86,7 @@ def spirals() -> Data:
     return (X + rng.normal(scale=0.3, size=X.shape)).astype(np.float32), y, 2
 
 
-DATA: dict[str, tuple[Callable[[], Data], bool]] = {  # with whether it needs AKKM_DATA
+DATA: dict[str, tuple[Callable[[], Data], bool]] = {  # True: needs AKKM_DATA
     "digits": (digits, False),
     "MNIST 1,000": (lambda: mnist(1_000), True),
     "MNIST 10,000": (lambda: mnist(10_000), True),
@@ -128,7 +129,7 @@ def hdbscan(X: Array, n_clusters: int, seed: int) -> Array:
 
 
 def umap_hdbscan(X: Array, n_clusters: int, seed: int) -> Array:
-    """Cluster as UMAP's documentation advises; it uses all cores and no seed."""
+    """Cluster as UMAP's documentation advises. UMAP uses all cores and no seed."""
     from sklearn.cluster import HDBSCAN
     from umap import UMAP
 
@@ -137,7 +138,7 @@ def umap_hdbscan(X: Array, n_clusters: int, seed: int) -> Array:
     return HDBSCAN(min_samples=10, min_cluster_size=least).fit(embedded).labels_
 
 
-# With the largest number of rows for which ten seeds are feasible.
+# Each method with the largest number of rows for which ten seeds are feasible.
 CONTESTANTS: dict[str, tuple[Callable[[Array, int, int], Array], float]] = {
     "k-means": (kmeans, np.inf),
     "aKKm": (_akkm("ApproxKernelKMeans"), np.inf),
@@ -149,14 +150,15 @@ CONTESTANTS: dict[str, tuple[Callable[[Array, int, int], Array], float]] = {
     "sparse": (_akkm("SparseKernelKMeans"), np.inf),
     "ensemble of 20 sparse": (_akkm("ConsensusKernelKMeans"), 100_000),
 }
-# Rows of the warm-up; 5,000 for all others. More rows take another algorithm.
+# Rows of the warm-up fit; 5,000 for methods that are not listed. Above 20,000 rows,
+# diffusion uses another algorithm.
 _WARM_UP = {"diffusion": 20_500}
 # Methods without randomness need one seed.
 _DETERMINISTIC = ("HDBSCAN",)
 
 
 def measure(data: str, contestant: str, seed: int) -> Record:
-    """Measure one run, in a process of its own."""
+    """Measure one run in a new process."""
     run = {"data": data, "contestant": contestant, "seed": seed}
     return in_new_process(measure_here, timeout=_TIMEOUT, **run)
 
@@ -208,8 +210,8 @@ def report(records: JsonLines) -> str:
         Paragraph(
             "NMI and ARI are means over seeds ± standard deviation. Work is the median "
             "processor time of all threads, relative to k-means with ten restarts. "
-            "Memory is the peak of the process, data included. Rows that a method "
-            "leaves out count as one cluster."
+            "Memory is the peak of the process, data included. Rows that a method does "
+            "not assign to any cluster count as one cluster."
         ),
     ]
     head = ["", "NMI", "ARI", "clustered", "work", "peak MB", "seeds"]
@@ -278,7 +280,7 @@ def summary(records: JsonLines) -> str:
 
 
 def main(only: Sequence[str] = (), seeds: int = 10) -> None:
-    """Measure what is missing; write the page and the tables of the guide."""
+    """Run missing measurements; write the page and the tables of the guide."""
     records = JsonLines(RESULTS / "beyond.jsonl")
     run_missing(records, runs(only, seeds), measure)
     write_file(RESULTS / "beyond.md", report(records))

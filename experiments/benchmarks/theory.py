@@ -1,7 +1,7 @@
-"""Error bounds next to measured errors.
+"""Compare error bounds with measured errors.
 
-Draws docs/theory.png and prints the tables of docs/theory.md. Uses data sets of
-scikit-learn, and Cover Type and MNIST if AKKM_DATA is set.
+The benchmark draws docs/theory.png and prints the tables of docs/theory.md. It uses
+data sets of scikit-learn, and Cover Type and MNIST if AKKM_DATA is set.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class Curves:
 
     counts: list[int]  # (s,)
     exact: float  # L(U, 1)
-    theorem: Array  # (s,)
-    corollary: Array  # (s,) times L(U, 1)
+    theorem: Array  # (s,) bound on the mean of L(U, ξ)
+    corollary: Array  # (s,) relative bound times L(U, 1)
     without: Array  # (s, samples) L(U, ξ), landmarks drawn without replacement
-    each: Array  # (s, samples) L(U, ξ), every row a landmark with chance m / n
-    inertia: Array  # (s, samples) after ApproxKernelKMeans with these landmarks
+    each: Array  # (s, samples) L(U, ξ), each row is a landmark with chance m / n
+    inertia: Array  # (s, samples) of ApproxKernelKMeans, landmarks as in `without`
 
 
 def small_sets() -> list[KernelData]:
@@ -104,7 +104,7 @@ def curves(data: KernelData) -> Curves:
     rng = np.random.default_rng(0)
     without, each, inertia = np.zeros((3, len(counts), _SAMPLES))
     for i, m in enumerate(counts):
-        # With m = n every sample is the same.
+        # With m = n all samples are the same.
         for j in [slice(None)] if m == n else range(_SAMPLES):
             drawn = np.sort(rng.choice(n, m, replace=False))
             without[i, j] = error_in_span(K, labels, drawn)
@@ -115,7 +115,7 @@ def curves(data: KernelData) -> Curves:
 
 
 def error_in_span(K: Array, labels: Array, drawn: Array) -> float:
-    """Return L(U, ξ) = tr(K) - tr(Ũ K_B K̂⁺ K_Bᵀ Ũᵀ)."""
+    """Return L(U, ξ) = tr(K) - tr(Ũ K_B K̂⁺ K_Bᵀ Ũᵀ) for the landmarks `drawn`."""
     if not drawn.size:
         return float(np.trace(K))
     coordinates = K[:, drawn] @ factor(K[np.ix_(drawn, drawn)]).whitener
@@ -123,7 +123,7 @@ def error_in_span(K: Array, labels: Array, drawn: Array) -> float:
 
 
 def _between(coordinates: Array, labels: Array) -> float:
-    """Return sum_k n_k |mean_k|² of the clusters' means."""
+    """Return sum_k n_k |mean_k|², where mean_k is the mean of cluster k."""
     means = [coordinates[labels == k].mean(axis=0) for k in np.unique(labels)]
     sizes = np.unique(labels, return_counts=True)[1]
     return float(sizes @ (np.array(means) ** 2).sum(axis=1))
@@ -136,7 +136,7 @@ def final_error(X: Array, C: int, kernel: Any, drawn: Array, labels: Array) -> f
 
 
 def plot_curves(measured: dict[str, Curves], picture: Path) -> None:
-    """Plot one panel per data set."""
+    """Save a picture with one panel per data set."""
     figure = Figure(figsize=(11, 4.2), layout="constrained")
     panels = figure.subplots(1, len(measured))
     for axes, (name, c) in zip(panels, measured.items(), strict=True):
@@ -199,9 +199,9 @@ def print_curves(name: str, c: Curves) -> None:
 
 
 def compare(data: KernelData) -> list[str]:
-    """Return a table row: the square root rule next to the suggested m.
+    """Return a table row that compares the square root rule with the suggested m.
 
-    Errors are means of five seeds relative to m = 2,000.
+    Errors are means over five seeds, relative to those with m = 2,000.
     """
     suggestion = suggest_n_landmarks(
         data.X, data.n_clusters, random_state=0, **data.kernel

@@ -1,6 +1,6 @@
-"""NMI of the rules for the width of the kernel, on eight small data sets.
+"""Measure the NMI of each rule for the kernel width on eight small data sets.
 
-All data are generated or come with scikit-learn. It takes about two minutes.
+All data are generated or come with scikit-learn. The benchmark takes about two minutes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SEEDS = 5
 
 
 def disc_in_ring(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Points X (n, 2) in a disc (y = 0) and in a ring around it (y = 1)."""
+    """Return points X (n, 2) in a disc (y = 0) and in a ring around it (y = 1)."""
     y = rng.integers(2, size=n)
     radius = y + rng.normal(scale=0.12, size=n)
     angle = rng.uniform(0, 2 * np.pi, size=n)
@@ -33,7 +33,7 @@ def disc_in_ring(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 def data() -> Iterator[tuple[str, Array, Array]]:
-    """Yield names, rows and classes."""
+    """Yield the name, rows (n, d) and classes (n,) of each data set."""
     rng = np.random.default_rng(0)
     yield "disc in a ring", *disc_in_ring(10_000, rng)
     yield "two moons", *make_moons(10_000, noise=0.06, random_state=0)
@@ -60,7 +60,7 @@ def _standard(data: tuple[Array, Array]) -> tuple[Array, Array]:
 
 
 def main() -> None:
-    """Measure, and print a table."""
+    """Measure all methods and rules, and print a table."""
     methods = (ApproxKernelKMeans, NystroemSpectralClustering)
     head = [f"{m.__name__}, {rule}" for m in methods for rule in RULES]
     rows = []

@@ -1,9 +1,9 @@
-"""A Dask cluster of two processes next to two threads (docs/large.md).
+"""Compare a Dask cluster of two processes with two threads (docs/large.md).
 
 `overhead` compares fits of Cover Type at m = 1,000 from an array and from a Dask array
 on the workers. `memory` measures the client's peak memory for 20 million generated
-rows. `rows` measures the time per row of a thread, and `estimate` extrapolates it to
-10^9 rows on 100 workers.
+rows. `rows` measures how long one thread takes per row, and `estimate` extrapolates
+this time to 10^9 rows on 100 workers.
 """
 
 from __future__ import annotations
@@ -134,9 +134,9 @@ def time_per_row(n: int = 200_000) -> tuple[float, float]:
 def estimate(n: int = 10**9, workers: int = 100, draws: int = 1000) -> None:
     """Simulate a fit: 100 columns, m = 500, C = 10, workers with one thread each.
 
-    Assumed: 10 Gbit/s and 1 ms per message, 1 ms of the scheduler per task, workers
-    whose speed varies by 10 % from iteration to iteration, and the shares of evaluated
-    rows of a fit of a million rows. Measured: the time per row.
+    Assumed: 10 Gbit/s and 1 ms per message, 1 ms of the scheduler per task, and workers
+    whose speed varies by 10 % from iteration to iteration. Measured: the time per row,
+    and the share of evaluated rows in each iteration of a fit to a million rows.
     """
     evaluated, skipped = time_per_row()
     X = np.concatenate([_block(i, 250_000, 100) for i in range(4)])
@@ -158,7 +158,7 @@ def estimate(n: int = 10**9, workers: int = 100, draws: int = 1000) -> None:
     print(
         f"{n:,} rows on {workers} workers: {np.median(totals):.0f} s "
         f"({np.quantile(totals, 0.05):.0f} to {np.quantile(totals, 0.95):.0f}) in "
-        f"{len(shares)} iterations of {shares.sum():.2f} passes; a worker holds "
+        f"{len(shares)} iterations and {shares.sum():.2f} passes; a worker holds "
         f"{rows * (4 * d + 26) / 1e9:.1f} GB and sends "
         f"{len(shares) * 2 * 8 * C * m / 1e6:.1f} MB after the start"
     )

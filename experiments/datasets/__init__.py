@@ -1,4 +1,4 @@
-"""The paper's data sets as its experiments need them, and small generated twins.
+"""The paper's data sets, prepared for its experiments, and tiny twins of them.
 
 Reading, verifying, scaling and caching belong here; clustering does not.
 """

@@ -10,12 +10,12 @@ from scipy import sparse
 
 Array = NDArray[Any]
 
-# Clusters and rows of every twin.
+# Number of classes and number of rows of every twin.
 CLASSES, ROWS = 4, 300
 
 
 def tiny_mnist(rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return pixels from 0 to 1, most of them black: (300, 784)."""
+    """Return pixels (300, 784) from 0 to 1, most of them black, and classes (300,)."""
     y = rng.integers(CLASSES, size=ROWS)
     drawn = rng.random((CLASSES, 784)) < 0.2
     shown = drawn[y] & (rng.random((ROWS, 784)) < 0.8)
@@ -23,7 +23,7 @@ def tiny_mnist(rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 def tiny_covtype(rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return ten numbers, one of four areas and one of forty soils: (300, 54)."""
+    """Return rows (300, 54) of numbers, areas and soils, and classes (300,)."""
     y = rng.integers(CLASSES, size=ROWS)
     numbers = rng.random((CLASSES, 10))[y] + rng.normal(scale=0.1, size=(ROWS, 10))
     area = _one_hot((y + (rng.random(ROWS) < 0.2)) % 4, 4)
@@ -32,7 +32,7 @@ def tiny_covtype(rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 def tiny_kddcup99(rng: np.random.Generator, copies: int = 1) -> tuple[Array, Array]:
-    """Return numbers and two words, classes of very different sizes: (n, 50)."""
+    """Return rows (n, 50) of numbers and two words, and unequal classes (n,)."""
     y = rng.choice(CLASSES, size=ROWS, p=(0.6, 0.25, 0.1, 0.05))
     numbers = rng.random((CLASSES, 36))[y] * rng.uniform(0.6, 1, size=(ROWS, 36))
     protocol = _one_hot(y % 3, 3)
@@ -43,7 +43,7 @@ def tiny_kddcup99(rng: np.random.Generator, copies: int = 1) -> tuple[Array, Arr
 
 
 def tiny_imagenet12(rng: np.random.Generator) -> tuple[Any, Array]:
-    """Return histograms of ten words in 85 cells, rows sum to one: CSR (300, 850)."""
+    """Return histograms, 85 cells of ten words, CSR (300, 850), and classes (300,)."""
     y = rng.integers(CLASSES, size=ROWS)
     chance = rng.dirichlet(np.full(850, 0.1), size=CLASSES)
     counts = np.array([rng.multinomial(200, chance[k]) for k in y])

@@ -1,5 +1,5 @@
-"""The harness of paper experiments and benchmarks: store, runner, costs and pages.
+"""The code that the paper's experiments and the benchmarks share.
 
-It knows how to keep records, run measurements and write tables as Markdown and HTML.
+It stores records, runs measurements and writes tables as Markdown and HTML.
 What is measured, and what the tables say, belongs in `paper` and `benchmarks`.
 """

@@ -14,8 +14,8 @@ Record = dict[str, Any]
 class JsonLines:
     """The records of one file, in the order in which they were added.
 
-    A record is on disk when `add` returns. A run that is killed while it writes leaves
-    half a line, which is ignored by the next reader and removed by the next `add`.
+    A record is on disk when `add` returns. If a run is killed while it writes, the file
+    ends with an incomplete line. Reading ignores this line; the next `add` removes it.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class JsonLines:
             except (ValueError, TypeError):
                 raise ValueError(
                     f"{self.path}, line {number} is not a JSON object, as each line "
-                    "must be. Remove the line, and its measurement is repeated."
+                    "must be. Remove the line; its measurement will be repeated."
                 ) from None
 
     def find(self, **fields: Any) -> list[Record]:
@@ -58,7 +58,7 @@ class JsonLines:
         self.records.append(record)
 
     def remove(self, records: Iterable[Record]) -> None:
-        """Remove records, also from the file."""
+        """Remove records from memory and from the file."""
         removed = {id(record) for record in records}
         self.records = [r for r in self.records if id(r) not in removed]
         if removed:

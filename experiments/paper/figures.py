@@ -1,4 +1,4 @@
-"""Figures 3 to 6: measures over the number of landmarks, with their spread."""
+"""Figures 3 to 6: measures against the number of landmarks, with their spread."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _STYLES = {
     "single runs": ("#0072b2", "o"),
     "ensembles of ten": ("#d55e00", "D"),
 }
-# Lines are shifted by this factor, so that their error bars don't overlap.
+# Lines are shifted sideways by this factor, so that their error bars don't overlap.
 _SHIFT = 1.1
 _DASHES = {"KKm": "-", "lKKm": ":", "k-means": "--"}
 _LONG_NAMES = {"KKm": "kernel k-means"}
@@ -39,7 +39,7 @@ class Line:
     name: str
     method: str
     settings: dict[str, str]
-    flat: bool = False  # has no landmarks, so it is the same at every m
+    flat: bool = False  # the method has no landmarks, so m has no effect
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def figures(results: Results) -> dict[str, Picture]:
     ]
     ensembles = [Panel(d, "nmi", "NMI with the classes", members) for d in DATA]
     captions = {
-        "3": "Error reduction (higher is more compact) against the number of landmarks",
+        "3": "Error reduction (higher: more compact) against the number of landmarks",
         "4": "Normalised mutual information of clusters and classes",
         "5": "aKKm with four strategies to sample landmarks",
         "6": "Single runs of aKKm and ensembles of ten",

@@ -28,10 +28,10 @@ from experiments.datasets.image_rows import full_kernel_matrix, image_kernel
 
 Array = NDArray[Any]
 
-# Clustering errors are measured with the exact kernel on these many rows, the same for
-# every method and seed. All pairs of all rows would cost more than the fits.
+# Clustering errors are measured with the exact kernel on this many rows, the same for
+# every method and seed. Computing them on all rows would take longer than the fits.
 ERROR_ROWS = 10_000
-# The paper does not say how many leaders it had.
+# The paper does not say how many leaders it used.
 _N_LEADERS = 1000
 # Columns of the kernel matrix that are computed at a time.
 _COLUMNS = 1000
@@ -66,14 +66,14 @@ class PreparedData:
         return cls(replace(data, kernel=replace(kernel, **params)))
 
     def start(self, seed: int) -> Array:
-        """Return random labels (n,), the same for all methods that need a start."""
+        """Return random start labels (n,), the same for all methods."""
         return np.random.default_rng(seed).integers(self.n_clusters, size=self.n)
 
     def landmarks(self, strategy: str, m: int, seed: int) -> tuple[Array, float]:
         """Return row numbers (m,) and the seconds that it took to choose them.
 
-        Column norms depend on neither m nor seed. They are computed once, and that time
-        is counted in full for every choice.
+        Column norms depend on neither m nor seed. They are computed once, and their
+        time is included in full in every call.
         """
         rng = np.random.default_rng((seed, m))
         norms, before = self._column_norms if strategy == "column-norm" else (None, 0.0)
@@ -95,7 +95,7 @@ class PreparedData:
         return norms, perf_counter() - start
 
     def kernel_pass(self, points: Array) -> None:
-        """Compute the kernel of all rows with the rows `points`, and discard it."""
+        """Compute and discard the kernel values of all rows with the rows `points`."""
         X, kernel = self.data.X, self.data.kernel
         with Threads() as engine:
             for s in range(0, len(points), _COLUMNS):
@@ -113,7 +113,7 @@ class PreparedData:
     def threshold(self) -> float:
         """The distance that gives about 1,000 leaders.
 
-        The method takes it as a parameter, so the search is not part of its time.
+        lKKm takes this distance as a parameter, so the search for it is not timed.
         """
         n_leaders, rng = min(_N_LEADERS, self.n // 10), np.random.default_rng(0)
         with Threads() as engine:
@@ -125,14 +125,14 @@ class PreparedData:
     def exact_input(self) -> tuple[Any, Any]:
         """Rows and kernel for exact kernel k-means.
 
-        Images are compared slowly, and all pairs fit in memory: they use the matrix.
+        The kernel of images is slow, and its matrix fits in memory: it is precomputed.
         """
         if self.data.name == "imagenet12":
             return image_kernel(), "precomputed"
         return self.data.X, self.data.kernel
 
     def error(self, labels: Array) -> float:
-        """Return the clustering error of labels (n,) on the rows for that.
+        """Return the clustering error of labels (n,) on the `ERROR_ROWS` sampled rows.
 
         It equals `akkm.metrics.clustering_error`, but the kernel matrix is cached.
         """

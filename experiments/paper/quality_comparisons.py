@@ -1,4 +1,4 @@
-"""Comparisons of quality; `claims` says which claim makes which comparison."""
+"""Comparisons of quality; `claims` lists the comparisons of each claim."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ SHORT = {
     "covtype": "Cover Type",
     "kddcup99-full": "KDD",
 }
-OTHERS = ("diagonal", "column-norm", "k-means")  # than uniform sampling
+OTHERS = ("diagonal", "column-norm", "k-means")  # all but uniform sampling
 _NAMES = {"nmi": "NMI", "ari": "ARI", "reduction": "error reduction"}
 
 
 def setting(data: str, m: int) -> str:
-    """Return data set and m as text."""
+    """Return the name of the data set and m as text."""
     return f"{SHORT[data]}, m = {m:,}"
 
 
 def sizes_of(
     results: Results, data: str, least: int = 0, most: int = 10**9
 ) -> list[int]:
-    """Return the planned sizes between two sizes of the paper."""
+    """Return the planned m from `least` to `most`, which are values of the paper."""
     bounds = results.scaled(least), results.scaled(most)
     return [m for m in results.sizes(data) if bounds[0] <= m <= bounds[1]]
 
@@ -48,7 +48,7 @@ def value(
     name: str = "",
     **other: Any,
 ) -> Value:
-    """Return a method's number; methods without landmarks ignore m."""
+    """Return a measure of one method; methods without landmarks ignore m."""
     size = None if method in SINGLE else m
     spread = results.get(measure, data, method, size, **other)
     unit = " s" if measure in ("seconds", "sampling") else ""
@@ -58,12 +58,12 @@ def value(
 def values(
     results: Results, measure: str, data: str, methods: Sequence[str], m: int
 ) -> list[Value]:
-    """Return the numbers of several methods."""
+    """Return a measure of several methods."""
     return [value(results, measure, data, method, m) for method in methods]
 
 
 def ari_of_images(results: Results) -> list[Comparison]:
-    """Compare: is the ARI on images with 5,000 landmarks the paper's?"""
+    """Compare on images: is the ARI at m = 5,000 no worse than the paper's?"""
     m = results.scaled(5000)
     theirs = Value("the paper's", results.paper("ari", "imagenet12", "aKKm", 5000))
     ours = value(results, "ari", "imagenet12", "aKKm", m)
@@ -71,7 +71,7 @@ def ari_of_images(results: Results) -> list[Comparison]:
 
 
 def equals_exact(measure: str, data: str, least: int = 0) -> Comparisons:
-    """Compare: is aKKm like kernel k-means, from m = `least` on?"""
+    """Compare: are aKKm and kernel k-means alike at every m from `least` on?"""
     return lambda results: [
         alike(
             f"{_NAMES[measure]}, {setting(data, m)}",
@@ -82,7 +82,7 @@ def equals_exact(measure: str, data: str, least: int = 0) -> Comparisons:
 
 
 def two_step_late(results: Results) -> list[Comparison]:
-    """Compare: is tKKm like kernel k-means from m = 5,000 on only (MNIST)?"""
+    """Compare on MNIST: are tKKm and kernel k-means alike only from m = 5,000 on?"""
     compared = []
     for m in results.sizes("mnist"):
         compare = worse if m < results.scaled(5000) else alike
@@ -101,7 +101,7 @@ def better(measure: str, data: Sequence[str], than: str, least: int = 0) -> Comp
 
 
 def together(*several: Comparisons) -> Comparisons:
-    """Return all comparisons of several functions as one function."""
+    """Return a function that makes the comparisons of several functions."""
     return lambda results: [one for compare in several for one in compare(results)]
 
 
@@ -121,7 +121,7 @@ def few_against_many(results: Results) -> list[Comparison]:
 def against_k_means(
     data: str, methods: Sequence[str], *, beat: bool = True
 ) -> Comparisons:
-    """Compare: are methods above k-means (`beat`), or not above it?"""
+    """Compare: is each method above k-means (`beat`), or is k-means no worse?"""
 
     def comparisons(results: Results) -> list[Comparison]:
         plain = value(results, "nmi", data, "k-means")
@@ -139,7 +139,7 @@ def against_k_means(
 
 
 def spectral_catches_up(results: Results) -> list[Comparison]:
-    """Compare on Cover Type: is nysSC like aKKm at the largest m only?"""
+    """Compare on Cover Type: are nysSC and aKKm alike only at the largest m?"""
     large = results.sizes("covtype")[-1]
     small = better("nmi", ["covtype"], "nysSC")(results)[:-1]
     both = values(results, "nmi", "covtype", ("aKKm", "nysSC"), large)
@@ -149,7 +149,7 @@ def spectral_catches_up(results: Results) -> list[Comparison]:
 def samplings(
     data: str, strategies: Sequence[str], least: int = 0, *, uniform: str
 ) -> Comparisons:
-    """Compare: is uniform sampling "above" others, "alike", or "no worse"?"""
+    """Compare uniform sampling with others: is it "above", "alike" or "no worse"?"""
     compare = {"above": above, "alike": alike, "no worse": no_worse}[uniform]
     return lambda results: [
         compare(
@@ -164,7 +164,7 @@ def samplings(
 
 
 def _with_and_without(results: Results, data: str) -> list[tuple[int, Value, Value]]:
-    """Return m and the NMI of ensembles and of single runs."""
+    """Return tuples of m, the NMI of ensembles and the NMI of single runs."""
     return [
         (
             m,

@@ -1,4 +1,4 @@
-"""The report: tables, figures and claims, from all records so far."""
+"""Write the report: tables, figures and claims, from all records so far."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ def _blocks(results: Results) -> list[Block]:
     drawn = figures(results)
     return [
         Paragraph(
-            f"Every table and figure of {_PAPER} `python -m experiments paper report` "
-            "wrote this page from the raw records next to it (`*.jsonl`). Values are "
-            "means and standard deviations over seeds. Columns named *paper* are the "
-            "paper's values: ten runs in MATLAB on a 2.8 GHz processor."
+            f"This page repeats every table and figure of {_PAPER} It was written by "
+            "`python -m experiments paper report` from the raw records in its folder "
+            "(`*.jsonl`). Values are means and standard deviations over seeds. Columns "
+            "named *paper* are the paper's: ten runs in MATLAB on a 2.8 GHz processor."
         ),
         _about_the_run(results),
         Heading("Claims"),
@@ -96,59 +96,59 @@ def _blocks(results: Results) -> list[Block]:
         *tables.data_sets(results),
         Heading("Running time"),
         Paragraph(
-            "Seconds from rows to labels. The kernel column is one pass over the "
-            "kernel values of all rows with m landmarks, measured alone. The other "
-            "columns include it, except kernel k-means on images, which is given the "
-            "matrix. aKKm may cache up to 8 GB of kernel values. The paper's columns "
-            "for aKKm and tKKm are the sum of its kernel and clustering times. So is "
-            "its nysSC on images, where the printed time is below the kernel time. Its "
-            "times of kernel k-means are without the kernel. The machines differ, so "
-            "only ratios between methods can be compared; they follow below."
+            "Times are from rows to labels. The kernel column is the time to compute "
+            "the kernel values of all rows with m landmarks, measured alone. The times "
+            "of the methods include it, except kernel k-means on images, which is "
+            "given the matrix. aKKm may cache up to 8 GB of kernel values. The paper's "
+            "columns for aKKm and tKKm are the sum of its kernel and clustering times. "
+            "So is its nysSC on images, where the printed time is below the kernel "
+            "time. Its times of kernel k-means do not include the kernel. The machines "
+            "differ, so only ratios between methods are comparable; see the last table."
         ),
         *tables.running_time(results),
         Heading("Agreement with kernel k-means"),
         Paragraph(
             "Adjusted Rand index of the labels of aKKm and tKKm with those of exact "
             "kernel k-means. All three start from the same random labels. The paper "
-            "does not say whether its methods did; from different starts the labels "
-            "may agree less."
+            "does not say whether its methods also had the same start; from different "
+            "starts the labels may agree less."
         ),
         *tables.agreement(results),
-        Heading("Step by step"),
+        Heading("aKKm and tKKm step by step"),
         figure1(),
         Heading("Error reduction and NMI"),
         Paragraph(
-            "Error reduction is the share by which the clustering error of the random "
-            "start decreases. Errors are measured with the exact kernel, on the same "
-            f"{ERROR_ROWS:,} rows for all methods (all rows, if there are fewer)."
+            "Error reduction is the share by which a method reduces the clustering "
+            "error of its random start. Errors are measured with the exact kernel, on "
+            f"the same {ERROR_ROWS:,} rows for all methods (all, if there are fewer)."
         ),
         drawn["3"],
         drawn["4"],
         Heading("Sampling strategies"),
         Paragraph(
-            "Time to choose landmarks. Column norms depend on neither m nor seed: they "
-            "are computed once, including n times 10,000 kernel values, and every row "
-            "counts that time in full. The paper takes them from a kernel matrix that "
-            "exists already. Diagonal and column-norm sampling draw rows with "
-            "probabilities proportional to these numbers; the paper speaks of sorting "
-            "them and taking the first m. In the paper's source the next figure comes "
-            "before the previous two, and may be numbered accordingly."
+            "The tables show the time to choose landmarks. Column norms depend on "
+            "neither m nor seed: n times 10,000 kernel values are computed once, and "
+            "every row includes their time in full. The paper takes the norms from an "
+            "existing kernel matrix. Diagonal and column-norm sampling draw rows with "
+            "probabilities proportional to these numbers; the paper describes sorting "
+            "them and taking the first m. In the paper's source Figure 5 comes before "
+            "Figures 3 and 4, so the figures may be numbered differently."
         ),
         *tables.sampling(results),
         drawn["5"],
         Heading("Ensembles"),
         Paragraph(
-            "Ten runs of aKKm from random labels, each with its own landmarks, "
-            "combined by MCLA, which is also timed alone. Sizes go up to m = 1,000, on "
-            "Cover Type up to 200 and on KDD to 100, as an ensemble takes ten times as "
-            "long as a single run."
+            "An ensemble combines ten runs of aKKm by MCLA, which is also timed alone. "
+            "Each run starts from random labels and has its own landmarks. m goes up "
+            "to 1,000, on Cover Type to 200 and on KDD to 100, because an ensemble "
+            "takes ten times as long as a single run."
         ),
         *tables.consensus(results),
         drawn["6"],
         Heading("Choices"),
         Paragraph(
-            "The paper leaves some details open. These are the choices made here, and "
-            "what other choices change."
+            "The paper leaves some details open. The tables show the choices made here "
+            "and the effect of other choices."
         ),
         *tables.choices(results),
         *_warnings(results),
@@ -156,14 +156,14 @@ def _blocks(results: Results) -> list[Block]:
 
 
 def _about_the_run(results: Results) -> Paragraph:
-    """How many cells were run, where, and how long they took."""
+    """Say how many cells were run, on which machine, and how long they took."""
     n_done, n_failed = count_done(results.plan, results.store)
     n_cells = len({cell for e in results.plan for cell in e.cells})
     facts = [f"{n_done:,} of {n_cells:,} cells were run, {n_failed:,} of them failed."]
     if results.records:
         spent = sum(record.get("total_seconds", 0) for record in results.records)
         hours, minutes = divmod(round(spent / 60), 60)
-        facts.append(f"Run one after the other, they take {hours} h {minutes} min.")
+        facts.append(f"One after the other, they took {hours} h {minutes} min.")
         machines = {(r["processor"], r["threads"]) for r in results.records}
         facts += [
             f"{name.replace(' 1 cores', ' 1 core')}; {threads} "
@@ -172,17 +172,17 @@ def _about_the_run(results: Results) -> Paragraph:
         ]
         for used in sorted({tuple(r["versions"].items()) for r in results.records}):
             facts.append(", ".join(f"{name} {version}" for name, version in used) + ".")
-    facts += [] if n_done == n_cells else ["The others are marked *not run yet*."]
+    facts += [] if n_done == n_cells else ["All others are marked *not run yet*."]
     tiny = " --tiny" if results.tiny else ""
     command = "python -m experiments paper"
     return Paragraph(
-        f"To repeat it: `AKKM_DATA=folder {command} run --all{tiny}`, then "
+        f"To repeat the runs: `AKKM_DATA=folder {command} run --all{tiny}`, then "
         f"`{command} report{tiny}`. {' '.join(facts)}"
     )
 
 
 def _warnings(results: Results) -> list[Block]:
-    """All warnings that methods raised, the most frequent first."""
+    """Return a table of all warnings of the methods, the most frequent first."""
     counts = Counter(
         (text, f"{r['title']}, {r['cell']['method']}")
         for r in results.records
@@ -214,7 +214,7 @@ def _claims(results: Results) -> list[Block]:
         [v.claim.text, v.claim.place, f"**{v.verdict}**", v.figures, v.claim.remark]
         for v in judged
     ]
-    text = f"{len(judged)} claims of the paper's text ({summary}). {RULE}"
+    text = f"{len(judged)} claims from the paper's text ({summary}). {RULE}"
     if any(record["stand_in"] for record in results.records):
         text += (
             " Claims about KDD are judged on a stand-in, in which many rows occur more "

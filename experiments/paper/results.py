@@ -36,7 +36,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread | None:
-        """Summarise values; None if there are none."""
+        """Summarise values; return None if there are no values."""
         if not values:
             return None
         sd = stdev(values) if len(values) > 1 else 0.0
@@ -58,7 +58,7 @@ def ari(table: Sequence[Sequence[int]]) -> float:
     columns = sum(comb(int(x), 2) for x in counts.sum(axis=0))
     expected = rows * columns / comb(int(counts.sum()), 2)
     most = (rows + columns) / 2
-    # Equal if both have one cluster, or both have every row in its own cluster.
+    # They are equal if both labelings have one cluster, or one cluster per row.
     return 1.0 if most == expected else (pairs - expected) / (most - expected)
 
 
@@ -68,7 +68,7 @@ def _reduction(record: Record) -> float | None:
     return error_reduction(before, after) if before > 0 else None
 
 
-# Computed from the record of one cell; None if the measure does not apply to it.
+# Functions of the record of one cell; they return None if they do not apply to it.
 MEASURES: dict[str, Callable[[Record], float | None]] = {
     "seconds": lambda r: r["seconds"]["fit"] + r["seconds"].get("sampling", 0.0),
     "sampling": lambda r: r["seconds"].get("sampling"),
@@ -104,30 +104,30 @@ class Results:
         return f"tiny-{data}" if self.tiny else data
 
     def scaled(self, m: int) -> int:
-        """Return a number of landmarks of the paper, made smaller in a tiny run."""
+        """Return one of the paper's numbers of landmarks, reduced in a tiny run."""
         return m // TINY_FACTOR if self.tiny else m
 
     def sizes(self, data: str, method: str = "aKKm") -> list[int]:
-        """Return the planned numbers of landmarks."""
+        """Return the planned numbers of landmarks in ascending order."""
         group = (self.name(data), method)
         sizes = {key[2] for key in self._planned if key[:2] == group}
         return sorted(sizes - {None})
 
     def rows(self, data: str) -> list[int]:
-        """Return the numbers of landmarks of a table: planned and left out."""
+        """Return the numbers of landmarks of a table, including those left out."""
         gaps = (gap for e in self.plan for gap in e.left_out)
         out = {m for gap in gaps if self.name(data) in gap.data for m in gap.sizes}
         return sorted({*self.sizes(data), *out})
 
     def cells(self, data: str, method: str, m: int | None, **other: Any) -> list[Cell]:
-        """Return planned cells, one per seed."""
+        """Return the planned cells, one per seed."""
         settings = tuple(sorted(other.items()))
         return self._planned.get((self.name(data), method, m, settings), [])
 
     def get(
         self, measure: str, data: str, method: str, m: int | None = None, **other: Any
     ) -> Spread | None:
-        """Return a measure over seeds; None if no run has it."""
+        """Return mean and spread of a measure over seeds; None if no run has it."""
         values = []
         for cell in self.cells(data, method, m, **other):
             record = self.store.get(cell)
@@ -145,7 +145,7 @@ class Results:
     def missing_reason(
         self, data: str, method: str, m: int | None, **other: Any
     ) -> str:
-        """Return why a table has no number here."""
+        """Return the reason why a table has no number for these cells."""
         cells = self.cells(data, method, m, **other)
         if not cells:
             for gap in (gap for e in self.plan for gap in e.left_out):

@@ -28,7 +28,7 @@ from experiments.paper.store import Store
 Array = NDArray[Any]
 
 _PACKAGES = ("akkm", "numpy", "scipy", "scikit-learn", "numba")
-# Rows of the fit before the first one that is timed.
+# Rows of the fit that runs before the first measurement.
 _WARM_UP = 200
 
 
@@ -50,9 +50,9 @@ def run(
 ) -> int:
     """Run the cells that have no record in a folder.
 
-    Each record is stored as soon as its cell is done. A run that was stopped, in any
-    way, continues where it was when it is started again; only the cell in progress is
-    lost.
+    Each record is stored as soon as its cell is done. If a run is stopped for any
+    reason, the next run continues with the first missing cell. Only the cell in
+    progress is lost.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def _warm_up(prepared: PreparedData) -> None:
 def _record(
     prepared: PreparedData, cell: Cell, store: Store, machine: Record
 ) -> Record:
-    """Run a cell and return its record; if it fails, the record has the reason."""
+    """Run a cell and return its record; if the cell fails, the record says why."""
     data = prepared.data
     record: Record = {
         "cell": {**cell.__dict__, "settings": [list(pair) for pair in cell.settings]},
@@ -155,7 +155,7 @@ def _record(
 def _label_scores(
     prepared: PreparedData, cell: Cell, store: Store, outcome: Outcome
 ) -> Record:
-    """Return everything from which measures of the labels are computed later."""
+    """Return the fields of a record from which measures of the labels are computed."""
     if outcome.labels is None:
         return {}
     labels = np.asarray(outcome.labels)
@@ -175,7 +175,7 @@ def _label_scores(
 
 
 def contingency(a: Array, b: Array) -> list[list[int]]:
-    """Count the rows that have each pair of labels, of a (n,) and b (n,)."""
+    """Count the rows with each pair of labels from a (n,) and b (n,)."""
     width = int(b.max()) + 1
     codes = a.astype(np.int64) * width + b
     counts = np.bincount(codes, minlength=(int(a.max()) + 1) * width)
@@ -185,8 +185,9 @@ def contingency(a: Array, b: Array) -> list[list[int]]:
 def seconds_left(store: Store, missing: Iterable[Cell]) -> float | None:
     """Estimate how long the missing cells take, from the times of similar cells.
 
-    A cell takes as long as those with the same method, data set and size. If there are
-    none, the time is scaled from another size. None if that is not possible either.
+    The time of a cell is the mean over cells with the same method, data set and size.
+    If there are none, the time is scaled from another size. If there is no other size
+    either, None is returned.
     """
     known: dict[tuple[str, str, int | None], list[float]] = {}
     for record in store.records.values():

@@ -17,9 +17,9 @@ Array = NDArray[Any]
 
 
 class Store:
-    """A file of records per data set, `<data>.jsonl`, and labels of exact clusterings.
+    """The records of each data set, in `<data>.jsonl`, and labels of exact clusterings.
 
-    If a cell has two records, the later one counts.
+    If a cell has two records, the later one is used.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -35,7 +35,7 @@ class Store:
                 except (KeyError, TypeError, ValueError):
                     raise ValueError(
                         f"{file.path}, line {number} is not the record of a cell. "
-                        "Remove the line, and the cell is run again."
+                        "Remove the line; the cell will be run again."
                     ) from None
 
     def get(self, cell: Cell) -> Record | None:
@@ -43,9 +43,9 @@ class Store:
         return self.records.get(cell.key)
 
     def is_done(self, cell: Cell, *, exact_planned: bool) -> bool:
-        """Whether a cell was run, and compared with exact labels if there are any.
+        """Return whether a cell was run, and compared with exact labels if they exist.
 
-        `exact_planned` says that the same run will compute exact labels.
+        `exact_planned` says whether the same run will compute exact labels.
         """
         record = self.get(cell)
         if record is None:

@@ -41,7 +41,7 @@ def _about(results: Results, data: str) -> tuple[str, str, str]:
 
 
 def seconds(spread: Spread | None, none: str = "–") -> str:
-    """Format seconds or milliseconds with their standard deviation."""
+    """Format a time in seconds or milliseconds with its standard deviation."""
     if spread is None:
         return none
     small = spread.mean < 0.0995
@@ -113,7 +113,7 @@ def _faster_than_the_paper(results: Results) -> Paragraph:
     return Paragraph(
         f"aKKm takes less time than in the paper in {n_faster} of {len(known)} cells"
         + (f" ({n_missing} more are not run yet)" if n_missing else "")
-        + ", on another machine and with 12,000 images instead of 20,000."
+        + ". The machines differ, and we have 12,000 images instead of 20,000."
     )
 
 
@@ -147,7 +147,7 @@ def _time_row(results: Results, data: str, m: int) -> list[str]:
 
 
 def number_of_runs(shown: Iterable[Spread | None]) -> str:
-    """Return over how many runs the numbers of a row are averaged."""
+    """Return the number of runs over which the numbers of a row are averaged."""
     counts = {spread.n for spread in shown if spread is not None}
     ends = sorted({min(counts), max(counts)}) if counts else ["–"]
     return " to ".join(map(str, ends))
@@ -274,7 +274,7 @@ _OTHER = {
 
 
 def choices(results: Results) -> list[Block]:
-    """What other choices change where the paper leaves details open."""
+    """The effect of other choices where the paper leaves details open."""
     plan = next(e for e in results.plan if e.name == "choices")
     kinds = dict.fromkeys(
         (c.data.removeprefix("tiny-"), c.m, c.settings)
@@ -300,15 +300,15 @@ def choices(results: Results) -> list[Block]:
             row.append(seconds(results.get("seconds", data, "aKKm", m, **other), gap))
             rows.append(row)
             size = m
-        head = ["", "NMI with classes", "ARI to kernel k-means", "error reduction"]
+        head = ["", "NMI with classes", "ARI with kernel k-means", "error reduction"]
         caption = f"{title(results, data)}, aKKm, m = {size:,}"
         blocks.append(ResultTable(caption, [*head, "time"], rows, True))
     return [
         Paragraph(
-            "ARI compares with kernel k-means of the default choices in every row. "
-            "Negative eigenvalues of tanh are dropped together with all that are as "
-            "small in size (clip), replaced by their absolute values (flip), or "
-            "inverted like the others (pinv), as the paper's inverse does."
+            "In every row, the ARI compares aKKm with kernel k-means under the default "
+            "choices. Negative eigenvalues of the tanh kernel are dropped together "
+            "with positive ones that are as small (clip), replaced by their absolute "
+            "values (flip), or inverted like the others (pinv), as in the paper."
         ),
         *blocks,
     ]

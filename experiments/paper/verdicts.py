@@ -13,16 +13,17 @@ from experiments.paper.results import Results, Spread
 # Numbers from 0 to 1 are alike if they differ by at most 0.02 and 5 % of the larger.
 _ALIKE, _ALIKE_SHARE = 0.02, 0.05
 RULE = (
-    "A number is above another if their means over seeds differ significantly (Welch's "
+    "A number is above another if its mean over seeds is significantly larger (Welch's "
     "test, 5 %; a single seed is not enough). Two numbers (NMI, ARI, error reduction) "
     "are alike if they don't differ significantly, or if they differ by no more than "
-    f"{_ALIKE} and {_ALIKE_SHARE:.0%} of the larger one. With many seeds a number can "
-    "be both above another and alike. A claim holds if all of its comparisons come out "
-    "as claimed, and holds in part if some do."
+    f"{_ALIKE} and {_ALIKE_SHARE:.0%} of the larger one. With many seeds two numbers "
+    "can be alike although one is above the other. A claim holds if all of its "
+    "comparisons come out as claimed, and holds in part if some do."
 )
 HOLDS, PARTLY, FAILS = "holds", "holds in part", "does not hold here"
 OPEN, SO_FAR = "not measured yet", " so far"
-# Number of shown comparisons that come out as claimed. All others are shown.
+# At most this many of the comparisons that come out as claimed are shown. All other
+# comparisons are shown.
 _MOST_SHOWN = 6
 
 
@@ -44,12 +45,12 @@ class Claim:
     place: str  # in the paper
     text: str  # in our words
     comparisons: Comparisons
-    remark: str = ""  # what is meant, or why the real data gave this verdict
+    remark: str = ""  # what the claim means, or why the verdict is as it is
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the measurements say about a claim."""
+    """The verdict on a claim, and the numbers that support it."""
 
     claim: Claim
     verdict: str
@@ -90,7 +91,7 @@ def significant_difference(a: Spread, b: Spread) -> float:
 
 @dataclass(frozen=True)
 class Value:
-    """A number of a method, as a comparison shows it."""
+    """A method's number in a comparison, and how to print it."""
 
     name: str
     spread: Spread | None
@@ -117,12 +118,12 @@ def alike(what: str, a: Value, b: Value) -> Comparison:
 
 
 def worse(what: str, a: Value, b: Value) -> Comparison:
-    """Compare: is a below b, and not alike?"""
+    """Compare: is a below b, and are they not alike?"""
     return _compare(what, a, b, lambda x, y: x.mean < y.mean and not _is_alike(x, y))
 
 
 def no_worse(what: str, a: Value, b: Value) -> Comparison:
-    """Compare: is a above b, or alike?"""
+    """Compare: is a above b, or are they alike?"""
     return _compare(what, a, b, lambda x, y: x.mean >= y.mean or _is_alike(x, y))
 
 
@@ -150,7 +151,7 @@ def compare_means(
     spreads: Sequence[Spread | None],
     rule: Callable[..., tuple[str, bool]],
 ) -> Comparison:
-    """Apply a rule to means; it returns the text and whether the comparison holds."""
+    """Compare means by a rule that returns a text and whether the comparison holds."""
     means = [spread.mean for spread in spreads if spread is not None]
     if len(means) < len(spreads):
         return Comparison(what, None)
