@@ -15,7 +15,7 @@ _CELLS = 8 * 2**20
 
 
 class TableError(ValueError):
-    """A file that can't be used as a table of rows.
+    """Error for a file that can't be used as a table of rows.
 
     The message is one line: the file, what was found, and what to do.
 

@@ -109,7 +109,7 @@ def identifier_error(name: str, counts: Counts, table: Table) -> TableError:
         unusual = unusual_numbers(name, counts.values, table, dates=True)
     return unusual or TableError(
         f"{table.name}: column {name!r} has {len(counts.values):,} different values in "
-        f"{counts.n:,} rows, so it seems to be an identifier, no category; use it as "
+        f"{counts.n:,} rows, so it seems to be an identifier; use it as "
         f"the id ({as_option('--id', name)}) or leave it out "
         f"({as_option('--drop', name)})"
     )

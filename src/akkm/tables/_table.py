@@ -31,7 +31,7 @@ class Column:
     kind : {"number", "text", "other"}
         How values are read. Booleans are text, "true" or "false". Dates and times are
         numbers: seconds since 1970 or since midnight. Columns of kind "other", such as
-        lists, can't be used.
+        lists, can't be encoded.
     type : str
         The type in the file, for messages.
 
