@@ -122,7 +122,7 @@ def test_landmark_points_are_refused_for_a_precomputed_kernel():
 def test_precomputed_kernel_objects_are_checked_like_the_name():
     with pytest.raises(ValueError, match="expected a square matrix"):
         ApproxKernelKMeans(2, kernel=Precomputed()).fit(X)
-    with pytest.raises(TypeError, match="not their kernels"):
+    with pytest.raises(TypeError, match="not kernel objects"):
         2 * Precomputed()
     with pytest.raises(ValueError, match="expected a square matrix"):
         clustering_error(X, np.zeros(60), "precomputed")

@@ -114,7 +114,7 @@ class Checkpoint:
         with (
             explain_errors(
                 f"The checkpoint in {self.folder} can't be written",
-                "The previous one is unchanged; free some space and start again",
+                "The previous checkpoint is unchanged; free disk space and fit again",
             ),
             AtomicFile(self.folder / _NAME) as file,
         ):

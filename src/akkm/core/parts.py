@@ -101,7 +101,7 @@ class Parts(Protocol):
         """Recompute the sums of one cluster, as a `Stats` with a single cluster."""
 
     def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
-        """Find the row farthest from its center, among clusters of several rows.
+        """Find the row farthest from its center that is not alone in its cluster.
 
         `stale` is given if bounds refer to past centers.
         """
@@ -232,7 +232,7 @@ class Part:
         return stats
 
     def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
-        """Find the row farthest from its center, among clusters of several rows."""
+        """Find the row farthest from its center that is not alone in its cluster."""
         # Evaluate rows in order of decreasing upper bounds, until no remaining bound
         # exceeds the largest exact distance.
         state, strip = self.state, self.strip

@@ -95,7 +95,7 @@ class RemoteParts:
         return self._cluster.add(self._each(_call, "cluster_stats", (cluster,)))
 
     def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
-        """Find the row farthest from its center, among clusters of several rows."""
+        """Find the row farthest from its center that is not alone in its cluster."""
         (arguments,) = self._cluster.send([(scorer, stale, counts)])
         rows = self._cluster.fetch(self._each(_call, "worst_row", arguments))
         part = max(range(len(rows)), key=lambda p: rows[p].squared)

@@ -96,7 +96,7 @@ def _count(n_jobs: int | None) -> int:
         return max([pool["num_threads"] for pool in threadpool_info()], default=1)
     if n_jobs == 0:
         raise ValueError(
-            "n_jobs=0 is not valid; expected a number of threads, -1 or None."
+            "n_jobs=0 is not valid; give a number of threads, -1 (all cores) or None."
         )
     if n_jobs < 0:
         return max(1, cpu_count() + 1 + n_jobs)

@@ -44,7 +44,7 @@ class Linear(_DotKernel):
     Parameters
     ----------
     gamma : float, default=1.0
-        The factor.
+        The factor of x·y.
 
     Examples
     --------
@@ -68,11 +68,11 @@ class Polynomial(_DotKernel):
     Parameters
     ----------
     gamma : float, default=1.0
-        The factor.
+        The factor of x·y.
     degree : float, default=3
         The exponent.
     coef0 : float, default=1.0
-        The constant.
+        The constant that is added to gamma x·y.
 
     Examples
     --------
@@ -112,9 +112,9 @@ class Sigmoid(_DotKernel):
     Parameters
     ----------
     gamma : float, default=1.0
-        The factor.
+        The factor of x·y.
     coef0 : float, default=1.0
-        The constant.
+        The constant that is added to gamma x·y.
 
     Examples
     --------

@@ -107,10 +107,10 @@ class Precomputed(Kernel):
                 )
 
     def __add__(self, other: Kernel | float) -> Kernel:
-        raise TypeError("Add precomputed kernel matrices, not their kernels.")
+        raise TypeError("Add precomputed kernel matrices, not kernel objects.")
 
     def __mul__(self, other: Kernel | float) -> Kernel:
-        raise TypeError("Multiply precomputed kernel matrices, not their kernels.")
+        raise TypeError("Multiply precomputed kernel matrices, not kernel objects.")
 
     __radd__, __rmul__ = __add__, __mul__
 

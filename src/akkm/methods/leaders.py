@@ -206,10 +206,10 @@ class LeaderSearch:
                 return self._with_at_least(least, found)
             if whole:
                 raise ValueError(
-                    f"No threshold gives about {wanted} leaders: there are more than "
-                    f"{most:g} at {threshold:.6g} and fewer than {least} just above, "
-                    "because many rows are equally far from each other. Give a "
-                    "threshold or choose another kernel."
+                    f"No threshold gives about {wanted} leaders: {threshold:.6g} gives "
+                    f"more than {most:g}, and a slightly larger threshold gives fewer "
+                    f"than {least}, because many distances are equal. Give a threshold "
+                    "or choose another kernel."
                 )
             low, size = threshold, min(n, _GROWTH * size)
 
