@@ -218,7 +218,7 @@ class TestBrowser:
         )
         assert view.locator("#map-legend").is_visible()
         assert view.locator("#summary table").last.is_visible()  # unfolded
-        assert not view.locator("#sizes table").is_visible()  # the picture shows the same data
+        assert not view.locator("#sizes table").is_visible()  # only its picture
         outside = view.evaluate(
             """() => [...document.querySelectorAll("section")].flatMap((section) => {
               const frame = section.getBoundingClientRect();
