@@ -368,7 +368,7 @@ def test_the_command_line_clusters_a_folder(folder):
     page = (folder.parent / "r.html").read_text()
     assert page.count('<img src="data:image/jpeg;base64,') == 18
     assert 'alt="more/checks3.png"' in page
-    assert "What sets clusters apart" not in page
+    assert "Cluster differences" not in page
 
     again = run("predict", "m.skops", "pictures/more", "--labels", "new.csv")
     assert (again.exit_code, again.stderr) == (0, "")
@@ -388,7 +388,7 @@ def test_errors_of_the_command_line_are_one_line(folder):
         (["pictures", "--unreadable", "error"], "cut.png is damaged, or not an image"),
         (["nowhere"], "nowhere does not exist; expected a folder with images"),
         (["pictures/notes.txt"], "is a file; expected a folder with images"),
-        (["pictures", "--words", 10, "-k", 99], "99 clusters of 18 rows"),
+        (["pictures", "--words", 10, "-k", 99], "-k 99 with 18 rows"),
     ):
         result = run("images", "-k", 2, *args)
         assert result.exit_code == 2

@@ -80,7 +80,7 @@ class _WatchedTable:
 class Iterations:
     """A callback for estimators that shows their iterations, or an ensemble's members.
 
-    `members` is the number of members. scikit-learn calls the methods.
+    `members` is the number of members. akkm calls `on_step`, scikit-learn the others.
     """
 
     def __init__(self, phase: Phase, members: int | None = None) -> None:

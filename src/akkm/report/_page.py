@@ -60,7 +60,7 @@ def _sections(shown: Shown) -> dict[str, str]:
         "map": "Map",
         "sizes": "Sizes",
         "evidence": "Number of clusters" if facts.evidence else "",
-        "features": "Differences of columns" if facts.columns and not images else "",
+        "features": "Cluster differences" if facts.columns and not images else "",
         "certainty": "Certainty" if facts.certainty else "",
         "scores": "Comparison with known classes" if shown.comparison else "",
         "landmarks": kind.capitalize(),
