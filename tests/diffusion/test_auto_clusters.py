@@ -204,7 +204,7 @@ class TestReportAndPlot:
             model = SparseKernelKMeans("auto", random_state=0).fit(X)
         page = report(model, X).html
         first = page[page.index("Read this first") :][:400]
-        assert f"Unsure of {model.n_clusters_} clusters" in first
+        assert f"estimate of {model.n_clusters_} clusters is unsure" in first
 
     def test_a_given_number_is_not_questioned(self, rng):
         X = rng.random((800, 2))
