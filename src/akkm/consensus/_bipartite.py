@@ -1,8 +1,9 @@
 """The bipartite graph of rows and clusters, and its normalised cut.
 
 Each row is joined to the r clusters that contain it. A random walk goes from a cluster
-to one of its rows and on to a cluster of that row. So on the side of the clusters the
-graph is the table of shared weights, which is enough to cut it (Huang et al. 2020).
+to one of its rows and on to a cluster of that row. Seen from the clusters, the graph is
+therefore the matrix of weights that clusters share. This matrix is enough to cut the
+graph (Huang et al. 2020).
 """
 
 from collections.abc import Sequence
@@ -44,8 +45,8 @@ def bipartite_cut(
     Parameters
     ----------
     labelings : list of r arrays of shape (n,), or array of shape (r, n)
-        The labels by each member, of any sortable type. Members may have different
-        numbers of clusters.
+        The labels that each member gives, of any sortable type. Members may have
+        different numbers of clusters.
     n_clusters : int
         The number of parts.
     sample_weight : array of shape (n,), optional
@@ -58,7 +59,8 @@ def bipartite_cut(
     Returns
     -------
     Consensus
-        The agreement is the share of a row's clusters that are in the same part.
+        The consensus. Its agreement is the share of a row's clusters that are in the
+        part of the row.
 
     See Also
     --------
@@ -92,7 +94,7 @@ def _bipartite(graph: MetaGraph, n_clusters: int, rng: np.random.Generator) -> A
 
 
 def shared_weight(graph: MetaGraph) -> Array:
-    """The weight of rows that clusters share (V, V), from their Jaccard similarity.
+    """The weight of the rows that two clusters share (V, V), from Jaccard similarities.
 
     Examples
     --------

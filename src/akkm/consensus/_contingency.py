@@ -12,8 +12,9 @@ from akkm.consensus._labelings import Labeling, smallest_dtype
 from akkm.metrics import nmi_from_counts
 from akkm.typing import Array
 
-# A table has at least and at most this many bins, to fit into the processor's cache;
-# this many rows are counted at a time.
+# The limit on the bins of a table is the number of rows, but at least and at most these
+# numbers, to fit into the processor's cache. The last number is that of rows counted at
+# a time.
 _FEWEST_BINS, _MOST_BINS, _ROWS = 2**12, 2**20, 2**20
 
 
@@ -47,10 +48,11 @@ class Group:
 def fuse(labelings: list[Labeling]) -> list[Group]:
     """Group members as long as the table of two groups has at most 2^20 bins.
 
-    One table of two groups of two members holds the counts of all pairs of the four.
+    For two groups of two members each, one table holds the counts of all pairs of the
+    four members.
     """
     n = len(labelings[0].codes)
-    # With many more bins than rows counting would take longer.
+    # With many more bins than rows, counting would take longer.
     most = isqrt(min(max(n, _FEWEST_BINS), _MOST_BINS))
     groups: list[Group] = []
     for labeling in labelings:

@@ -9,7 +9,8 @@ from akkm.typing import Array
 
 # Integers in a range narrower than this are counted, which is faster than sorting.
 _NARROW = 2**16
-# More members than this, and more than rows, are probably a transposed array.
+# With more members than this, and more members than rows, the array is probably
+# transposed.
 _MANY_MEMBERS = 1000
 
 

@@ -58,13 +58,13 @@ def mcla(
 
     The clusters of all members are the vertices of a graph, with Jaccard similarities
     as edges. The graph is cut into `n_clusters` meta-clusters. Each row is assigned to
-    the meta-cluster of which the largest share of clusters contains the row.
+    the meta-cluster with the largest share of clusters that contain the row.
 
     Parameters
     ----------
     labelings : list of r arrays of shape (n,), or array of shape (r, n)
-        The labels by each member, of any sortable type. Members may have different
-        labels and different numbers of clusters.
+        The labels that each member gives, of any sortable type. Members may have
+        different labels and different numbers of clusters.
     n_clusters : int
         The number of meta-clusters. The labels may use fewer of them, and will do so if
         no member has as many clusters.
@@ -76,7 +76,7 @@ def mcla(
         The weight of each row. A weight of two is the same as a row given twice. Rows
         of weight zero have no influence, but get labels.
     random_state : int, RandomState instance or None, default=None
-        Decides ties between meta-clusters, and is the seed of METIS.
+        The seed for ties between meta-clusters, and for METIS.
     n_jobs : int, optional
         The number of threads; all by default. It does not change the result.
 
@@ -91,7 +91,8 @@ def mcla(
 
     Notes
     -----
-    For n rows and r members it takes O(n r²) time and O(n r) memory, besides the graph.
+    For n rows and r members, MCLA takes O(n r²) time and O(n r) memory, besides the
+    graph.
 
     Meta-clusters are numbered by the first cluster in them. So clusters keep the first
     member's numbers if its clusters match the meta-clusters one to one. Rows with the
@@ -99,7 +100,7 @@ def mcla(
 
     Examples
     --------
-    Names do not matter, and in the third row two members outvote the other:
+    Names of labels do not matter. In the third row, two members outvote the other one:
 
     >>> from akkm.consensus import mcla
     >>> consensus = mcla(
@@ -128,15 +129,16 @@ def combine(
     random_state: Any,
     n_jobs: int | None,
 ) -> Consensus:
-    """Cut clusters into meta-clusters, and let members vote for them.
+    """Group clusters into meta-clusters by `cut`, and let members vote for them.
 
     The meta-cluster with the largest share of its clusters wins. With `majority`, the
-    one with most votes wins.
+    meta-cluster with the most votes wins.
     """
     members = check_labelings(labelings)
     weights = validated_weights(sample_weight, members[0])
     require_count("n_clusters", n_clusters)
-    # Two generators: partitioners with equal meta-clusters then decide ties equally.
+    # Two generators, so that ties do not depend on how many numbers a partitioner
+    # draws.
     for_cut, for_ties = generator(random_state).spawn(2)
 
     encoded = [encode(labels) for labels in members]
@@ -144,7 +146,7 @@ def combine(
     groups = fuse(encoded)
     shared = contingency(groups, weights)
     member = np.repeat(np.arange(len(values)), [len(v) for v in values])
-    # Clusters of rows of weight zero must not influence the cut.
+    # Clusters that only have rows of weight zero must not influence the cut.
     used = np.flatnonzero(shared.diagonal() > 0)
     if len(used) < n_clusters:
         raise ValueError(
@@ -180,7 +182,7 @@ def _salt(
 ) -> Array:
     """Random numbers (r + 1, C) that decide ties.
 
-    They are assigned to meta-clusters in the order of weight, not of numbers.
+    They are assigned to meta-clusters in the order of their weights, not their numbers.
     """
     order = np.argsort(-np.bincount(part, weight, minlength=n_clusters), kind="stable")
     salt = np.empty((r + 1, n_clusters), dtype=np.uint64)

@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from akkm.extras import import_extra
 from akkm.typing import Array
 
-# Members tried as the reference, and rounds of matching from each.
+# Numbers of members tried as the reference, and of rounds of matching for each.
 _REFERENCES, _ROUNDS = 10, 50
 # A cluster only moves if another meta-cluster is better by more than rounding.
 _STAY = 1e-9
@@ -23,7 +23,7 @@ class MetaGraph:
     """The clusters of all members, and their similarities."""
 
     similarity: Array  # (V, V) Jaccard, zero on the diagonal
-    weight: Array  # (V,) of the rows of each cluster, positive
+    weight: Array  # (V,) total weight of each cluster's rows, positive
     member: Array  # (V,) the member that each cluster belongs to
 
 
@@ -34,7 +34,8 @@ def matching(graph: MetaGraph, n_clusters: int, rng: np.random.Generator) -> Arr
     """Meta-clusters (V,) by repeatedly matching members' clusters one to one.
 
     Each of several members is the reference once. The partition with the largest
-    similarity within meta-clusters is returned. Nothing is random here.
+    similarity within meta-clusters is returned. The result is not random: `rng` is not
+    used.
     """
     # Members whose clusters are most similar to those of others come first.
     affinity = np.bincount(graph.member, weights=graph.similarity.sum(axis=1))
@@ -48,7 +49,7 @@ def matching(graph: MetaGraph, n_clusters: int, rng: np.random.Generator) -> Arr
 def _match_all(
     graph: MetaGraph, n_clusters: int, order: Array, reference: int
 ) -> Array:
-    """Meta-clusters (V,) from the heaviest clusters of a reference member."""
+    """Meta-clusters (V,), grown from the heaviest clusters of a reference member."""
     part = np.full(len(graph.member), -1)  # -1: not in a meta-cluster yet
     own = np.flatnonzero(graph.member == reference)
     heaviest = np.argsort(-graph.weight[own], kind="stable")[:n_clusters]

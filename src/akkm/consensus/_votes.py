@@ -1,4 +1,4 @@
-"""Votes: each member votes for a meta-cluster; the largest mean of votes wins."""
+"""Votes: each member votes for a meta-cluster; the largest mean vote wins."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,7 +39,7 @@ class Votes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MetaClusters:
-    """The meta-cluster of each cluster of the members: all that new rows need.
+    """The meta-cluster of each cluster of the members: all it takes to label new rows.
 
     Parameters
     ----------
@@ -49,10 +49,10 @@ class MetaClusters:
         The meta-cluster of each of these labels, in 0 .. n_clusters - 1.
     sizes : array of shape (n_clusters,)
         The number of clusters (of positive weight) in each meta-cluster. Votes are
-        divided by it.
+        divided by this number.
     salt : uint64 array of shape (r + 1, n_clusters)
-        Random numbers that decide ties: one for each vote of each member, and one for
-        each meta-cluster.
+        Random numbers that decide ties: one for each meta-cluster that a member may
+        vote for, and one more for each meta-cluster.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class MetaClusters:
         Parameters
         ----------
         labelings : list of r arrays of shape (n,)
-            The labels of the rows by each member.
+            The labels that each member gives to the rows.
         n_jobs : int, optional
             The number of threads; all by default.
 
@@ -103,7 +103,7 @@ class MetaClusters:
         Parameters
         ----------
         codes : list of r int arrays of shape (n,)
-            The codes of the rows by each member.
+            The codes that each member gives to the rows.
         engine : akkm.core.threads.Threads
             The threads to use.
 
@@ -169,7 +169,7 @@ def _pick(table: Array, i: Array, j: Array) -> Array:
 
 
 def _break_ties(ballots: Array, ahead: Array, salt: Array) -> Array:
-    """One of the meta-clusters ahead (t,), by a hash of the row's ballots."""
+    """Choose one of the leading meta-clusters (t,) by a hash of the row's ballots."""
     members = np.arange(len(ballots))[:, None]
     row = np.bitwise_xor.reduce(_pick(salt, members, ballots), axis=0)  # (t,)
     # The hash of a meta-cluster does not depend on the member that votes for it.

@@ -1,7 +1,8 @@
 """Combine labelings that are Dask arrays, without gathering all rows.
 
-Rows with the same labels by all members are one distinct row of labels. A consensus of
-the distinct rows, weighted by how often they occur, is a consensus of all rows.
+Rows that get the same labels from all members are one distinct row of labels. A
+consensus of the distinct rows, weighted by how often they occur, is a consensus of all
+rows.
 """
 
 from collections.abc import Callable, Sequence

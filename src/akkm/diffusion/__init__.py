@@ -1,8 +1,9 @@
 """Diffusion kernels: rows are compared by where random walks from them end.
 
-Here belong the similarity matrix of rows (through a neighbour graph or through
+This package computes the similarity matrix of rows (by a neighbour graph or by
 landmarks), its spectrum, the number of diffusion steps t and the estimate of the number
-of clusters. Clustering the embedding, estimator parameters and output do not.
+of clusters. Clustering the embedding, estimator parameters and output do not belong
+here.
 
 `neighbour_graph`
     Nearest neighbours and the similarity matrix W made of shared neighbours.

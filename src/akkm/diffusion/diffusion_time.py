@@ -2,8 +2,9 @@
 
 Let S be a symmetric similarity matrix with eigenvalues up to 1: one step of a random
 walk from row to row, normalised by degrees. The diffusion kernel K = S^(2t) compares
-rows by where walks of t steps from them end. Its feature map is the rows of V λ^t.
-Eigenvectors that separate clusters poorly fade with t instead of being cut off.
+rows by where walks of t steps from them end. With the eigenvectors V and eigenvalues λ
+of S, its feature map is given by the rows of V λ^t. Eigenvectors that separate clusters
+poorly fade with t instead of being cut off.
 """
 
 import numpy as np
@@ -26,7 +27,8 @@ def diffusion_time(eigenvalues: Array, n_clusters: int) -> float:
     Parameters
     ----------
     eigenvalues : array of shape (r,)
-        In descending order. They are divided by the largest; negative ones count as 0.
+        Eigenvalues in descending order. They are divided by the largest; negative ones
+        count as 0.
     n_clusters : int
         The number of clusters C.
 
@@ -58,7 +60,7 @@ def diffusion_time(eigenvalues: Array, n_clusters: int) -> float:
             low = middle
         else:
             high = middle
-    # With almost as many components as clusters t would grow without limit, and the
+    # With almost as many components as clusters, t would grow without limit, and the
     # eigenvector that the last cluster needs would fade.
     last = values[min(n_clusters, len(values)) - 1]
     most = np.log(_LAST_CLUSTER_WEIGHT) / np.log(last) if 0 < last < 1 else np.inf
@@ -66,12 +68,12 @@ def diffusion_time(eigenvalues: Array, n_clusters: int) -> float:
 
 
 def diffusion_weights(eigenvalues: Array, t: float) -> Array:
-    """Weights eigenvalue^t after t steps, without those that have faded.
+    """Weights eigenvalue^t after t steps, without negligible weights.
 
     Parameters
     ----------
     eigenvalues : array of shape (r,)
-        In descending order.
+        Eigenvalues in descending order.
     t : float
         The number of steps.
 
@@ -99,7 +101,7 @@ def diffusion_map(vectors: Array, eigenvalues: Array, t: float) -> Array:
     vectors : array of shape (n, r)
         Eigenvectors.
     eigenvalues : array of shape (r,)
-        In descending order.
+        Eigenvalues in descending order.
     t : float
         The number of steps.
 

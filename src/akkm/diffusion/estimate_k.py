@@ -1,14 +1,16 @@
 """Estimate the number of clusters from gaps in the spectrum.
 
-After t diffusion steps there are C clusters if C eigenvalues^t are near 1 and the next
-is near 0. For each C the gap between the two is widest at some t. How wide it is there
-depends only on the ratio of the two rates -log(eigenvalue). The logarithm of that ratio
-is the length of the range of log t in which C is the number of clusters. Clusters of
-clusters have several wide gaps; the largest number with a wide gap is the estimate.
+After t diffusion steps there are C clusters if the C largest values of eigenvalue^t are
+near 1 and the next value is near 0. For each C, the gap between these values is widest
+at some t. Its largest width depends only on the ratio of the two rates
+-log(eigenvalue). The logarithm of that ratio is the length of the range of log t in
+which C is the number of clusters. Data with clusters of clusters have several wide
+gaps. The estimate is the largest C with a wide gap.
 
 Long clusters, such as rings, need so many steps that their gaps are narrow. For them
-the cut decides: the eigenvalues bound from below how much similarity any C groups cut.
-Clusters cut little more than the bound; pieces of one cluster cut many times as much.
+the cut decides. The eigenvalues give a lower bound on the similarity that is cut by any
+division into C groups. A division into clusters cuts little more than the bound. A
+division of a cluster into pieces cuts many times as much.
 """
 
 from collections.abc import Callable
@@ -20,20 +22,21 @@ from scipy.linalg import qr, svd
 
 from akkm.typing import Array
 
-# A gap of 1 means clusters without a link. Uniform rows in a square have gaps of 0.25,
-# in a long strip, such as one moon, 0.47 and by chance up to 0.5. A gap between the two
-# values below is accepted, but the estimate is not sure.
+# A gap of 1 means that clusters are not linked at all. Uniform rows in a square have
+# gaps of 0.25. In a long strip, such as one moon, gaps are 0.47, and up to 0.5 by
+# chance. A gap between the two values below is accepted, but the estimate is not sure.
 _WIDE_GAP, CONFIDENT_GAP = 0.5, 0.55
 # A narrower gap is accepted if the cut is tight: at most this many times the bound, and
-# at most this share of the similarity of a cluster. Rows without clusters that have
-# such a gap cut 8 times the bound and more. Thin spots of long clusters of few rows cut
-# 0.004, fringes of Gaussian clusters 0.0007, rings joined by a few rows 0.0002. By
-# chance a thin spot may cut less.
+# at most this share of the similarity of a cluster. In data without clusters, a cut
+# with such a gap is at least 8 times the bound. The share that is cut is 0.004 at thin
+# spots of long clusters with few rows, 0.0007 at fringes of Gaussian clusters, and
+# 0.0002 between rings joined by a few rows. At a thin spot it may be less by chance.
 _NARROW_GAP, _TIGHT_RATIO, _TIGHT_SHARE = 0.2, 6.0, 0.0005
-# Smaller rates are zero up to rounding: separate components.
+# Smaller rates are zero up to rounding; they belong to separate components.
 _ZERO_RATE = 1e-9
-# A cluster with a larger share of the rows may hide others, because the most distant
-# cluster determines the scale of the walks. One with a smaller share may be outliers.
+# A cluster with more than the first share of the rows may hide other clusters, because
+# the most distant cluster determines the scale of the walks. A cluster with less than
+# the second share may consist of outliers.
 _DOMINANT_SHARE, OUTLIER_SHARE = 0.8, 0.005
 
 
@@ -46,11 +49,12 @@ class Evidence:
     numbers : int array of shape (q,)
         The numbers of clusters considered, from 2.
     gaps : float array of shape (q,)
-        The widest gap of eigenvalue^t after each number, over all t: from 0 to 1.
+        For each number C, the gap between values C and C + 1 of eigenvalue^t, at the t
+        where it is widest; from 0 to 1.
     times : float array of shape (q,)
         The t at which the gap is widest.
     stability : float array of shape (q,)
-        The length of the range of log t in which the number holds.
+        The length of the range of log t in which there are as many clusters.
     n_clusters : int
         The estimate: the largest number with a wide gap or a tight cut. If there is
         none, the number with the widest gap.
@@ -71,7 +75,7 @@ class Evidence:
 
     @property
     def second(self) -> int | None:
-        """The other number with the widest gap; None if no other has a gap."""
+        """The other number with the widest gap; None if no other number has a gap."""
         others = np.where(self.numbers == self.n_clusters, 0.0, self.gaps)
         return int(self.numbers[others.argmax()]) if others.any() else None
 
@@ -103,7 +107,7 @@ def cut_along_eigenvectors(
     W : CSR array of shape (n, n)
         Similarities.
     values : array of shape (r,)
-        The largest eigenvalues of W, normalised by its row sums.
+        The largest eigenvalues of W after normalisation by its row sums.
     vectors : array of shape (n, r)
         Their eigenvectors, of unit length.
     rows : array of shape (n,)
@@ -154,12 +158,13 @@ def estimate_n_clusters(
     Parameters
     ----------
     eigenvalues : array of shape (r,)
-        The largest ones of a normalised similarity matrix, in descending order from 1.
+        The largest eigenvalues of a normalised similarity matrix, in descending order
+        from 1.
     cut : callable, optional
         Cuts the rows into a given number of groups. A number is rejected if a group is
         too small, and accepted despite a narrow gap if the cut is tight.
     least : float, default=0.005
-        Groups with a smaller share of the rows are taken for outliers.
+        Groups with a smaller share of the rows are regarded as outliers.
 
     Returns
     -------
@@ -216,7 +221,7 @@ def estimate_n_clusters(
 def check_balance(
     evidence: Evidence, labels: Array, weights: Array | None = None
 ) -> Evidence:
-    """The evidence after clustering: not sure if a cluster is dominant or tiny.
+    """Mark the evidence as not sure if the labels have a dominant or tiny cluster.
 
     Parameters
     ----------

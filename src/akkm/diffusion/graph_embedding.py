@@ -18,12 +18,13 @@ from akkm.typing import Array, Rows
 
 # Eigenpairs: at least this many, and this many per cluster.
 _PAIRS, _PAIRS_PER_CLUSTER = 40, 3
-# A component is small below this share of a cluster's mean size, or this many rows.
+# A component is small if it has less than this share of a cluster's mean size, or fewer
+# than this many rows.
 _SMALL_SHARE, _SMALL_ROWS = 1 / 20, 3
 # The largest number of clusters that can be estimated.
 _MOST_CLUSTERS = 60
-# The time to build a graph grows faster than its number of rows. In few columns the
-# neighbours in a sample are near enough; in many columns they are not.
+# The time to build a graph grows faster than its number of rows. With few columns,
+# neighbours in a sample are near enough; with many columns they are not.
 _SAMPLE, _ALL_IF_WIDE, _WIDE = 20_000, 100_000, 15
 # New rows are embedded in blocks of this many.
 _BLOCK = 8192
@@ -41,7 +42,7 @@ class GraphSettings:
 
 @dataclass(frozen=True)
 class GraphEmbedding:
-    """The embedding of the graph's rows, and what is needed to embed new rows."""
+    """The embedding of the graph's rows, and the data to embed new rows."""
 
     points: Rows  # (u, d) distinct rows
     neighbours: Neighbours
@@ -49,13 +50,14 @@ class GraphEmbedding:
     embedding: Array  # (u, q) of unit length
     outlying: Array  # (u,) whether the row's component is small
     kernel: DiffusionKernel
-    n_components: int  # without small ones, before they were linked
+    n_components: int  # large components, before they were linked
 
     def __call__(self, X: Rows, engine: Threads) -> tuple[Array, Array]:
         """Embed rows X (n, d): points (n, q), and whether each is outlying (n,).
 
-        A row that equals a point of the graph gets the place of that point. Any other
-        row gets the mean of its neighbours in the graph, weighted by similarity.
+        A row that equals a point of the graph gets the embedding of that point. Any
+        other row gets the mean embedding of its neighbours in the graph, weighted by
+        similarity.
         """
         n = X.shape[0]
         embedded = np.empty((n, self.embedding.shape[1]), dtype=self.embedding.dtype)
@@ -83,7 +85,7 @@ def fit_graph_embedding(
     rng: np.random.Generator,
     say: Callable[[str], None],
 ) -> GraphEmbedding:
-    """Graph, spectrum and embedding of the distinct `rows` (u,) of X (n, d)."""
+    """Build the graph of the distinct `rows` (u,) of X (n, d), and embed them."""
     points, u, metric = X[rows], len(rows), settings.metric
     k = min(settings.n_neighbors, u - 1)
     seed = int(rng.integers(2**31))
@@ -117,19 +119,19 @@ def fit_graph_embedding(
 
 
 def max_graph_rows(n_columns: int) -> int:
-    """The largest number of distinct rows that all enter the graph by default."""
+    """The number of distinct rows up to which, by default, all are in the graph."""
     return _ALL_IF_WIDE if n_columns > _WIDE else _SAMPLE
 
 
 def distinct_rows(X: Rows, weights: Array | None) -> Array:
-    """The first of each set of equal rows of positive weight, in order: (u,)."""
+    """Sorted indices (u,) of the first of each set of equal rows of positive weight."""
     rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
     _, first = np.unique(_row_hashes(X[rows]), return_index=True)
     return np.sort(rows[first])
 
 
 def sample_rows(rows: Array, size: int | None, rng: np.random.Generator) -> Array:
-    """At most `size` of the rows (u,), in order; None means 20,000."""
+    """Sorted random sample of at most `size` of the rows (u,); None means 20,000."""
     size = _SAMPLE if size is None else size
     if len(rows) <= size:
         return rows
@@ -137,7 +139,7 @@ def sample_rows(rows: Array, size: int | None, rng: np.random.Generator) -> Arra
 
 
 def _equal_points(points: Rows, X: Rows) -> Array:
-    """The point that equals each row of X, or -1: (n,)."""
+    """For each row of X the index of the point that equals it, or -1: (n,)."""
     place = {key: i for i, key in enumerate(_row_hashes(points).tolist())}
     same = np.empty(X.shape[0], dtype=np.int64)
     for start in range(0, X.shape[0], _BLOCK):
@@ -148,7 +150,7 @@ def _equal_points(points: Rows, X: Rows) -> Array:
 
 
 def _row_hashes(X: Rows) -> Array:
-    """A hash of each row (n,), the same for equal rows within this process."""
+    """A hash of each row (n,); equal rows have equal hashes within this process."""
     if sparse.issparse(X):
         X = X.copy()
         X.sum_duplicates()
@@ -162,5 +164,5 @@ def _row_hashes(X: Rows) -> Array:
 
 
 def _like_points(X: Rows, points: Rows) -> Rows:
-    """X as the points are stored: dense or sparse, with the same dtype."""
+    """X in the storage of the points: dense or sparse, with the same dtype."""
     return match_storage(X, points).astype(points.dtype, copy=False)

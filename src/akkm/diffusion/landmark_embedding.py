@@ -1,10 +1,11 @@
 """Embed rows by random walks through landmarks.
 
-The matrix P (n, m) ties each row to its p nearest landmarks, with weights that fall
+The matrix P (n, m) ties each row to its p nearest landmarks, with weights that decrease
 with distance and sum to one. A step of the walk goes from a row to a landmark and on to
 a row: W = P Λ⁻¹ Pᵀ, where Λ holds the column sums of P, so all degrees are one. The
 eigenvectors of W follow from the m x m matrix A = Pᵀ P. Chen and Cai (2011) use the top
-C eigenvectors of this kernel; here all are weighted by eigenvalue^t (`diffusion_time`).
+C eigenvectors of this kernel; here all eigenvectors are weighted by eigenvalue^t
+(`diffusion_time`).
 """
 
 from dataclasses import dataclass
@@ -21,18 +22,19 @@ from akkm.diffusion.spectrum import DiffusionKernel, fit_diffusion_kernel
 from akkm.rows import chunks
 from akkm.typing import Array, Rows
 
-# Landmarks that each row is tied to, by default.
+# Default number of landmarks that each row is tied to.
 N_NEIGHBORS = 3
 # A component of landmarks is small if its weight is below the first share of the mean
-# weight of clusters, or below this number of rows, but at most the second share.
+# cluster weight, or below the weight of this many rows (or below the second share of
+# the mean cluster weight, if that is less).
 _SMALL = (0.002, 10, 0.05)
-# The same where the number of clusters is estimated, as shares of the total weight:
-# landmarks in sparse regions are often isolated.
+# The same if the number of clusters is estimated, with shares of the total weight. The
+# limits are higher because landmarks in sparse regions are often isolated.
 _SMALL_IF_ESTIMATED = (0.005, 15, 0.1)
 # The largest weight of a link between components, relative to its landmarks' degrees.
 _LINK = 1e-3
-# Eigenpairs: this many, and this many per cluster; the largest number of clusters that
-# can be estimated.
+# Eigenpairs: this many, plus this many per cluster. The last number is the largest
+# number of clusters that can be estimated.
 _PAIRS, _PAIRS_PER_CLUSTER, _MOST_CLUSTERS = 20, 2, 40
 
 
@@ -53,7 +55,7 @@ class LandmarkEmbedding:
     points: Rows  # the landmarks (m, d)
     n_neighbors: int
     width: float
-    vectors: Array  # (m, q) float64; a row is the mean of its landmarks' vectors
+    vectors: Array  # (m, q) float64; embedded rows are weighted means of these
     kernel: DiffusionKernel
     n_components: int  # of the landmarks, before they were linked
 
@@ -102,7 +104,7 @@ def fit_landmark_embedding(
     )
     scale = diffusion_weights(kernel.eigenvalues, kernel.t)
     q = len(scale)
-    # From landmarks to rows is half a step.
+    # The way from a landmark to a row is half a step.
     scale = scale / np.sqrt(kernel.eigenvalues[:q])
     vectors = vectors[:, :q] * scale / np.sqrt(degree)[:, None]
     p, n_components = tied.ties.indices.shape[1], int(tied.component.max()) + 1
@@ -120,7 +122,7 @@ def tie_to_large_components(
     n_clusters: int | None,
     engine: Threads,
 ) -> TiedLandmarks:
-    """Tie rows to landmarks, without landmarks in small components.
+    """Tie rows to landmarks, after dropping landmarks in small components.
 
     Landmarks are connected if a row is tied to both. A component of little weight would
     use up a cluster, so its rows are tied to the nearest of the other landmarks.
@@ -142,7 +144,7 @@ def tie_to_large_components(
 
 
 def _small_weight(weights: Array, n_clusters: int | None) -> float:
-    """The least weight of a component that may be a cluster."""
+    """The smallest weight of a component that may be a cluster."""
     share, rows, most = _SMALL if n_clusters else _SMALL_IF_ESTIMATED
     mean, unit = weights.sum() / (n_clusters or 1), weights[weights > 0].min()
     return float(max(share * mean, min(rows * unit, most * mean)))
@@ -173,7 +175,7 @@ def _shared_weight(tied: TiedLandmarks, weights: Array, engine: Threads) -> Any:
 
 
 def _link_components(A: Any, tied: TiedLandmarks, engine: Threads) -> Any:
-    """A with weak links along the shortest distances between components.
+    """Add weak links to A (m, m) along the shortest distances between components.
 
     Each component is linked to the nearest other landmark, until all are connected
     (Borůvka's algorithm). Longer links are weaker, so that near components merge first.

@@ -22,7 +22,8 @@ def resolve_n_landmarks(n_landmarks: int | str, n: int, n_clusters: int | None) 
     """The number of landmarks m for n rows; "auto" is a quarter of n, at most 1,000.
 
     If the number of clusters is to be estimated (`n_clusters=None`), "auto" is a sixth
-    of n. Then enough rows tie neighbouring landmarks to keep long clusters connected.
+    of n. With fewer landmarks, more rows are tied to each pair of neighbouring
+    landmarks, which keeps long clusters connected.
 
     Examples
     --------
@@ -61,7 +62,7 @@ def place_landmarks(
 def distinct_candidates(
     X: Rows, size: int, weights: Array | None, rng: np.random.Generator
 ) -> tuple[Rows, Array]:
-    """Distinct rows (c, d) among `size` random ones, and the weight of each (c,).
+    """Distinct rows (c, d) of a sample of `size` rows, and the weight of each (c,).
 
     Rows are sorted by a random projection, so their order in X does not matter.
     """
@@ -99,7 +100,7 @@ def _draw_distant(
 
 
 def _weighted_means(C: Rows, w: Array, group: Array, n_groups: int) -> Rows:
-    """Means of the candidates in each group that has any."""
+    """Weighted means (g, d) of the candidates in each group that is not empty."""
     total = np.bincount(group, w, minlength=n_groups)
     share = sparse.csr_array(
         (w / total[group], (group, np.arange(len(w)))), (n_groups, len(w))

@@ -12,11 +12,11 @@ from akkm.core.threads import Threads
 from akkm.rows import chunks
 from akkm.typing import Array, Rows
 
-# Candidates beyond the p nearest landmarks, so that rounding can't leave one out.
+# Extra candidates, so that rounding can't leave out one of the p nearest landmarks.
 _SPARE = 2
 # Ties with a smaller share of the strongest tie's weight are dropped.
 _WEAK = 0.01
-# A block of approximate distances fits into the processor's cache.
+# Size of a block of approximate distances, to fit into the processor's cache.
 _BLOCK_BYTES = 4 * 2**20
 
 
@@ -29,7 +29,8 @@ class Ties:
 
     def weights(self, width: float) -> Array:
         """exp(-d² / width), normalised to sum to one in each row: (n, p) float64."""
-        # Relative to the nearest landmark, so that distant rows have ties too.
+        # Distances relative to the nearest landmark, so that distant rows have ties
+        # too.
         excess = self.squared - self.squared[:, :1]
         weights = np.exp(-excess / width) if width > 0 else (excess == 0) * 1.0
         weights[weights < _WEAK] = 0
@@ -44,12 +45,12 @@ class Ties:
         )
 
     def part(self, rows: slice) -> "Ties":
-        """The ties of some rows."""
+        """The ties of a slice of rows."""
         return Ties(self.indices[rows], self.squared[rows])
 
 
 def tie_rows(X: Rows, points: Rows, n_neighbors: int, engine: Threads) -> Ties:
-    """The nearest of the points (m, d) of each row X (n, d), exactly.
+    """Find the nearest of the points (m, d) for each row of X (n, d), exactly.
 
     A matrix product with the precision of the rows proposes candidates. Distances in
     float64, computed row by row, decide. So a row's ties do not depend on other rows.
@@ -65,7 +66,7 @@ def tie_rows(X: Rows, points: Rows, n_neighbors: int, engine: Threads) -> Ties:
             rows = slice(start, min(start + step, chunk.stop))
             block = match_storage(X[rows], points)
             near = _lowest(approximate(block), n_candidates)
-            near.sort(axis=1)  # of equally near landmarks the first counts
+            near.sort(axis=1)  # the first of equally near landmarks counts
             exact = _exact_distances(block, points, near)
             order = exact.argsort(axis=1, kind="stable")[:, :p]
             ties.indices[rows] = np.take_along_axis(near, order, axis=1)
@@ -83,7 +84,7 @@ def match_storage(X: Rows, points: Rows) -> Rows:
 
 
 def _approximate_distances(points: Rows, dtype: Any) -> Callable[[Rows], Array]:
-    """A function from rows (b, d) to |x - z|² - |x|² for all points z: (b, m)."""
+    """Function that maps rows x (b, d) to |x - z|² - |x|² for all points z: (b, m)."""
     if sparse.issparse(points):
         Z = points.astype(np.float64)
         norms = np.asarray(Z.power(2).sum(axis=1)).ravel()
@@ -130,10 +131,10 @@ def _exact_distances(X: Rows, points: Rows, near: Array) -> Array:
 
 
 def _lowest(values: Array, count: int) -> Array:
-    """Columns of the `count` lowest of each row of values (b, m); overwrites values."""
+    """Columns (b, count) of the lowest values (b, m) of each row; overwrites values."""
     rows = np.arange(len(values))
     lowest = np.empty((len(values), count), dtype=np.int32)
-    for j in range(count):  # one pass each is faster than a partial sort
+    for j in range(count):  # repeated passes are faster than a partial sort
         lowest[:, j] = values.argmin(axis=1)
         values[rows, lowest[:, j]] = np.inf
     return lowest

@@ -2,7 +2,7 @@
 
 Let A be the directed graph of the k nearest neighbours. The similarity of two rows is
 their number of shared neighbours, W = (A Aᵀ) ∘ (mutual + 0.05 either): an edge in both
-directions has full weight, an edge in one direction a small one. Tight clusters keep
+directions has full weight, an edge in one direction a small weight. Tight clusters keep
 their edges, and bridges of stray rows lose theirs.
 """
 
@@ -22,11 +22,11 @@ from akkm.typing import Array, Rows
 
 # Up to this many rows, or columns, neighbours are found exactly.
 _EXACT_ROWS, _EXACT_COLUMNS = 20_000, 15
-# Further neighbours to compare, since they may be as near as the last one.
+# Number of further neighbours to compare: they may be as near as the last one.
 _TIES = 5
 # The weight of an edge in one direction.
 _EITHER = 0.05
-# The number of rows by which a component searches for other components.
+# The number of sampled rows by which a component is linked to other components.
 _SCOUTS = 30
 
 
@@ -46,7 +46,7 @@ def find_neighbours(
     seed: int,
     exact_rows: int = _EXACT_ROWS,
 ) -> Neighbours:
-    """The k < n nearest other rows of each row of X (n, d); all rows are distinct."""
+    """Find the k < n nearest other rows of each row of X (n, d); rows are distinct."""
     if X.shape[0] <= exact_rows or X.shape[1] <= _EXACT_COLUMNS:
         indices, distances = nearest_points(X, X, k + 1, metric, engine)
     else:
@@ -67,7 +67,7 @@ def nearest_points(
     search = NearestNeighbors(
         algorithm="auto" if narrow else "brute", metric=metric, n_jobs=engine.n_threads
     )
-    # Sort equally distant points by index, so that threads do not decide.
+    # Sort equally distant points by index, so that threads do not affect the result.
     more = min(k + _TIES, points.shape[0])
     distances, indices = search.fit(points).kneighbors(X, more)
     unit = max(float(distances.max(initial=0.0)), 1e-300)
@@ -79,9 +79,9 @@ def nearest_points(
 def _search_by_descent(X: Rows, k: int, metric: str, engine: Threads, seed: int) -> Any:
     """Approximate nearest neighbours: indices and distances (n, k)."""
     n, d = X.shape
-    purpose = f"For more than {_EXACT_ROWS:,} rows (max_rows), {n:,} rows with {d} "
+    purpose = f"A graph of {n:,} rows (over {_EXACT_ROWS:,}, see max_rows) with {d} "
     pynndescent = import_extra(
-        "pynndescent", f"{purpose}columns need pynndescent", "graph"
+        "pynndescent", f"{purpose}columns needs pynndescent", "graph"
     )
     return pynndescent.NNDescent(
         X, metric, n_neighbors=k, random_state=seed, n_jobs=engine.n_threads
@@ -129,9 +129,10 @@ def label_components(W: Any) -> tuple[Array, Array]:
 def attach_small_components(
     X: Rows, inside: Array, label: Array, metric: str, engine: Threads
 ) -> Array:
-    """For each row outside, the row inside to which its component is nearest: (n,).
+    """Map each row outside to the row inside that is nearest to its component: (n,).
 
-    Rows inside are mapped to themselves. All rows of a component are mapped to one row.
+    Rows inside are mapped to themselves. All rows of an outside component are mapped to
+    the same row.
     """
     target = np.arange(X.shape[0])
     outside, kept = np.flatnonzero(~inside), np.flatnonzero(inside)
@@ -148,10 +149,10 @@ def attach_small_components(
 def link_components(
     X: Rows, W: Any, label: Array, k: int, metric: str, rng: np.random.Generator
 ) -> Any:
-    """W with edges between components: some rows of each to their nearest in others.
+    """Add edges to W from sampled rows to the nearest sampled rows of other components.
 
-    Large components remain nearly separate. Small components, of which these rows are a
-    larger part, are joined to what is near.
+    Large components remain nearly separate. Small components, where the sampled rows
+    are a larger share, are joined to near components.
     """
     order = rng.permutation(len(label))
     order = order[np.argsort(label[order], kind="stable")]

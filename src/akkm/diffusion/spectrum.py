@@ -17,7 +17,7 @@ from akkm.diffusion.estimate_k import (
 )
 from akkm.typing import Array
 
-# Matrices of at most this many rows are decomposed as dense ones.
+# Matrices of at most this many rows are decomposed as dense matrices.
 _DENSE_ROWS = 1_000
 _TOLERANCE = 1e-4
 
@@ -33,8 +33,9 @@ def leading_eigenpairs(
 ) -> tuple[Array, Array]:
     """The largest eigenvalues and eigenvectors of S = D^(-1/2) W D^(-1/2).
 
-    Each component has the eigenvalue 1, and its eigenvector is known. Lanczos iteration
-    would miss copies of an eigenvalue, so it only finds the remaining eigenpairs.
+    Each connected component adds an eigenvalue of 1, whose eigenvector is known. The
+    Lanczos iteration would miss copies of an eigenvalue, so it computes only the
+    remaining eigenpairs.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ def leading_eigenpairs(
     component : int array of shape (n,)
         The connected component of each row.
     n_pairs : int
-        The number of eigenpairs q, if n is not smaller.
+        The number of eigenpairs q, or n if that is less.
     rng : numpy.random.Generator
         Draws the start vector of the Lanczos iteration.
     dense_rows : int, default=1000
@@ -89,7 +90,7 @@ def leading_eigenpairs(
 
 @dataclass(frozen=True)
 class DiffusionKernel:
-    """What determines the kernel S^(2t), besides the eigenvectors of S."""
+    """The parameters of the kernel S^(2t), without the eigenvectors of S."""
 
     eigenvalues: Array  # (r,) descending from 1
     t: float
@@ -107,10 +108,11 @@ def fit_diffusion_kernel(
     rows: Array,
     least: float = OUTLIER_SHARE,
 ) -> tuple[DiffusionKernel, Array]:
-    """The kernel of similarities W (n, n), CSR, and its eigenvectors (n, r).
+    """The diffusion kernel of W (n, n), CSR, and the eigenvectors (n, r) of S.
 
-    `component` (n,) and `n_pairs` are those of `leading_eigenpairs`; `rows` (n,) and
-    `least` are weights and the least share of a cluster, as in `estimate_k`.
+    `component` (n,) and `n_pairs` are those of `leading_eigenpairs`; `rows` (n,) are
+    the weights of rows, and `least` is the smallest share of a cluster, as in
+    `estimate_k`.
     """
     values, vectors = leading_eigenpairs(W, component, n_pairs, rng)
     cut = partial(cut_along_eigenvectors, W, values, vectors, rows)

@@ -18,7 +18,7 @@ from akkm.validation import validate_rows
 
 Counts = int | Sequence[int] | Array
 
-# Theorem 1 holds the kernel matrix twice and solves with it.
+# Theorem 1 keeps the kernel matrix in memory twice and factors it.
 _MOST_ROWS = 5000
 
 
@@ -34,7 +34,7 @@ def expected_error_bound(
     """Theorem 1: bound the expected clustering error of given labels.
 
     The expectation is over m uniformly drawn landmarks whose span contains the centers.
-    The bound needs n² memory and n³ work, so X may have at most 5,000 rows.
+    The bound needs O(n²) memory and O(n³) time, so X may have at most 5,000 rows.
 
     Parameters
     ----------
@@ -232,8 +232,8 @@ def spectral_error_bound(
 ) -> SpectralBound:
     """Theorem 2: bound the spectral norm of the kernel approximation's error.
 
-    The proof of the theorem as printed requires enough landmarks without saying how
-    many, and gives less than is printed (see docs/theory.md). Gittens' theorem [1]_, on
+    The printed proof requires enough landmarks without saying how many, and proves less
+    than the printed theorem states (see docs/theory.md). Gittens' theorem [1]_, on
     which it is based, has known constants.
 
     Parameters
@@ -245,7 +245,7 @@ def spectral_error_bound(
     n_landmarks : int or sequence of int
         The number of landmarks m, from 1 to n.
     delta : float, default=0.05
-        The probability δ that a draw of landmarks exceeds the bound.
+        The probability δ that the error of a draw of landmarks exceeds the bound.
 
     Returns
     -------
@@ -286,19 +286,19 @@ def spectral_error_bound(
 
 
 def landmarks_to_span(spectrum: Spectrum, dimension: int, delta: float) -> float:
-    """More uniform landmarks than this span the leading eigenvectors, except for δ."""
+    """More landmarks than this span the leading eigenvectors with probability 1 - δ."""
     tau = spectrum.coherence(dimension)
     return 2 * tau * dimension * float(np.log(dimension / delta))
 
 
 def _landmark_counts(n_landmarks: Any, n: int) -> Array:
-    """One number of landmarks or several, validated, as floats: () or (s,)."""
+    """Validate one or several numbers of landmarks; return floats: () or (s,)."""
     counts = np.asarray(n_landmarks)
     whole = counts.dtype.kind in "iu" and counts.ndim <= 1 and counts.size
     if not whole or counts.min() < 1 or counts.max() > n:
         raise ValueError(
             f"n_landmarks={n_landmarks!r} is not valid; expected an integer from 1 to "
-            f"the n_samples={n} rows they are drawn from, or a sequence of such."
+            f"the n_samples={n} rows they are drawn from, or several such integers."
         )
     return counts.astype(np.float64)
 

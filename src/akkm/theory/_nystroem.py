@@ -20,8 +20,8 @@ from akkm.validation import generator, require_count, validate_rows
 class NystroemError:
     """The size of the residual R = K - K_B K̂⁺ K_Bᵀ of n rows.
 
-    For kernels with negative eigenvalues, K̂⁺ is made of the larger positive ones, as
-    with `indefinite="clip"`.
+    For kernels with negative eigenvalues, K̂⁺ is made of the positive ones that are
+    larger in size, as with `indefinite="clip"`.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def nystroem_error(
     rows = np.sort(generator(random_state).choice(n, size, replace=False))
 
     def captured(chunk: slice) -> float:
-        """The part of tr(K_B K̂⁺ K_Bᵀ) in some rows."""
+        """The contribution of a chunk of rows to tr(K_B K̂⁺ K_Bᵀ)."""
         tiles = strip.tiles(chunk)
         return sum(float(gram.squared_norms(phi).sum()) for _, phi in tiles)
 

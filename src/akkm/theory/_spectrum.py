@@ -25,9 +25,9 @@ _EXTENDED_ROWS = 20_000
 class Spectrum:
     """Eigenvalues of the n x n kernel matrix K, and the coherence of its eigenvectors.
 
-    Made by `spectrum`. Eigenvalues that are negative or zero up to rounding (below
-    1e-12 of the largest) are left out. So are positive ones no larger than the negative
-    ones, as when K̂ is factored.
+    It is made by `spectrum`. Eigenvalues that are negative or zero up to rounding
+    (below 1e-12 of the largest) are left out. Positive eigenvalues that are no larger
+    than the negative ones are left out too, as when K̂ is factored.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ class Spectrum:
     negative_mass : float
         The negative share of the sum of the absolute eigenvalues.
     row_peaks : array of shape (q,)
-        For each c the largest sum of Z_ij² over j ≤ c, over all rows i of the
-        eigenvectors Z.
+        For each number c of leading eigenvectors Z, the largest sum of Z_ij² over j ≤ c
+        among all rows i.
     entry_peaks : array of shape (q,)
         The largest Z_ij² of each eigenvector j.
     """
@@ -135,8 +135,8 @@ class Spectrum:
         """Gittens' coherence (n / C) max_i |row i of (z_1 ... z_C)|², from 1 to n / C.
 
         It is 1 if all rows have the same share in the leading eigenvectors. It is n / C
-        if some row has an eigenvector to itself; then uniform landmarks miss this row
-        unless they are nearly all rows.
+        if some row has an eigenvector to itself. Uniform landmarks then miss this row,
+        unless nearly all rows are landmarks.
 
         Parameters
         ----------
@@ -158,10 +158,10 @@ class Spectrum:
         return self.n * float(self.entry_peaks.max())
 
     def _require(self, n_clusters: int) -> None:
-        """Raise ValueError if so many eigenvalues are not known."""
+        """Raise ValueError if fewer than `n_clusters` eigenvalues are known."""
         known = self.exact or self.rank is not None
         most = self.n if known else self.n_landmarks
-        why = "" if self.exact else ", the rows that the spectrum was estimated from"
+        why = "" if self.exact else ", the number of sampled rows"
         require_count("n_clusters", n_clusters, 1, most, why)
 
 
@@ -183,8 +183,8 @@ def spectrum(
     kernel : str, Kernel or callable, default="rbf"
         The kernel, as in `akkm.ApproxKernelKMeans`.
     n_landmarks : int, optional
-        The number of sampled rows m. By default all of up to 3,000 rows, and of more
-        rows as many as with `n_landmarks="auto"`.
+        The number of sampled rows m. By default all rows if there are at most 3,000,
+        otherwise as many as with `n_landmarks="auto"`.
     random_state : int, RandomState instance or None, default=None
         The seed of the sample of rows.
     n_jobs : int, optional
@@ -201,8 +201,9 @@ def spectrum(
     -----
     With m < n the eigenvalues are those of the kernel matrix of m rows drawn uniformly,
     multiplied by the ratio of the traces (about n / m). The trace and the diagonal are
-    always those of all rows. Coherences are then estimates, and rather low ones, from
-    eigenvectors that Nyström's formula extends to at most 20,000 other rows.
+    always those of all rows. Coherences are then estimates that tend to be too low.
+    They are computed from eigenvectors that Nyström's formula extends to at most 20,000
+    other rows.
 
     Examples
     --------

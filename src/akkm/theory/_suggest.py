@@ -14,10 +14,10 @@ from akkm.validation import require_count
 
 # Fewest landmarks per cluster, as with n_landmarks="auto".
 _PER_CLUSTER = 4
-# The probability that landmarks that should span everything do not.
+# The accepted probability that landmarks do not span the kernel matrix.
 _DELTA = 0.05
-# A note is added if C clusters explain a smaller share of the trace than this, or if a
-# larger share of the eigenvalues is negative.
+# Add a note if C clusters explain less than the first share of the trace, or if more
+# than the second share of the eigenvalues is negative.
 _LITTLE_EXPLAINED, _NEGATIVE = 0.1, 0.01
 
 
@@ -32,7 +32,7 @@ class Suggestion:
     reasons : tuple of str
         Sentences that explain the number.
     bound : float
-        Corollary 1's bound on the relative excess of the error with so many landmarks.
+        Corollary 1's bound on the relative excess of the error with `n_landmarks`.
     square_root : int
         The number that `n_landmarks="auto"` stands for.
     spectrum : Spectrum
@@ -58,10 +58,10 @@ def suggest_n_landmarks(
 ) -> Suggestion:
     """Find the fewest landmarks for which the error is provably near the exact one.
 
-    It is the smallest m for which Corollary 1 bounds the expected clustering error by
-    1 + `tolerance` times the exact one, at least four per cluster and at most all rows.
-    For a kernel matrix of low rank, fewer landmarks are enough if they span everything
-    with a probability of 95 % (see `spectral_error_bound`).
+    The result is the smallest m for which Corollary 1 bounds the expected clustering
+    error by 1 + `tolerance` times the exact one, at least four per cluster and at most
+    all rows. For a kernel matrix of low rank, fewer landmarks are enough if they span
+    the matrix with a probability of 95 % (see `spectral_error_bound`).
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def suggest_n_landmarks(
 
 
 def _choose(values: Spectrum, C: int, tolerance: float) -> tuple[int, list[str]]:
-    """The number of landmarks m, and what decided it."""
+    """The number of landmarks m, and the reasons for it."""
     n, least = values.n, min(values.n, _PER_CLUSTER * C)
     # The smallest m within the tolerance, by bisection; n if there is none.
     m = least + bisect_left(
@@ -141,7 +141,7 @@ def _choose(values: Spectrum, C: int, tolerance: float) -> tuple[int, list[str]]
             f"average; the tolerance is {tolerance:.2%}."
         )
     elif values.tail(C) > 0:
-        reason = f"Even all {n:,} rows do not bring Corollary 1 below {excess:.2%}."
+        reason = f"Even with all {n:,} rows, the bound of Corollary 1 is {excess:.2%}."
     else:
         estimated = "" if values.exact else " (as estimated)"
         reason = (
