@@ -1,9 +1,9 @@
-"""What tests share."""
+"""Fixtures shared by all tests."""
 
 import os
 import pathlib
 
-# scikit-learn's array API checks are skipped without it; it is read at import.
+# Without this, scikit-learn skips its array API checks; SciPy reads it at import.
 os.environ["SCIPY_ARRAY_API"] = "1"
 
 import numpy as np
@@ -34,7 +34,7 @@ def rng():
 
 @pytest.fixture(scope="session")
 def data_folder():
-    """The folder of real data sets, named by AKKM_DATA."""
+    """Path of the folder of real data sets, given by AKKM_DATA."""
     folder = os.environ.get("AKKM_DATA")
     if not folder or not pathlib.Path(folder).is_dir():
         pytest.skip("AKKM_DATA does not name a folder with the real data sets")

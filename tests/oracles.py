@@ -1,10 +1,10 @@
-"""Slow, obviously right versions of what the library computes."""
+"""Slow and simple versions of the library's algorithms, used as references."""
 
 import numpy as np
 
 
 def naive_kernel(name, X, Y, gamma=1.0, degree=3, coef0=1.0):
-    """Every kernel from its definition, one pair at a time."""
+    """Kernel values from their definition, one pair of rows at a time."""
     formulas = {
         "rbf": lambda x, y: np.exp(-gamma * ((x - y) ** 2).sum()),
         "poly": lambda x, y: (gamma * (x @ y) + coef0) ** degree,
@@ -29,7 +29,7 @@ def _chi2(x, y):
 
 
 def algorithm2(K_B, K_hat, labels, n_clusters, max_iter=300, inverse=np.linalg.inv):
-    """Algorithm 2 of the paper, letter by letter, in float64.
+    """Algorithm 2 of the paper, step by step, in float64.
 
     Returns the labels, α and the number of iterations.
     """
@@ -53,14 +53,14 @@ def algorithm2(K_B, K_hat, labels, n_clusters, max_iter=300, inverse=np.linalg.i
 
 
 def clipped_inverse(K):
-    """The inverse of K without its negative eigenvalues, and small ones like them."""
+    """Inverse of K without negative and small positive eigenvalues."""
     w, V = np.linalg.eigh(K)
     keep = w > max(1e-12 * w.max(), min(-w.min(), 0.01 * w.max()))
     return (V[:, keep] / w[keep]) @ V[:, keep].T
 
 
 def exact_kernel_k_means(K, labels, n_clusters, weights=None, max_iter=300):
-    """Kernel k-means with the whole matrix in memory. Returns labels and error."""
+    """Kernel k-means on the full kernel matrix; returns labels and error."""
     w = np.ones(len(K)) if weights is None else weights
     for _ in range(max_iter):
         U = np.zeros((n_clusters, len(K)))
@@ -79,7 +79,7 @@ def exact_kernel_k_means(K, labels, n_clusters, weights=None, max_iter=300):
 
 
 def lloyd_on_features(F, labels, n_clusters, max_iter=300):
-    """Lloyd's k-means on given coordinates."""
+    """Labels (n,) of Lloyd's k-means on features F (n, d)."""
     for _ in range(max_iter):
         means = np.array([F[labels == k].mean(axis=0) for k in range(n_clusters)])
         new = ((F[:, None] - means) ** 2).sum(axis=2).argmin(axis=1)
@@ -90,7 +90,7 @@ def lloyd_on_features(F, labels, n_clusters, max_iter=300):
 
 
 def nystroem_kernel(K_B, K_hat):
-    """K_B K̂⁺ K_Bᵀ, K̂ without its negative eigenvalues."""
+    """K_B K̂⁺ K_Bᵀ, without the negative eigenvalues of K̂."""
     return K_B @ clipped_inverse(K_hat) @ K_B.T
 
 
@@ -104,12 +104,12 @@ def spectral_rows(K, n_clusters, weights=None):
     scale = np.sqrt(w / degrees)
     values, vectors = np.linalg.eigh(scale[:, None] * K * scale)
     top = vectors[:, np.argsort(-values)[:n_clusters]]
-    top = top / np.sqrt(w)[:, None]  # what each of the w equal rows has
+    top = top / np.sqrt(w)[:, None]  # the share of each of the w equal rows
     return top / np.linalg.norm(top, axis=1, keepdims=True), np.sort(values)[::-1]
 
 
 def leaders(X, kernel, threshold, able=None):
-    """The leaders pass, one row after the other: leaders and whom each row follows."""
+    """Leaders, and the leader of each row, found one row after the other."""
     K = kernel(X)
     found, followed = [], []
     for i in range(len(X)):
@@ -127,7 +127,7 @@ def leaders(X, kernel, threshold, able=None):
 
 
 def greedy_pivots(K, candidates, count):
-    """Cholesky pivots among the candidates that take most from the trace of K."""
+    """Candidates that, chosen one by one, reduce the trace of K the most."""
     E = K.copy()
     pivots = []
     for _ in range(count):

@@ -1,8 +1,8 @@
-"""All estimators of akkm, and what tests may expect of each.
+"""All estimators of akkm and their capabilities.
 
-Every law that several estimators follow is tested with this list, so that a new
-estimator in `akkm.__all__` is tested without any further line. What an estimator can do
-is read from its class and its tags, never from a list of names.
+Properties shared by several estimators are tested with this list, so a new estimator in
+`akkm.__all__` is tested without changes to the tests. The capabilities of an estimator
+are read from its class and its tags, never from a list of names.
 """
 
 import inspect
@@ -18,22 +18,22 @@ ESTIMATORS = [
     for value in (getattr(akkm, name) for name in akkm.__all__)
     if inspect.isclass(value) and issubclass(value, BaseEstimator)
 ]
-# Ensembles of ten only take longer.
+# Small ensembles save time.
 SMALL = {"n_members": 3}
 
 
 def has(*names):
-    """Return the condition that an estimator has these parameters."""
+    """Return a function that tells whether an estimator has these parameters."""
     return lambda Estimator: set(names) <= set(inspect.signature(Estimator).parameters)
 
 
 def sets(attribute):
-    """Return the condition that an estimator documents this fitted attribute."""
+    """Return a function that tells whether an estimator documents this attribute."""
     return lambda Estimator: f"\n    {attribute} : " in Estimator.__doc__
 
 
 def has_centers(Estimator):
-    """Whether distances to centers are known, and so an error and a score."""
+    """Whether the estimator has distances to centers, an error and a score."""
     return hasattr(Estimator, "transform")
 
 
@@ -63,11 +63,11 @@ def every(*conditions):
 
 
 def accepted(Estimator, **params):
-    """Return those of the parameters that the estimator has."""
+    """Return the given parameters without those that the estimator lacks."""
     return {name: value for name, value in params.items() if has(name)(Estimator)}
 
 
 def create(Estimator, n_clusters, **params):
-    """Construct an estimator that is fitted fast, from a fixed seed."""
+    """Construct an estimator with a fixed seed and settings that make `fit` fast."""
     small = accepted(Estimator, **SMALL)
     return Estimator(n_clusters, **{"random_state": 0, **small, **params})

@@ -1,4 +1,4 @@
-"""Atomic files: complete under the final name, or as before."""
+"""Atomic files: the final name has either the complete new file or the old one."""
 
 import os
 
@@ -7,7 +7,7 @@ import pytest
 from akkm.atomic_file import AtomicFile
 
 
-def test_the_file_appears_when_the_block_ends(tmp_path):
+def test_the_file_appears_when_the_with_block_ends(tmp_path):
     path = tmp_path / "out.csv"
     with AtomicFile(path) as file:
         file.write(b"complete")
@@ -32,7 +32,7 @@ def test_an_exception_leaves_the_old_file_and_nothing_else(error, tmp_path):
     assert os.listdir(tmp_path) == ["out.csv"]
 
 
-def test_two_writers_of_one_file_do_not_disturb_each_other(tmp_path):
+def test_two_writers_of_one_file_do_not_interfere(tmp_path):
     path = tmp_path / "out.csv"
     with AtomicFile(path) as first:
         with AtomicFile(path) as second:
@@ -51,7 +51,7 @@ def test_a_symbolic_link_is_followed(tmp_path):
     assert (tmp_path / "real").read_bytes() == b"new"
 
 
-def test_permissions_are_those_of_any_new_file(tmp_path):
+def test_the_file_has_the_permissions_of_any_new_file(tmp_path):
     (tmp_path / "usual").touch()
     with AtomicFile(tmp_path / "atomic"):
         pass

@@ -23,7 +23,7 @@ PUBLIC = [
 
 
 def methods(kind):
-    """Public methods and properties of a class, also inherited ones of akkm."""
+    """Yield public methods and properties of a class, including those inherited."""
     for name in dir(kind):
         value = inspect.getattr_static(kind, name)
         value = getattr(value, "__func__", value)
@@ -51,7 +51,7 @@ OBJECTS = dict(public_objects())
 
 
 def needs_example(value):
-    """Functions and estimators: they show how records are made and methods called."""
+    """Whether the object needs an example: only functions and estimators do."""
     if inspect.isclass(value):
         return issubclass(value, BaseEstimator)
     return inspect.isfunction(value) and "." not in value.__qualname__
@@ -68,7 +68,7 @@ def errors(name):
     if value.__doc__ is None:
         owner, _, method = name.rpartition(".")
         if inspect.getdoc(getattr(OBJECTS[owner], method)):
-            return  # the docstring of the overridden method
+            return  # inherits the docstring of the overridden method
     for code, text in validate(get_doc_object(value))["errors"]:
         if code in EXCLUDED or (code == "EX01" and not needs_example(value)):
             continue

@@ -13,7 +13,7 @@ def test_clustering_error_is_the_sum_of_squared_distances_to_the_means(digits, r
     assert metrics.clustering_error(X, labels, "linear") == pytest.approx(expected)
 
 
-def test_clustering_error_of_any_kernel_and_weights(digits, rng):
+def test_clustering_error_accepts_any_kernel_and_weights(digits, rng):
     X = digits[0][:300]
     names = np.array(["a", "b", "c"])[rng.integers(3, size=300)]
     w = rng.random(300)
@@ -29,21 +29,21 @@ def test_clustering_error_of_any_kernel_and_weights(digits, rng):
     ) == pytest.approx(expected)
 
 
-def test_clustering_error_by_hand():
-    """0 and 2 about 1, 10 alone, and a cluster without weight."""
+def test_clustering_error_equals_the_value_computed_by_hand():
+    """Clusters: 0 and 2 with mean 1; 10 alone; and one of weight zero."""
     X = np.array([[0.0], [2.0], [10.0], [7.0]])
     labels, w = [4, 4, 9, 1], [1, 1, 1, 0]
     assert metrics.clustering_error(X, labels, "linear", sample_weight=w) == 2.0
 
 
-def test_error_reduction():
+def test_error_reduction_is_relative_to_the_first_error():
     assert metrics.error_reduction(10.0, 4.0) == pytest.approx(0.6)
     with pytest.raises(ValueError, match="expected a positive clustering error"):
         metrics.error_reduction(0.0, 0.0)
 
 
-def test_nmi_is_the_papers():
-    """Equation 7 with the geometric mean, by hand for four points."""
+def test_nmi_equals_equation_7_of_the_paper():
+    """The value for four points is computed by hand, with the geometric mean."""
     a, b = [0, 0, 1, 1], [0, 1, 1, 1]
     n = np.array([[1, 1], [0, 2]])
     information = sum(
@@ -68,8 +68,8 @@ def test_nmi_equals_that_of_scikit_learn(rng, n_clusters):
     assert metrics.nmi(a, a) == pytest.approx(1)
 
 
-def test_nmi_from_weighted_counts():
-    """A weight of one half for all rows changes nothing."""
+def test_nmi_does_not_depend_on_the_scale_of_the_weights():
+    """All rows have a weight of one half."""
     counts = np.array([[3.0, 1.0], [0.0, 2.0]])
     expected = metrics.nmi([0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 1])
     assert metrics.nmi_from_counts(counts / 2) == pytest.approx(expected)
@@ -80,11 +80,11 @@ def test_labelings_of_different_lengths_are_refused():
         metrics.nmi([0, 1], [0, 1, 1])
 
 
-def test_adjusted_rand_index():
+def test_adjusted_rand_index_ignores_cluster_numbers():
     assert metrics.adjusted_rand_index([0, 0, 1, 1], [1, 1, 0, 0]) == 1.0
     assert metrics.adjusted_rand_index([0, 0, 1, 1], [0, 1, 0, 1]) < 0
 
 
-def test_bad_input():
+def test_labels_of_the_wrong_length_are_refused():
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         metrics.clustering_error(np.zeros((3, 1)), [0, 1])

@@ -1,4 +1,4 @@
-"""Model files: a loaded model predicts as the saved one, and bad files are refused."""
+"""Model files: loaded models predict the same labels, and bad files are refused."""
 
 import io
 import json
@@ -43,7 +43,7 @@ ABOUT = {"rows": 150, "scores": {"nmi": 0.5}, "notes": ["one", "two"]}
 
 @pytest.fixture(scope="module")
 def points(tmp_path_factory):
-    """A fitted encoder and the rows it makes, 0 or more."""
+    """A fitted encoder and its encoded rows, which have no negative values."""
     path = tmp_path_factory.mktemp("points") / "points.npy"
     np.save(path, np.random.default_rng(0).random((150, 4)))
     encoder = TableEncoder(scale="none").fit(open_table(str(path)))
@@ -67,7 +67,7 @@ def types_inside(path):
 
 @pytest.mark.filterwarnings("ignore:.*kernel is far from positive definite")
 @pytest.mark.filterwarnings("ignore:.*rows have no similarity to the others")
-@pytest.mark.filterwarnings("ignore:Stopped at max_iter")  # sigmoid: in circles
+@pytest.mark.filterwarnings("ignore:Stopped at max_iter")  # sigmoid does not converge
 @pytest.mark.parametrize(("Estimator", "params"), MODELS, ids=str)
 def test_a_loaded_model_predicts_the_same_bits(Estimator, params, points, tmp_path):
     encoder, X = points
@@ -89,7 +89,7 @@ def test_a_loaded_model_predicts_the_same_bits(Estimator, params, points, tmp_pa
 
 @pytest.mark.filterwarnings("ignore:.*kernel is far from positive definite")
 def test_every_saved_type_is_trusted(points, tmp_path):
-    """Also types that only some kernels or images need."""
+    """This includes types that only some kernels or images need."""
     encoder, X = points
     K = X @ X.T + 1
     seen = set()
@@ -112,7 +112,7 @@ def test_every_saved_type_is_trusted(points, tmp_path):
     seen |= types_inside(tmp_path / "images.skops")
     assert load_model(tmp_path / "images.skops").encoder.levels == 2
     save_model(SavedModel(steps.set_params(levels=3), model, {}), tmp_path / "no.skops")
-    with pytest.raises(ModelFileError, match="damaged"):  # columns that do not fit
+    with pytest.raises(ModelFileError, match="damaged"):  # number of columns differs
         load_model(tmp_path / "no.skops")
     assert seen <= set(trusted_types())
 
@@ -127,7 +127,7 @@ def test_no_trusted_type_runs_code_when_it_is_created():
         assert forbidden not in trusted_types()
 
 
-def test_sparse_rows(points, tmp_path):
+def test_models_of_sparse_rows_can_be_saved(points, tmp_path):
     encoder, X = points
     X = sparse.csr_array(X * (X > 0.5))
     for Estimator in ESTIMATORS:
@@ -137,7 +137,7 @@ def test_sparse_rows(points, tmp_path):
         np.testing.assert_array_equal(loaded.predict(X), model.labels_)
 
 
-def test_another_process_predicts_the_same(points, tmp_path):
+def test_another_process_predicts_the_same_bits(points, tmp_path):
     encoder, X = points
     models = [
         Estimator(3, n_landmarks=20, random_state=0).fit(X)
@@ -197,7 +197,7 @@ def test_file_names_of_the_fit_are_left_out(points, tmp_path):
     assert model.checkpoint == tmp_path / "c"
 
 
-def test_a_random_state_continues_where_it_was(points, tmp_path):
+def test_a_loaded_random_state_continues_the_sequence(points, tmp_path):
     encoder, X = points
     model = ApproxKernelKMeans(3, random_state=np.random.RandomState(7)).fit(X)
     save_model(SavedModel(encoder, model, {}), tmp_path / "m.skops")
@@ -208,7 +208,7 @@ def test_a_random_state_continues_where_it_was(points, tmp_path):
 @pytest.mark.parametrize(
     "kernel", [lambda X, Y: X @ Y.T, RBF() + akkm.kernels.Function(np.inner)]
 )
-def test_a_python_function_can_not_be_saved(kernel, points, tmp_path):
+def test_a_kernel_that_is_a_python_function_is_refused(kernel, points, tmp_path):
     encoder, X = points
     with pytest.raises(ModelFileError, match="is a Python function"):
         model_file.require_savable(kernel)
@@ -233,7 +233,7 @@ def test_a_failure_leaves_the_old_file(saved, points, monkeypatch):
 
 
 def rewrite(path, change):
-    """Change the members of a zip archive, with valid checksums."""
+    """Change the members of a zip archive and write valid checksums."""
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     change(members)
@@ -255,7 +255,7 @@ def without(name):
 
 
 def holding(value):
-    """Another object in the place of the estimator."""
+    """Return a function that replaces the estimator in a model file by `value`."""
 
     def change(path):
         def swap(members):
@@ -320,7 +320,7 @@ class Foreign:
         (schema_with("_model", "_mode"), "is damaged"),
     ],
 )
-def test_bad_files_are_refused_in_one_line(change, message, saved):
+def test_bad_files_are_refused_with_a_one_line_message(change, message, saved):
     _, path = saved
     change(path)
     with pytest.raises(ModelFileError, match=message) as caught:
@@ -329,8 +329,8 @@ def test_bad_files_are_refused_in_one_line(change, message, saved):
     assert "\n" not in str(caught.value)
 
 
-def test_a_changed_member_is_noticed(saved):
-    """Also if the zip archive and its own checksums are valid."""
+def test_a_changed_member_is_detected(saved):
+    """The zip archive and its own checksums are valid."""
     _, path = saved
     whole = path.read_bytes()
     with zipfile.ZipFile(path) as archive:
@@ -362,7 +362,7 @@ def test_a_truncated_file_is_refused(saved):
             load_model(path)
 
 
-def test_a_changed_byte_is_noticed_or_irrelevant(saved, points):
+def test_a_changed_byte_is_detected_or_irrelevant(saved, points):
     model, path = saved
     X = points[1]
     whole = path.read_bytes()
@@ -376,13 +376,13 @@ def test_a_changed_byte_is_noticed_or_irrelevant(saved, points):
             loaded = load_model(path).estimator
         except ModelFileError:
             noticed += 1
-        else:  # a date within the archive, for instance
+        else:  # for example, a date in the archive
             np.testing.assert_array_equal(loaded.predict(X), model.labels_)
     assert noticed > 50
 
 
 def test_sparse_indices_out_of_range_are_refused(points, tmp_path):
-    """SciPy would read beyond the end of its arrays."""
+    """With such indices, SciPy would read beyond the end of its arrays."""
     encoder, X = points
     model = ApproxKernelKMeans(3, random_state=0).fit(sparse.csr_array(X))
     model._model.points.indices[5] = 10**6
@@ -391,7 +391,7 @@ def test_sparse_indices_out_of_range_are_refused(points, tmp_path):
         load_model(tmp_path / "m.skops")
 
 
-def test_an_encoder_that_does_not_fit_the_estimator(points, tmp_path):
+def test_an_encoder_that_does_not_match_the_estimator_is_refused(points, tmp_path):
     encoder, X = points
     model = ApproxKernelKMeans(3, random_state=0).fit(X[:, :3])
     save_model(SavedModel(encoder, model, {}), tmp_path / "m.skops")

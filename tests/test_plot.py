@@ -1,4 +1,4 @@
-"""Pictures: what is on the axes, for every estimator."""
+"""Plots: contents of the axes, for every estimator."""
 
 import copy
 import subprocess
@@ -30,7 +30,7 @@ def _close():
 
 @pytest.fixture(scope="module", params=ESTIMATORS, ids=lambda kind: kind.__name__)
 def fitted(request, blobs):
-    """Every estimator in turn."""
+    """Each fitted estimator in turn."""
     return request.param(3, random_state=0).fit(blobs[0])
 
 
@@ -45,7 +45,7 @@ class TestEveryEstimator:
         assert plot.map(fitted, blobs[0], ax) is ax
         assert sum(len(part.get_offsets()) for part in ax.collections) == 400
 
-    def test_sizes_draws_a_bar_per_cluster(self, fitted, blobs):
+    def test_sizes_draws_one_bar_per_cluster(self, fitted, blobs):
         bars = plot.sizes(fitted, blobs[0]).patches
         assert sorted(bar.get_width() for bar in bars) == [50, 150, 200]
 
@@ -53,7 +53,7 @@ class TestEveryEstimator:
         lines = plot.convergence(fitted, blobs[0]).lines
         assert lines[0].get_ydata()[-1] == 0
 
-    def test_features_draws_columns_by_clusters(self, fitted, blobs):
+    def test_features_draws_one_cell_per_column_and_cluster(self, fitted, blobs):
         ax = plot.features(fitted, blobs[0], feature_names=list("abcd"))
         assert ax.images[0].get_array().shape == (4, 3)
 
@@ -61,7 +61,7 @@ class TestEveryEstimator:
         bars = plot.margins(fitted, blobs[0]).patches
         assert sum(bar.get_height() for bar in bars) == pytest.approx(400)
 
-    def test_a_model_from_a_file_needs_the_rows(self, fitted, blobs):
+    def test_a_model_without_labels_needs_the_rows(self, fitted, blobs):
         bare = copy.copy(fitted)
         for name in ("labels_", "agreement_", "embedding_"):
             vars(bare).pop(name, None)
@@ -73,12 +73,12 @@ class TestEveryEstimator:
             plot.sizes(bare)
 
 
-def test_axes_are_made_if_none_are_given(model):
+def test_new_axes_are_created_if_none_are_given(model):
     assert plot.sizes(model) is not plot.sizes(model)
 
 
-def test_map_is_kernel_pca(blobs):
-    """With all rows as landmarks: the leading directions of the centered kernel."""
+def test_map_equals_kernel_pca(blobs):
+    """All rows are landmarks, so the map shows the exact leading components."""
     X, _ = blobs
     model = ApproxKernelKMeans(3, landmarks=np.arange(400), random_state=0).fit(X)
     ax = plot.map(model, X)
@@ -89,7 +89,7 @@ def test_map_is_kernel_pca(blobs):
     np.testing.assert_allclose((drawn**2).sum(0), values[[-1, -2]], rtol=1e-6)
 
 
-def test_map_draws_few_rows_of_all_clusters(rng):
+def test_map_draws_a_sample_with_rows_of_every_cluster(rng):
     X = np.vstack([rng.normal(size=(5000, 3)), rng.normal(size=(3, 3)) + 50])
     far = (np.arange(5003) >= 5000).astype(int)
     model = ApproxKernelKMeans(2, kernel="linear", init=far, random_state=0).fit(X)
@@ -97,14 +97,14 @@ def test_map_draws_few_rows_of_all_clusters(rng):
     assert sorted(len(part.get_offsets()) for part in ax.collections) == [3, 297]
 
 
-def test_clusters_differ_in_colour_and_shape():
+def test_clusters_have_distinct_pairs_of_colour_and_marker():
     looks = [plot._marker(k) for k in range(168)]
     assert len({(look["color"], look["marker"]) for look in looks}) == 168
     assert len({look["marker"] for look in looks[:8]}) == 8
     assert len({look["color"] for look in looks[:23]}) == 21
 
 
-def test_feature_means_are_standardised_sparse_or_not(digits):
+def test_feature_means_of_dense_and_sparse_rows_are_standardised(digits):
     X, _ = digits
     model = ApproxKernelKMeans(10, random_state=0).fit(X)
     images = [
@@ -119,7 +119,7 @@ def test_feature_means_are_standardised_sparse_or_not(digits):
     np.testing.assert_allclose(images[0].T, z[:, np.argsort(-telling)[:5]], atol=1e-8)
 
 
-def test_margins_are_the_place_between_the_centers():
+def test_margins_are_relative_positions_between_the_centers():
     X = np.array([[-5.0], [-1.0], [0.5], [5.5]])  # centers at -3 and 3, linear kernel
     model = KernelKMeans(2, kernel="linear", init=[0, 0, 1, 1]).fit(X)
     ax = plot.margins(model, X)
@@ -138,40 +138,40 @@ def test_margins_are_binned_as_in_the_report(blobs):
         np.testing.assert_allclose([bar.get_x() for bar in bars], edges[:-1])
 
 
-def test_is_there_without_an_import_and_without_matplotlib():
+def test_akkm_plot_is_available_without_importing_matplotlib():
     code = "import akkm, sys; akkm.plot.map; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 class TestErrors:
     @pytest.mark.parametrize("picture", [plot.map, plot.sizes, plot.convergence])
-    def test_a_wrong_number_of_rows(self, picture, model, blobs):
+    def test_a_wrong_number_of_rows_is_refused(self, picture, model, blobs):
         with pytest.raises(ValueError, match="fitted to 400; give the rows"):
             picture(model, blobs[0][:10])
 
-    def test_a_wrong_number_of_names(self, model, blobs):
+    def test_a_wrong_number_of_feature_names_is_refused(self, model, blobs):
         with pytest.raises(ValueError, match="feature_names has 1 names, but X has 4"):
             plot.features(model, blobs[0], feature_names=["a"])
 
-    def test_something_that_is_no_model(self):
+    def test_an_object_that_is_not_a_model_is_refused(self):
         with pytest.raises(TypeError, match="expected a fitted estimator of akkm"):
             plot.sizes(object())
 
-    def test_margins_of_one_cluster(self, blobs):
+    def test_margins_of_one_cluster_are_refused(self, blobs):
         with pytest.raises(ValueError, match="need at least two clusters"):
             plot.margins(ApproxKernelKMeans(1).fit(blobs[0]), blobs[0])
 
-    def test_columns_that_are_equal_in_all_clusters(self, blobs):
+    def test_columns_with_equal_means_in_all_clusters_are_refused(self, blobs):
         with pytest.raises(ValueError, match="no columns to draw"):
             plot.features(ApproxKernelKMeans(1).fit(blobs[0]), blobs[0])
 
-    def test_iterations_that_were_not_recorded(self, model):
+    def test_a_model_without_recorded_iterations_is_refused(self, model):
         bare = copy.copy(model)
         del bare.history_
         with pytest.raises(ValueError, match="has no history_"):
             plot.convergence(bare)
 
-    def test_matplotlib_is_not_installed(self, model, monkeypatch):
+    def test_a_missing_matplotlib_is_reported(self, model, monkeypatch):
         monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
         with pytest.raises(ImportError, match=r"pip install 'akkm\[plot\]'"):
             plot.sizes(model)

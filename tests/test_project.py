@@ -1,4 +1,4 @@
-"""The rules of the project: imports, length of modules, docstrings, public names."""
+"""Project rules: imports, length of modules, docstrings, public names."""
 
 import ast
 import graphlib
@@ -19,8 +19,8 @@ import registry
 SOURCE = pathlib.Path(akkm.__file__).parent
 TESTS = pathlib.Path(__file__).parent
 
-# Every package or module of akkm, lower layers first. Each imports only from layers
-# above its line in this list, never from its own layer.
+# Every package or module of akkm, lower layers first. Each imports only from lower
+# layers, which are earlier in this list, never from its own layer.
 LAYERS = [
     ["atomic_file", "extras", "silence", "typing", "version"],
     ["rows"],
@@ -40,7 +40,7 @@ LAYERS = [
 LAYER_OF = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}
 MODULES = sorted(SOURCE.rglob("*.py"))
 PACKAGES = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
-# Modules with a list of public names; elsewhere all modules of a package are public.
+# Packages and modules with `__all__`; in other packages, all modules are public.
 LISTED = [
     module
     for module in (
@@ -54,7 +54,7 @@ LISTED = [
 
 
 class Import(NamedTuple):
-    """One imported module or name, wherever in the file the import stands."""
+    """One imported module or name, at any place in a file."""
 
     path: pathlib.Path
     line: int
@@ -80,7 +80,7 @@ def package_of(path):
 
 
 def imports_in(path, source=None):
-    """Yield all imports from akkm, also those inside functions."""
+    """Yield all imports from akkm, including those inside functions."""
     for node in ast.walk(ast.parse(source or path.read_text())):
         if isinstance(node, ast.Import):
             found = [(alias.name, "") for alias in node.names]
@@ -96,7 +96,7 @@ def imports_in(path, source=None):
 
 @pytest.fixture(scope="module")
 def imports():
-    """All imports from akkm inside src/akkm, without src/akkm/__init__.py."""
+    """All imports from akkm in src/akkm, except those in src/akkm/__init__.py."""
     return [
         used
         for path in MODULES
@@ -163,7 +163,7 @@ def storage_types():
                 yield node.name
 
 
-def test_only_rows_asks_for_the_type_of_storage():
+def test_only_the_rows_package_checks_storage_types():
     types = set(storage_types())
     assert types >= {"Rows", "ArrayRows", "DiskRows", "RemoteRows", "Batches"}
     for path in MODULES:
@@ -192,15 +192,15 @@ def test_test_modules_have_at_most_600_lines():
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_packages_say_what_belongs_in_them_and_what_does_not(package):
-    """At least two sentences."""
+def test_package_docstrings_say_what_belongs_in_the_package(package):
+    """Such a docstring has at least two sentences."""
     text = importlib.import_module(f"akkm.{package}").__doc__
     assert len(re.findall(r"\.(?=\s+[A-Z`]|\s*$)", text)) >= 2, text
 
 
 @pytest.mark.parametrize("module", LISTED, ids=lambda module: module.__name__)
-def test_public_lists_are_complete(module):
-    """`__all__` has all public objects of a module, and each has a docstring."""
+def test_lists_of_public_names_are_complete(module):
+    """`__all__` names all public objects of a module, and each has a docstring."""
     public = {
         key
         for key, value in vars(module).items()
@@ -215,7 +215,7 @@ def test_public_lists_are_complete(module):
 
 
 @pytest.mark.parametrize("Estimator", registry.ESTIMATORS)
-def test_estimators_have_examples_that_run(Estimator):
+def test_estimators_have_examples(Estimator):
     assert ">>> " in Estimator.__doc__
 
 

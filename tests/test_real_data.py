@@ -1,4 +1,4 @@
-"""Algorithm 2 on samples of the paper's data; needs the folder AKKM_DATA."""
+"""Algorithm 2 on samples of the paper's data sets, in the folder AKKM_DATA."""
 
 import gzip
 
@@ -25,7 +25,7 @@ def read_covtype(folder):
     return (X - X.min(axis=0)) / np.where(np.ptp(X, axis=0) > 0, np.ptp(X, axis=0), 1)
 
 
-# The widths are the paper's where it names them.
+# Kernel parameters are those of the paper, where the paper gives them.
 CASES = {
     "MNIST rbf": (read_mnist, RBF(gamma=0.02), 10),
     "MNIST poly": (read_mnist, Polynomial(gamma=0.01), 10),
@@ -55,7 +55,7 @@ def letter_by_letter(case):
     return algorithm2(K_B, K_B[rows], labels, n_clusters, inverse=inverse)
 
 
-def test_float64_labels_are_those_of_algorithm_2(case, letter_by_letter):
+def test_float64_labels_equal_those_of_algorithm_2(case, letter_by_letter):
     X, kernel, n_clusters, rows, labels = case
     model = ApproxKernelKMeans(n_clusters, kernel=kernel, landmarks=rows, init=labels)
     model.fit(X)
@@ -71,7 +71,7 @@ def test_float32_labels_agree_with_algorithm_2(case, letter_by_letter):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_exact_labels_are_those_of_the_full_matrix(case, dtype):
+def test_exact_labels_equal_those_of_the_full_matrix(case, dtype):
     X, kernel, n_clusters, _, labels = case
     model = KernelKMeans(n_clusters, kernel=kernel, init=labels).fit(X.astype(dtype))
     expected, error = exact_kernel_k_means(kernel(X), labels, n_clusters)

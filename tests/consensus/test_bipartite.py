@@ -1,4 +1,4 @@
-"""The cut of the graph of rows and clusters, and the ensemble that uses it."""
+"""Bipartite graph cut of rows and clusters, and the ensemble that uses it."""
 
 import numpy as np
 import pytest
@@ -20,14 +20,14 @@ from akkm.consensus._partition import MetaGraph
 
 
 def split(y, rng, most=6):
-    """Labels that cut every cluster into parts, and leave one row in ten anywhere."""
+    """Labels that split every cluster into parts and permute a tenth of the rows."""
     parts = y * most + rng.integers(rng.integers(2, most + 1), size=len(y))
     stray = rng.random(len(y)) < 0.1
     return np.where(stray, rng.permutation(parts), parts)
 
 
 class TestCut:
-    def test_the_shared_weight_is_that_of_the_rows(self, rng):
+    def test_the_shared_weight_is_the_weight_of_the_shared_rows(self, rng):
         labelings = [rng.integers(k, size=500) for k in (3, 7, 5)]
         w = rng.uniform(size=500)
         U = np.array([x == k for x in labelings for k in np.unique(x)], float)
@@ -36,8 +36,8 @@ class TestCut:
         graph = MetaGraph(jaccard(shared), shared.diagonal(), member)
         np.testing.assert_allclose(shared_weight(graph), (U * w) @ U.T, atol=1e-12)
 
-    def test_is_the_normalised_cut_of_rows_and_clusters(self, rng):
-        """Two parts: the sign of the second singular vector of the whole graph."""
+    def test_the_cut_equals_the_normalised_cut_of_the_whole_graph(self, rng):
+        """For two parts, the sign of the second singular vector gives the cut."""
         y = np.repeat([0, 1], 200)
         labelings = [split(y, rng) for _ in range(8)]
         found = bipartite_cut(labelings, 2, random_state=0)
@@ -46,19 +46,19 @@ class TestCut:
         second = linalg.svd(B / np.sqrt(len(labelings)))[2][1]
         part = np.concatenate(found.meta.parts)
         assert adjusted_rand_score(second > 0, part) == 1.0
-        # Each row is where most of its clusters are.
+        # Each row belongs to the part that contains most of its clusters.
         votes = U.T @ np.eye(2)[part]
         clear = votes[:, 0] != votes[:, 1]
         np.testing.assert_array_equal(found.labels[clear], votes.argmax(axis=1)[clear])
         np.testing.assert_allclose(found.agreement, votes.max(axis=1) / 8)
 
-    def test_parts_go_together_again(self, rng):
+    def test_split_clusters_are_joined_again(self, rng):
         y = rng.integers(5, size=2000)
         labelings = [split(y, rng) for _ in range(10)]
         ours = bipartite_cut(labelings, 5, random_state=0)
         assert adjusted_rand_score(y, ours.labels) > 0.99
 
-    def test_a_weight_of_two_is_a_row_given_twice(self, rng):
+    def test_a_weight_of_two_equals_a_repeated_row(self, rng):
         y = rng.integers(3, size=400)
         labelings = [split(y, rng) for _ in range(6)]
         w = rng.integers(0, 3, size=400)
@@ -66,8 +66,8 @@ class TestCut:
         repeated = bipartite_cut([x.repeat(w) for x in labelings], 3, random_state=0)
         np.testing.assert_array_equal(weighted.labels.repeat(w), repeated.labels)
 
-    def test_most_votes_win_whatever_the_parts(self, rng):
-        """One cluster in six parts, the other whole: 5 of 8 votes are more than 3."""
+    def test_the_majority_wins_whatever_the_number_of_parts(self, rng):
+        """One cluster is split into six parts; row 0 has 5 of 8 votes for it."""
         y = np.repeat([0, 1], 600)
         labelings = []
         for q in range(8):
@@ -78,20 +78,20 @@ class TestCut:
         np.testing.assert_array_equal(found.labels, y != y[0])
         assert found.agreement[0] == 5 / 8
 
-    def test_members_that_agree(self):
+    def test_members_that_agree_are_their_own_consensus(self):
         y = np.array(["b", "b", "a", "a", "c"])
         found = bipartite_cut([y, y, y], 3, random_state=0)
         assert found.labels.tolist() == [1, 1, 0, 0, 2]
         assert found.anmi == 1.0
         assert found.meta.vote([["c"], ["c"], ["c"]]).labels.tolist() == [2]
 
-    def test_fewer_clusters_than_wanted(self):
+    def test_members_with_too_few_clusters_are_refused(self):
         with pytest.raises(ValueError, match="together have only 4 clusters"):
             bipartite_cut([[0, 0, 1], [0, 1, 1]], 5)
 
 
 class TestEnsemble:
-    def test_is_better_than_k_means(self, digits):
+    def test_labels_are_better_than_those_of_k_means(self, digits):
         X, y = digits
         nmi = normalized_mutual_info_score
         model = ConsensusKernelKMeans(10, random_state=0).fit(X)
@@ -101,7 +101,7 @@ class TestEnsemble:
         assert min(counts) >= 20
         assert max(counts) <= 60
         assert len(set(counts)) > 10
-        # Rows that members disagree on are wrong more often.
+        # Rows on which members disagree are misclassified more often.
         wrong = model.agreement_ < np.quantile(model.agreement_, 0.1)
         sure, unsure = (
             nmi(y[~wrong], model.labels_[~wrong]),
@@ -111,7 +111,7 @@ class TestEnsemble:
         np.testing.assert_array_equal(model.predict(X), model.labels_)
         np.testing.assert_array_equal(model.predict(X[7:8]), model.labels_[7:8])
 
-    def test_members_of_another_kind(self):
+    def test_members_can_be_another_estimator(self):
         X, y = make_moons(600, noise=0.06, random_state=0)
         kind = DiffusionKernelKMeans(n_neighbors=10)
         model = ConsensusKernelKMeans(2, estimator=kind, n_members=5, random_state=0)
@@ -119,7 +119,7 @@ class TestEnsemble:
         np.testing.assert_array_equal(model.predict(X), model.labels_)
         assert kind.get_params() == DiffusionKernelKMeans(n_neighbors=10).get_params()
 
-    def test_same_labels_for_any_threads(self, digits):
+    def test_labels_do_not_depend_on_the_number_of_threads(self, digits):
         X = digits[0][:600]
         one, two = (
             ConsensusKernelKMeans(10, n_members=4, random_state=0, n_jobs=n).fit(X)
@@ -127,6 +127,6 @@ class TestEnsemble:
         )
         np.testing.assert_array_equal(one.labels_, two.labels_)
 
-    def test_members_without_centers(self, digits):
+    def test_members_without_centers_are_refused(self, digits):
         with pytest.raises(ValueError, match="The 'estimator' parameter of Consensus"):
             ConsensusKernelKMeans(3, estimator=EnsembleKernelKMeans()).fit(digits[0])

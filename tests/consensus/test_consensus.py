@@ -26,11 +26,11 @@ def partitioner(request):
     return request.param
 
 
-# The oracle: dense indicator vectors, and the definitions.
+# Oracles: definitions applied to dense indicator vectors.
 
 
 def indicators(labelings):
-    """The clusters of all members, one row each: (V, n)."""
+    """Indicator vectors (V, n) of all clusters of all members."""
     return np.array(
         [labels == value for labels in labelings for value in np.unique(labels)], float
     )
@@ -47,7 +47,7 @@ def naive_jaccard(U):
 
 
 def naive_means(U, part, n_clusters):
-    """The mean vector of each meta-cluster: (C, n)."""
+    """Mean indicator vectors (C, n) of the meta-clusters."""
     return np.array(
         [
             U[part == k].mean(axis=0) if (part == k).any() else 0 * U[0]
@@ -72,7 +72,7 @@ def assert_votes_follow_the_definition(result, labelings, n_clusters):
 
 
 def noisy_copies(rng, n=5000, r=10, n_clusters=23, noise=0.2):
-    """A planted partition, and members that have it under other names, with noise."""
+    """Planted labels (n,), and r copies with noise and renumbered clusters."""
     plant = rng.integers(n_clusters, size=n)
     members = []
     for _ in range(r):
@@ -86,11 +86,11 @@ def same_partition(a, b):
     return adjusted_rand_score(a, b) == 1
 
 
-# Equal to the oracle.
+# Comparisons with the oracles.
 
 
 @pytest.mark.parametrize("clusters", [[3], [4, 4], [2, 5, 3, 1, 7], [40] * 6])
-def test_jaccard_similarities_are_those_of_indicator_vectors(rng, clusters):
+def test_jaccard_similarities_equal_those_of_indicator_vectors(rng, clusters):
     labelings = [rng.integers(c, size=300) for c in clusters]
     shared = contingency(fuse([encode(labels) for labels in labelings]), None)
     U = indicators(labelings)
@@ -112,11 +112,11 @@ def test_labels_and_agreement_follow_the_definition(rng, partitioner, clusters, 
     assert result.labels.dtype == np.int32
 
 
-def test_by_hand():
-    """Six rows; the third member moves one row, and is outvoted."""
+def test_consensus_of_three_members_by_hand():
+    """The third member assigns one of six rows differently and is outvoted."""
     labelings = [[5, 5, 5, -2, -2, -2], list("aaabbb"), [0, 0, 1, 1, 1, 1]]
     result = mcla(labelings, 2)
-    # The first member's clusters in order: -2, 5.
+    # Clusters are numbered as the first member's labels in order: -2, 5.
     np.testing.assert_array_equal(result.labels, [1, 1, 1, 0, 0, 0])
     np.testing.assert_allclose(result.agreement, [1, 1, 2 / 3, 1, 1, 1])
     parts = [part.tolist() for part in result.meta.parts]
@@ -124,8 +124,8 @@ def test_by_hand():
     np.testing.assert_array_equal(result.meta.sizes, [3, 3])
 
 
-def test_means_not_counts_decide():
-    """Two of five votes for a meta-cluster of two outweigh three for one of four."""
+def test_mean_votes_decide_instead_of_counts():
+    """2 votes for a meta-cluster of 2 clusters outweigh 2 votes for one of 4."""
     meta = consensus.MetaClusters(
         values=tuple(np.array([0, 1]) for _ in range(5)),
         parts=tuple(np.array(p) for p in ([0, 1], [0, 1], [1, 2], [1, 2], [2, 2])),
@@ -147,10 +147,10 @@ def test_one_member_is_its_own_consensus(rng, partitioner):
     assert_votes_follow_the_definition(result, [labels], 6)
 
 
-# Recovers what is there.
+# Recovery of known partitions.
 
 
-def test_planted_partition_is_recovered(rng):
+def test_a_planted_partition_is_recovered(rng):
     plant, labelings = noisy_copies(rng)
     labels = mcla(labelings, 23, random_state=0).labels
     assert adjusted_rand_score(plant, labels) > 0.999
@@ -158,8 +158,8 @@ def test_planted_partition_is_recovered(rng):
 
 
 @pytest.mark.parametrize("noise", [0.2, 0.5])
-def test_partitioners_agree(rng, noise):
-    """On ties too, of which there are many with more noise."""
+def test_both_partitioners_give_the_same_labels(rng, noise):
+    """More noise gives many ties, which are broken in the same way."""
     pytest.importorskip("pymetis")
     _, labelings = noisy_copies(rng, noise=noise)
     by_matching, by_metis = (
@@ -174,8 +174,8 @@ def test_members_are_matched_one_to_one(rng):
         np.testing.assert_array_equal(np.sort(part), np.arange(23))
 
 
-def test_members_with_other_numbers_of_clusters(rng):
-    """Fewer leave meta-clusters out; more put at most their share into each."""
+def test_members_may_have_different_numbers_of_clusters(rng):
+    """A meta-cluster may get none or several clusters of one member."""
     plant = rng.integers(4, size=1000)
     labelings = [plant, plant // 2, plant * 3 + rng.integers(3, size=1000), plant]
     result = mcla(labelings, 4)
@@ -185,21 +185,21 @@ def test_members_with_other_numbers_of_clusters(rng):
     np.testing.assert_array_equal(split, np.repeat(result.meta.parts[0], 3))
 
 
-def test_a_reference_with_more_clusters_than_wanted(rng):
+def test_members_may_have_more_clusters_than_requested(rng):
     labelings = [rng.permutation(np.arange(300) % 7) for _ in range(3)]
     for part in mcla(labelings, 3).meta.parts:
         assert np.bincount(part, minlength=3).max() <= 3
 
 
-def test_more_clusters_wanted_than_any_member_has(partitioner):
+def test_more_clusters_can_be_requested_than_any_member_has(partitioner):
     labelings = [[0, 0, 1, 1], [0, 1, 0, 1]]
     result = mcla(labelings, 3, partitioner=partitioner, random_state=0)
     assert set(result.labels) <= {0, 1, 2}
     assert_votes_follow_the_definition(result, np.array(labelings), 3)
 
 
-def test_matching_is_no_worse_than_the_plant(rng):
-    """Similarity inside of meta-clusters, against that of the planted assignment."""
+def test_matching_is_no_worse_than_the_planted_assignment(rng):
+    """Compares the total similarity within meta-clusters."""
     n, r, c = 2000, 6, 8
     plant = rng.integers(c, size=n)
     noise = rng.random((r, n)) < 0.6
@@ -214,8 +214,8 @@ def test_matching_is_no_worse_than_the_plant(rng):
 
 
 @pytest.mark.parametrize("clusters", [[4, 4, 4, 4], [4, 2, 3, 4, 4], [3, 5, 4, 6]])
-def test_no_member_has_a_better_match(rng, clusters):
-    """Against the mean similarities with the other members' clusters, all matches."""
+def test_no_other_match_of_a_single_member_is_better(rng, clusters):
+    """Tries all matches, by mean similarity with the other members' clusters."""
     n_clusters = 4
     labelings = [rng.integers(c, size=200) for c in clusters]
     similarity = naive_jaccard(indicators(labelings))
@@ -236,11 +236,11 @@ def test_no_member_has_a_better_match(rng, clusters):
         assert means[parts[q], np.arange(c)].sum() == pytest.approx(best, abs=1e-7)
 
 
-# Laws.
+# Invariants.
 
 
 @pytest.mark.parametrize("noise", [0.3, 0.9])
-def test_weight_two_is_a_row_given_twice(rng, partitioner, noise):
+def test_a_weight_of_two_equals_a_repeated_row(rng, partitioner, noise):
     _, labelings = noisy_copies(rng, n=600, r=5, n_clusters=7, noise=noise)
     weights = rng.integers(1, 4, size=600)
     twice = [np.repeat(labels, weights) for labels in labelings]
@@ -252,8 +252,8 @@ def test_weight_two_is_a_row_given_twice(rng, partitioner, noise):
     assert a.anmi == pytest.approx(b.anmi, abs=1e-12)
 
 
-def test_weight_zero_counts_for_nothing(rng, partitioner):
-    """Also where only rows of weight zero are in a cluster."""
+def test_rows_of_weight_zero_do_not_change_the_consensus(rng, partitioner):
+    """This includes clusters that have only rows of weight zero."""
     plant, labelings = noisy_copies(rng, n=600, r=5, n_clusters=7)
     labelings = [np.append(labels, [99, labels[0], 98]) for labels in labelings]
     labelings[0][-3:] = labelings[0][[0, 0, 1]]
@@ -266,13 +266,13 @@ def test_weight_zero_counts_for_nothing(rng, partitioner):
     np.testing.assert_array_equal(a.labels[given], b.labels)
     np.testing.assert_array_equal(a.agreement[given], b.agreement)
     assert a.anmi == pytest.approx(b.anmi, abs=1e-12)
-    # Rows without weight have labels, those of rows that they share clusters with.
+    # Rows of weight zero get the labels of rows in the same clusters.
     assert adjusted_rand_score(a.labels[:600], plant) > 0.95
     np.testing.assert_array_equal(a.labels[[-3, -2]], a.labels[[0, 0]])
 
 
 @pytest.mark.parametrize("noise", [0.3, 0.9])
-def test_row_order_only_permutes_labels(rng, partitioner, noise):
+def test_reordering_the_rows_reorders_the_labels(rng, partitioner, noise):
     _, labelings = noisy_copies(rng, n=9000, r=4, n_clusters=5, noise=noise)
     order = rng.permutation(9000)
     a = mcla(labelings, 5, partitioner=partitioner, random_state=3)
@@ -282,7 +282,7 @@ def test_row_order_only_permutes_labels(rng, partitioner, noise):
 
 
 @pytest.mark.parametrize("noise", [0.3, 0.7])
-def test_names_of_labels_change_only_the_numbering(rng, noise):
+def test_renaming_labels_changes_only_the_numbering(rng, noise):
     _, labelings = noisy_copies(rng, n=2000, r=4, n_clusters=5, noise=noise)
     names = np.array(["x", "aa", "b", "zebra", "c"])
     others = [
@@ -299,7 +299,7 @@ def test_names_of_labels_change_only_the_numbering(rng, noise):
 
 
 @pytest.mark.parametrize("noise", [0.3, 0.9])
-def test_threads_change_nothing(rng, noise):
+def test_results_do_not_depend_on_the_number_of_threads(rng, noise):
     _, labelings = noisy_copies(rng, n=20_000, r=4, n_clusters=5, noise=noise)
     weights = rng.random(20_000)
     a, b = (
@@ -314,14 +314,14 @@ def test_threads_change_nothing(rng, noise):
 @pytest.mark.parametrize(
     "dtype", [np.int8, np.uint8, np.int64, np.float32, object, str]
 )
-def test_labels_of_any_type(rng, dtype):
+def test_labels_of_any_type_are_accepted(rng, dtype):
     _, labelings = noisy_copies(rng, n=300, r=3, n_clusters=5)
     a = mcla(labelings, 5, random_state=0)
     b = mcla([labels.astype(dtype) for labels in labelings], 5, random_state=0)
     np.testing.assert_array_equal(a.labels, b.labels)
 
 
-def test_an_array_of_rows_is_a_list_of_members(rng):
+def test_each_row_of_an_array_is_a_member(rng):
     _, labelings = noisy_copies(rng, n=300, r=3, n_clusters=5)
     stacked = np.array(labelings, order="F")
     stacked.flags.writeable = False
@@ -332,7 +332,7 @@ def test_an_array_of_rows_is_a_list_of_members(rng):
 
 
 @pytest.mark.parametrize("high", [2**16 - 1, 2**16, 2**62])
-def test_labels_far_apart(rng, high):
+def test_labels_with_a_wide_range_are_encoded(rng, high):
     labels = rng.integers(2, size=50)
     far = np.array([-1, high - 2])[labels]
     np.testing.assert_array_equal(encode(far).codes, labels)
@@ -341,7 +341,7 @@ def test_labels_far_apart(rng, high):
     np.testing.assert_array_equal(encode(huge).codes, labels)
 
 
-def test_more_members_and_clusters_than_a_byte_counts(rng):
+def test_more_than_256_members_or_clusters_are_counted_correctly(rng):
     labelings = [rng.permutation(np.arange(900) % 300) for _ in range(2)]
     result = mcla(labelings, 300, random_state=0)
     assert_votes_follow_the_definition(result, labelings, 300)
@@ -353,9 +353,9 @@ def test_more_members_and_clusters_than_a_byte_counts(rng):
 # Ties.
 
 
-def test_ties_are_random_over_seeds_but_equal_for_equal_patterns(rng):
+def test_ties_depend_on_the_seed_but_are_equal_for_equal_rows(rng):
     patterns = np.array([(a, b) for a in range(4) for b in range(4)])
-    # Rows 0..3 agree often enough for a one to one match, all others are ties.
+    # Rows on which both members agree fix a one-to-one match; the others are ties.
     rows = np.concatenate([np.arange(16), rng.permutation(np.repeat(range(16), 3))])
     rows = np.concatenate([rows, np.repeat([0, 5, 10, 15], 50)])
     labelings = patterns[rows].T
@@ -370,7 +370,7 @@ def test_ties_are_random_over_seeds_but_equal_for_equal_patterns(rng):
     assert (first | second).all()
     same = patterns[:, 0] == patterns[:, 1]
     share = first[:, ~same].mean(axis=0)
-    assert share.min() > 0.3  # fair, over seeds
+    assert share.min() > 0.3  # both outcomes are about equally frequent
     assert share.max() < 0.7
     np.testing.assert_array_equal(
         drawn[7], mcla(labelings, 4, random_state=7).labels[:16]
@@ -378,8 +378,8 @@ def test_ties_are_random_over_seeds_but_equal_for_equal_patterns(rng):
 
 
 @pytest.mark.parametrize(("counts", "sizes"), [((1, 2), (3, 6)), ((1, 49), (1, 49))])
-def test_equal_means_of_unequal_sizes_are_ties(counts, sizes):
-    """1/3 = 2/6 and 1/1 = 49/49, though 49 times 1/49 is less than 1 when rounded."""
+def test_equal_means_of_meta_clusters_of_different_size_are_ties(counts, sizes):
+    """1/3 = 2/6 and 1/1 = 49/49, although 49 · (1/49) < 1 in floating point."""
     r = sum(counts)
     won = set()
     for seed in range(20):
@@ -399,7 +399,7 @@ def test_equal_means_of_unequal_sizes_are_ties(counts, sizes):
 # New rows.
 
 
-def test_votes_of_the_same_rows_are_the_labels(rng, partitioner):
+def test_votes_for_the_training_rows_equal_the_labels(rng, partitioner):
     _, labelings = noisy_copies(rng, n=10_000, r=4, n_clusters=5, noise=0.8)
     result = mcla(labelings, 5, partitioner=partitioner, random_state=0)
     for meta in (result.meta, pickle.loads(pickle.dumps(result.meta))):
@@ -423,10 +423,10 @@ def test_unseen_labels_are_refused():
         meta.vote([[0, 1]])
 
 
-# ANMI.
+# Average normalised mutual information (ANMI).
 
 
-def test_anmi_is_the_mean_of_scikit_learns(rng, partitioner):
+def test_anmi_is_the_mean_nmi_of_scikit_learn(rng, partitioner):
     labelings = [rng.integers(c, size=500) for c in (1, 3, 5, 5, 8)]
     result = mcla(labelings, 5, partitioner=partitioner, random_state=0)
     expected = np.mean(
@@ -438,7 +438,7 @@ def test_anmi_is_the_mean_of_scikit_learns(rng, partitioner):
     assert result.anmi == pytest.approx(expected, abs=1e-12)
 
 
-def test_one_cluster(partitioner):
+def test_members_with_one_cluster_have_an_anmi_of_one(partitioner):
     result = mcla([[3, 3, 3], [1, 1, 1]], 1, partitioner=partitioner)
     np.testing.assert_array_equal(result.labels, [0, 0, 0])
     assert result.anmi == 1.0
@@ -450,7 +450,7 @@ def test_one_cluster(partitioner):
         lambda n: hnp.arrays(int, (2, n), elements=st.integers(-3, 3))
     )
 )
-def test_nmi_is_scikit_learns(labelings):
+def test_nmi_equals_that_of_scikit_learn(labelings):
     a, b = (encode(labels) for labels in labelings)
     counts = np.zeros((len(a.values), len(b.values)))
     np.add.at(counts, (a.codes, b.codes), 1)
@@ -466,7 +466,7 @@ def test_nmi_is_scikit_learns(labelings):
     n_clusters=st.integers(1, 5),
     seed=st.integers(0, 5),
 )
-def test_any_labelings(labelings, n_clusters, seed):
+def test_random_labelings_follow_the_definition(labelings, n_clusters, seed):
     count = [len(np.unique(labels)) for labels in labelings]
     if sum(count) < n_clusters:
         return
@@ -503,12 +503,12 @@ def test_any_labelings(labelings, n_clusters, seed):
         ([[0, 1]], {"partitioner": "kway"}, "'kway'; expected one of matching, metis"),
     ],
 )
-def test_bad_input(labelings, options, message):
+def test_invalid_arguments_are_refused(labelings, options, message):
     with pytest.raises(ValueError, match=message):
         mcla(labelings, **{"n_clusters": 2, **options})
 
 
-def test_without_pymetis(monkeypatch):
+def test_a_missing_pymetis_is_reported(monkeypatch):
     monkeypatch.setitem(sys.modules, "pymetis", None)
     with pytest.raises(ImportError, match=r"pip install 'akkm\[metis\]'"):
         mcla([[0, 1], [0, 1]], 2, partitioner="metis")
@@ -524,7 +524,7 @@ def test_metis_is_reproducible(rng):
         np.testing.assert_array_equal(p, q)
 
 
-def test_public_list():
+def test_public_objects_have_examples():
     public = {
         "Consensus",
         "MetaClusters",
@@ -538,6 +538,6 @@ def test_public_list():
         assert ">>> " in getattr(consensus, name).__doc__
 
 
-def test_a_transposed_array_is_noticed(rng):
+def test_a_transposed_array_is_refused(rng):
     with pytest.raises(ValueError, match=r"labelings.T\?"):
         mcla(rng.integers(3, size=(1500, 4)), 3)

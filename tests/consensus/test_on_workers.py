@@ -21,7 +21,7 @@ def on_workers(labelings):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_distinct_rows_have_the_total_weight_of_their_rows(labelings, weighted, rng):
+def test_each_distinct_row_has_the_total_weight_of_its_copies(labelings, weighted, rng):
     weights = rng.random(1000) if weighted else None
     rows, totals = distinct_label_rows(on_workers(labelings), weights)
     expected, which = np.unique(labelings, axis=1, return_inverse=True)
@@ -29,7 +29,7 @@ def test_distinct_rows_have_the_total_weight_of_their_rows(labelings, weighted, 
     np.testing.assert_allclose(totals, np.bincount(which.ravel(), weights))
 
 
-def test_a_consensus_of_distinct_rows_is_that_of_all_rows(labelings):
+def test_the_consensus_of_distinct_rows_equals_that_of_all_rows(labelings):
     everything = mcla(labelings, 4, random_state=0)
     rows, weights = distinct_label_rows(on_workers(labelings), None)
     distinct = mcla(rows, 4, sample_weight=weights, random_state=0)
@@ -38,7 +38,7 @@ def test_a_consensus_of_distinct_rows_is_that_of_all_rows(labelings):
     assert (votes.labels == everything.labels).mean() == 1.0
 
 
-def test_votes_keep_the_chunks_and_equal_those_in_memory(labelings):
+def test_votes_have_the_same_chunks_and_equal_those_in_memory(labelings):
     meta = mcla(labelings, 4, random_state=0).meta
     labels, agreement = vote_on_workers(on_workers(labelings), meta.vote)
     expected = meta.vote(labelings)

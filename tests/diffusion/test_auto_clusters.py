@@ -1,4 +1,4 @@
-"""`n_clusters="auto"`: what estimators find, and where users see it."""
+"""`n_clusters="auto"`: the estimated number, and where users see it."""
 
 import re
 from functools import partial
@@ -68,7 +68,7 @@ class TestSparse:
         assert (model.n_clusters_, model.evidence_.sure) == (3, True)
 
     @pytest.mark.parametrize("seed", [4, 6, 7])
-    def test_weakly_tied_outliers_are_not_counted(self, seed):
+    def test_weakly_connected_outliers_are_not_counted(self, seed):
         rng = np.random.default_rng([seed, 3, 5])
         side = 10 * 9 ** (1 / 5)
         centers = rng.random((1, 5)) * side
@@ -83,7 +83,7 @@ class TestSparse:
         assert model.evidence_.gaps[2] > 0.55
 
     def test_thin_spots_do_not_split_a_cluster(self):
-        # Walks are held up at the thinnest spot of each moon; something is cut there.
+        # Diffusion is slowest at the thinnest spot of each moon, which gives a gap.
         X = make_moons(500, noise=0.05, random_state=4)[0]
         found = SparseKernelKMeans("auto", random_state=4).fit(X).evidence_
         assert found.gaps[2] > 0.4
@@ -97,7 +97,7 @@ class TestSparse:
         assert (found.n_clusters, found.sure) == (3, True)
 
     @pytest.mark.parametrize("n", [150, 600])
-    def test_few_rows_are_enough(self, n):
+    def test_the_number_of_clusters_is_found_from_few_rows(self, n):
         X, _ = make_blobs(n, centers=APART, random_state=4)
         model = SparseKernelKMeans("auto", random_state=4).fit(X)
         assert (model.n_clusters_, model.evidence_.sure) == (3, True)
@@ -114,7 +114,7 @@ class TestSparse:
     @pytest.mark.parametrize("n_clusters", [2, 7, 20])
     def test_the_number_of_gaussian_clusters_is_found(self, n_clusters, rng):
         centers = rng.uniform(-12, 12, size=(400, 5))
-        apart = [centers[0]]  # far enough from one another
+        apart = [centers[0]]  # centers far enough from one another
         for c in centers[1:]:
             if min(np.linalg.norm(c - a) for a in apart) > 8:
                 apart.append(c)
@@ -138,7 +138,7 @@ class TestSparse:
         (partial(SparseKernelKMeans, n_landmarks=750), 8),
     ],
 )
-def test_rings_are_found_by_their_cut(method, seed):
+def test_rings_are_found_by_their_tight_cut(method, seed):
     with pytest.warns(UserWarning, match="but there may be more"):
         model = method("auto", random_state=seed).fit(rings(seed))
     assert model.n_clusters_ == 3
@@ -185,7 +185,7 @@ class TestCommandLine:
             ("--method sparse --ensemble 3", "--ensemble, which can't estimate"),
         ],
     )
-    def test_methods_without_an_estimate_are_refused(self, more, message, here):
+    def test_methods_that_cannot_estimate_are_refused(self, more, message, here):
         for command in ("cluster", "plan"):
             result = run(f"{command} three.npy -k auto {more}")
             assert result.exit_code != 0
@@ -206,7 +206,7 @@ class TestReportAndPlot:
         first = page[page.index("Read this first") :][:400]
         assert f"estimate of {model.n_clusters_} clusters is unsure" in first
 
-    def test_a_given_number_is_not_questioned(self, rng):
+    def test_a_requested_number_gives_no_warning_in_the_report(self, rng):
         X = rng.random((800, 2))
         page = report(SparseKernelKMeans(4, random_state=0).fit(X), X).html
         assert "4 clusters were requested. Estimate: " in page

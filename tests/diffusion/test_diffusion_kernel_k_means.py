@@ -18,12 +18,12 @@ from akkm.diffusion.landmark_embedding import LandmarkEmbedding
 
 @pytest.fixture(scope="module")
 def fitted(digits):
-    """A model of the digits, which tests must not change."""
+    """Model fitted to the digits; tests must not change it."""
     return DiffusionKernelKMeans(10, random_state=0, n_jobs=1).fit(digits[0])
 
 
 class TestEstimator:
-    def test_better_than_k_means_on_digits(self, digits, fitted):
+    def test_labels_are_better_than_those_of_k_means_on_digits(self, digits, fitted):
         X, y = digits
         other = DiffusionKernelKMeans(10, random_state=1).fit(X)
         for model in (fitted, other):
@@ -52,21 +52,21 @@ class TestEstimator:
         assert not model.outlying_.any()
         again = pickle.loads(pickle.dumps(model))
         np.testing.assert_array_equal(again.predict(X[:50]), model.labels_[:50])
-        # Many rows that are few distinct ones have their graph.
+        # If few of many rows are distinct, the graph of the distinct rows is used.
         few = DiffusionKernelKMeans(2, random_state=0).fit(X[:3000].repeat(8, axis=0))
         assert isinstance(few._embedding, GraphEmbedding)
 
     @pytest.mark.parametrize(
         "other", [{"metric": "manhattan"}, {"outliers": "mark"}, {"max_rows": 2000}]
     )
-    def test_a_sample_makes_the_graph_where_landmarks_are_not_possible(self, other):
+    def test_the_graph_of_a_sample_is_used_if_landmarks_cannot_be(self, other):
         X, y = make_moons(21_000, noise=0.05, random_state=0)
         model = DiffusionKernelKMeans(2, random_state=0, **other).fit(X)
         assert isinstance(model._embedding, GraphEmbedding)
         assert len(model._embedding.points) == other.get("max_rows", 20_000)
         assert adjusted_rand_score(y, model.labels_) > 0.99
 
-    def test_rows_held_out_get_the_labels_of_their_class(self, digits):
+    def test_held_out_rows_get_the_labels_of_their_class(self, digits):
         X, y = digits
         model = DiffusionKernelKMeans(10, random_state=0).fit(X[::2])
         labels = model.predict(X[1::2])
@@ -86,7 +86,7 @@ class TestEstimator:
         model = DiffusionKernelKMeans(2, random_state=0).fit(X)
         assert adjusted_rand_score(y, model.labels_) == 1.0
 
-    def test_small_distant_groups_are_outliers(self, rng):
+    def test_small_distant_groups_are_treated_as_outliers(self, rng):
         X, y = make_moons(1000, noise=0.05, random_state=0)
         far = np.repeat(rng.normal(scale=100, size=(4, 2)), 20, axis=0)
         far += rng.normal(scale=0.01, size=far.shape)
@@ -99,8 +99,8 @@ class TestEstimator:
         assert (marked.labels_[1000:] == -1).all()
         np.testing.assert_array_equal(marked.predict(both), marked.labels_)
 
-    def test_near_components_share_a_cluster(self, rng):
-        """Pairs of blobs, the blobs of a pair near one another."""
+    def test_nearby_components_share_a_cluster(self, rng):
+        """The data are pairs of blobs; the two blobs of a pair are close together."""
         places = np.repeat(1000.0 * np.arange(4), 2) + np.tile([0, 40], 4)
         y = rng.integers(8, size=1200)
         X = np.column_stack([places[y], np.zeros(1200)]) + rng.normal(size=(1200, 2))
@@ -123,7 +123,7 @@ class TestEstimator:
         again = pickle.loads(pickle.dumps(model))
         np.testing.assert_array_equal(again.predict(X), fitted.labels_)
 
-    def test_cosine_metric(self, digits):
+    def test_the_cosine_metric_is_accepted(self, digits):
         X, y = digits
         model = DiffusionKernelKMeans(10, metric="cosine", random_state=0).fit(X)
         assert normalized_mutual_info_score(y, model.labels_) > 0.8
@@ -142,7 +142,7 @@ class TestEstimator:
         with pytest.raises(ValueError, match=message):
             DiffusionKernelKMeans(**params).fit(digits[0])
 
-    def test_command_line_model_file_and_report(self, digits, tmp_path):
+    def test_the_command_line_writes_a_model_file_and_a_report(self, digits, tmp_path):
 
         data, model = tmp_path / "digits.npy", tmp_path / "m.skops"
         first, again = tmp_path / "1.csv", tmp_path / "2.csv"

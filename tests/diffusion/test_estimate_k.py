@@ -1,4 +1,4 @@
-"""The number of clusters from a spectrum: gaps, cuts and the evidence."""
+"""Number of clusters estimated from a spectrum: gaps, cuts and evidence."""
 
 import numpy as np
 import pytest
@@ -17,13 +17,13 @@ def spectrum(*rates):
 
 
 def gap(ratio):
-    """The widest gap of two rates, from its definition on a fine grid of times."""
+    """Widest gap for two rates of this ratio, from a fine grid of times."""
     t = np.exp(np.linspace(-12, 6, 200_001))
     return (np.exp(-t) - np.exp(-ratio * t)).max()
 
 
 def chains(*lengths, link):
-    """Chains, each a cluster that walks take long to cross, and links between them."""
+    """Similarities of chains joined by links; random walks cross a chain slowly."""
     ends = np.cumsum(lengths)
     beside = np.ones(ends[-1] - 1)
     beside[ends[:-1] - 1] = link
@@ -47,7 +47,7 @@ class TestGaps:
         np.testing.assert_allclose(found.gaps, [gap(3), gap(10)], atol=1e-8)
 
     def test_the_finest_of_nested_clusters_are_counted(self):
-        # Two far groups of two each: 2 has a wider gap than 4, and 4 a wide one.
+        # Two distant pairs of clusters: the gap of 2 is wider, that of 4 is wide.
         found = estimate_n_clusters(spectrum(0.0, 1.0, 1.1, 20.0, 25.0))
         assert found.gaps[0] > found.gaps[2] > 0.55
         assert (found.n_clusters, found.second, found.sure) == (4, 2, True)
@@ -55,7 +55,7 @@ class TestGaps:
     @pytest.mark.parametrize(
         ("ratio", "number", "sure"), [(4.2, 2, False), (4.9, 3, False), (6.0, 3, True)]
     )
-    def test_wide_gaps_are_accepted_and_wider_ones_are_sure(self, ratio, number, sure):
+    def test_wide_gaps_are_accepted_and_wider_gaps_are_sure(self, ratio, number, sure):
         found = estimate_n_clusters(spectrum(1.0, 100.0, 100.0 * ratio, 101.0 * ratio))
         assert found.n_clusters == number
         assert found.sure == (sure or number == 2)
@@ -74,7 +74,7 @@ class TestGaps:
             ([700, 297, 3], "one of them has less than 0.5 % of the rows"),
         ],
     )
-    def test_unbalanced_clusters_are_unsure(self, sizes, why):
+    def test_unbalanced_clusters_make_the_estimate_unsure(self, sizes, why):
         found = estimate_n_clusters(spectrum(*np.zeros(len(sizes) - 1), 1.0, 1.1))
         labels = np.repeat(np.arange(len(sizes)), sizes)
         judged = check_balance(found, labels)
@@ -85,7 +85,7 @@ class TestGaps:
             == judged.why
         )
 
-    def test_times_are_those_of_the_widest_gap(self):
+    def test_each_gap_is_measured_at_the_time_where_it_is_widest(self):
         values = np.array([1.0, 0.99, 0.9, 0.7, 0.4])
         found = estimate_n_clusters(values)
         times = np.exp(np.linspace(-5, 8, 20_001))
@@ -94,7 +94,7 @@ class TestGaps:
             assert gap == pytest.approx(along.max(), abs=1e-6)
             assert t == pytest.approx(times[along.argmax()], rel=1e-2)
 
-    def test_a_single_eigenvalue_is_unsure(self):
+    def test_a_single_eigenvalue_gives_an_unsure_estimate(self):
         assert not estimate_n_clusters(np.array([1.0])).sure
 
 
@@ -104,8 +104,8 @@ class TestCut:
         [
             ((60, 40, 50), 1e-4, 3, True),
             ((60, 40, 50), 1e-4, 2, True),
-            ((60, 40, 50), 1e-4, 4, False),  # a chain would be cut
-            ((100, 50), 1, 2, False),  # a single chain
+            ((60, 40, 50), 1e-4, 4, False),  # four parts cut through a chain
+            ((100, 50), 1, 2, False),  # a link of 1 makes one chain
             ((100, 50), 0, 2, True),
         ],
     )
@@ -113,7 +113,7 @@ class TestCut:
         W = chains(*lengths, link=link)
         assert cut_along_eigenvectors(W, *leading(W), ones(W), number).tight == tight
 
-    def test_the_smallest_share_counts_weights(self):
+    def test_the_smallest_share_is_weighted(self):
         W = chains(80, 20, link=0)
         rows = np.repeat([1.0, 3.0], [80, 20])
         assert cut_along_eigenvectors(
@@ -124,7 +124,7 @@ class TestCut:
         ).smallest == pytest.approx(60 / 140)
 
     def test_a_complete_graph_has_no_tight_cut(self):
-        # The bound says little where all is tied to all.
+        # The bound is weak if all rows are connected to each other.
         W = sparse.csr_array(np.ones((50, 50)))
         assert not cut_along_eigenvectors(W, *leading(W), ones(W), 2).tight
 
@@ -140,8 +140,8 @@ class TestCut:
         assert 0.2 < found.gaps[1] < 0.5
         assert (found.n_clusters, found.sure) == (3, False)
         assert "they share almost no similarity, but there may be" in found.why
-        assert asked == [4, 3]  # the largest number first
-        # Without it the wide gap counts; and a narrow one is asked about, no more.
+        assert asked == [4, 3]  # larger numbers are tried first
+        # Without cuts the wide gap decides. Very narrow gaps are never accepted.
         assert estimate_n_clusters(values).n_clusters == 2
         steps = spectrum(1.0, 1.2, 1.4, 1.6)
         assert (
@@ -156,7 +156,7 @@ class TestCut:
                 values, lambda k: Cut(0.02 if k == 4 else 0.3, False), least
             )
             assert (found.n_clusters, found.sure) == (number, True)
-        # Without any other they do, unsurely.
+        # If all numbers are rejected, the largest with a wide gap is unsure.
         found = estimate_n_clusters(values, lambda k: Cut(0.001, False))
         assert (found.n_clusters, found.sure) == (4, False)
         assert found.why.endswith("but one of them has only a few rows")

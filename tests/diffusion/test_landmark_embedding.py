@@ -1,4 +1,4 @@
-"""Landmarks: their positions, the ties of rows to them, and the embedding."""
+"""Landmarks: their positions, the ties of rows to landmarks, and the embedding."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from akkm.diffusion.landmark_ties import Ties, tie_rows
 
 
 def nearest(X, points, p):
-    """The p nearest points of each row, by all distances."""
+    """Indices of the p nearest points of each row, from all distances."""
     D = cdist(X, points, "sqeuclidean")
     order = D.argsort(axis=1, kind="stable")[:, :p]
     return order, np.take_along_axis(D, order, axis=1)
@@ -40,7 +40,7 @@ class TestTies:
         np.testing.assert_array_equal(ties.indices, indices)
         np.testing.assert_allclose(ties.squared, squared, atol=1e-9)
 
-    def test_sparse_rows_have_the_ties_of_dense_ones(self, rng):
+    def test_sparse_rows_have_the_ties_of_dense_rows(self, rng):
         X = rng.normal(size=(600, 20)) * (rng.random((600, 20)) < 0.3)
         points = X[:80]
         with Threads(1) as engine:
@@ -58,10 +58,10 @@ class TestTies:
         np.testing.assert_array_equal(alone.indices[0], together.indices[1234])
         np.testing.assert_array_equal(alone.squared[0], together.squared[1234])
 
-    def test_weights_by_hand(self):
+    def test_tie_weights_equal_those_computed_by_hand(self):
         ties = Ties(np.array([[0, 1, 2]]), np.array([[1.0, 1.0 + np.log(2), 99.0]]))
         np.testing.assert_allclose(ties.weights(1.0), [[2 / 3, 1 / 3, 0]])
-        # Without any width only the nearest count.
+        # For a width of zero, only the nearest landmark counts.
         np.testing.assert_allclose(ties.weights(0.0), [[1, 0, 0]])
 
 
@@ -74,7 +74,7 @@ class TestPositions:
         assert len(points) == 9
 
     def test_a_dense_group_gets_few_landmarks(self, rng):
-        """Nine of ten rows are within a thousandth of the others' spread."""
+        """Nine of ten rows are in a group a thousand times narrower than the rest."""
         X = np.r_[1e-3 * rng.normal(size=(9000, 3)), rng.uniform(1, 2, size=(1000, 3))]
         with Threads(1) as engine:
             points = place_landmarks(X, 100, None, engine, rng)
@@ -96,7 +96,7 @@ class TestPositions:
 
 class TestEmbedding:
     def test_embedding_equals_that_of_the_dense_kernel(self, rng):
-        """Eigenvectors of W = P Λ⁻¹ Pᵀ, all n x n of it."""
+        """The expected values are eigenvectors of the (n, n) matrix W = P Λ⁻¹ Pᵀ."""
         X = rng.normal(size=(400, 2))
         w = rng.uniform(0.5, 2, size=400)
         with Threads(1) as engine:
@@ -120,8 +120,8 @@ class TestEmbedding:
         with Threads(1) as engine:
             np.testing.assert_array_equal(found(X, engine), ours)
 
-    def test_near_components_share_a_cluster(self, rng):
-        """Four groups without a link, two and two near each other: two clusters."""
+    def test_nearby_components_share_a_cluster(self, rng):
+        """Four unconnected groups in two nearby pairs give two clusters."""
         centers = np.array([[0.0, 0], [10, 0], [1000, 0], [1010, 0]])
         X = np.repeat(centers, 200, axis=0) + rng.uniform(size=(800, 2))
         model = SparseKernelKMeans(2, n_landmarks=80, random_state=0).fit(X)
@@ -141,7 +141,7 @@ class TestEmbedding:
                 tied = tie_to_large_components(X, points, w, 2, 2, engine)
             assert tied.component.max() + 1 == count
 
-    def test_a_few_distant_rows_get_no_cluster(self, rng):
+    def test_a_few_distant_rows_get_no_cluster_of_their_own(self, rng):
         X, y = make_moons(2000, noise=0.05, random_state=0)
         far = np.array([[50.0, 0], [0, 60], [-70, 0]])
         model = SparseKernelKMeans(2, random_state=0).fit(np.r_[X, far])

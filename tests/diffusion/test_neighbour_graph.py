@@ -12,7 +12,7 @@ from akkm.diffusion import neighbour_graph as graph
 
 
 def naive_similarities(X, k):
-    """W by its definition, pair by pair."""
+    """Similarities W (n, n) from their definition, one pair of rows at a time."""
     n = len(X)
     D = np.linalg.norm(X[:, None] - X, axis=2)
     np.fill_diagonal(D, np.inf)
@@ -33,13 +33,13 @@ def find(X, k):
 
 
 class TestSimilarity:
-    @pytest.mark.parametrize("d", [3, 40])  # a tree, and products in blocks
+    @pytest.mark.parametrize("d", [3, 40])  # by a tree, by products in blocks
     def test_similarity_equals_its_definition(self, d, rng):
         X = rng.normal(size=(120, d))
         W = graph.shared_neighbour_similarity(find(X, 7)).toarray()
         np.testing.assert_allclose(W, naive_similarities(X, 7), rtol=1e-6)
 
-    def test_similarity_of_a_new_row(self, rng):
+    def test_the_similarity_of_a_new_row_equals_its_definition(self, rng):
         X = rng.normal(size=(200, 5))
         near = find(X[:-1], 8)
         D = np.linalg.norm(X[-1] - X[:-1], axis=1)
@@ -53,7 +53,7 @@ class TestSimilarity:
 
 
 class TestComponents:
-    def test_components_are_numbered_from_the_largest(self):
+    def test_components_are_numbered_from_the_largest_to_the_smallest(self):
         W = sparse.block_diag([np.ones((2, 2)), np.ones((4, 4)), [[0.0]]])
         label, sizes = graph.label_components(sparse.csr_array(W))
         assert sizes.tolist() == [4, 2, 1]
@@ -79,7 +79,7 @@ class TestComponents:
 
 class TestApproximateSearch:
     def test_neighbours_come_from_pynndescent(self, rng, monkeypatch):
-        """Compiling pynndescent takes longer than all tests here: a stand-in."""
+        """A stub replaces pynndescent, because compiling it takes too long."""
         seeds = []
 
         class NNDescent:

@@ -17,7 +17,7 @@ from akkm.cli._app import app
 class TestEstimator:
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     @pytest.mark.parametrize("make", [make_moons, make_circles])
-    def test_moons_and_circles(self, make, dtype):
+    def test_moons_and_circles_are_separated(self, make, dtype):
         more = {"factor": 0.5} if make is make_circles else {}
         X, y = make(5000, noise=0.06, random_state=0, **more)
         model = SparseKernelKMeans(2, random_state=0).fit(X.astype(dtype))
@@ -25,7 +25,7 @@ class TestEstimator:
         assert model.embedding_.dtype == dtype
         np.testing.assert_array_equal(model.predict(X.astype(dtype)), model.labels_)
 
-    def test_is_better_than_k_means_on_digits(self, digits):
+    def test_labels_are_better_than_those_of_k_means_on_digits(self, digits):
         X, y = digits
         nmi = normalized_mutual_info_score
         theirs = nmi(y, KMeans(10, n_init=3, random_state=0).fit_predict(X))
@@ -44,7 +44,7 @@ class TestEstimator:
         np.testing.assert_array_equal(distances.argmin(axis=1), one.labels_)
         assert one.score(X) == pytest.approx(-one.inertia_, rel=1e-6)
 
-    def test_sparse_rows_give_the_labels_of_dense_ones(self, digits):
+    def test_sparse_rows_give_the_labels_of_dense_rows(self, digits):
         X = digits[0]
         params = {"n_landmarks": 300, "random_state": 0}
         dense = SparseKernelKMeans(10, **params).fit(X)
@@ -61,7 +61,7 @@ class TestEstimator:
         assert adjusted_rand_score(weighted.labels_.repeat(w), repeated.labels_) == 1.0
         assert weighted.inertia_ == pytest.approx(repeated.inertia_)
 
-    def test_given_landmarks(self, rng):
+    def test_landmarks_can_be_given(self, rng):
         X, y = make_moons(1000, noise=0.05, random_state=0)
         rows = rng.choice(1000, 100, replace=False)
         by_index = SparseKernelKMeans(2, landmarks=rows, random_state=0).fit(X)
@@ -85,7 +85,7 @@ class TestEstimator:
 
 
 @pytest.mark.parametrize("more", [["--landmarks", "100"], ["--ensemble", "3"]])
-def test_command_line_model_file_and_report(more, digits, tmp_path):
+def test_the_command_line_writes_a_model_file_and_a_report(more, digits, tmp_path):
 
     data, model = tmp_path / "digits.npy", tmp_path / "m.skops"
     first, again = tmp_path / "1.csv", tmp_path / "2.csv"
@@ -104,7 +104,7 @@ def test_command_line_model_file_and_report(more, digits, tmp_path):
     assert "<html" in (tmp_path / "r.html").read_text()
 
 
-def test_command_line_options_without_meaning_are_refused():
+def test_command_line_options_that_do_not_apply_are_refused():
     from akkm.cli._method import build
     from akkm.cli._options import Encoding, Method
 

@@ -27,7 +27,7 @@ class TestEigenpairs:
         X = rng.normal(size=(300, 2)) + np.repeat(50 * np.eye(2), 150, axis=0)
         W = graph.shared_neighbour_similarity(find(X, 12))
         label, _ = graph.label_components(W)
-        assert label.max() >= 1  # an eigenvalue of 1 that is there twice
+        assert label.max() >= 1  # so the eigenvalue 1 occurs twice
         values, vectors = leading_eigenpairs(W, label, 20, rng, **options)
         dense_W = W.toarray().astype(float)
         root = np.sqrt(np.maximum(dense_W.sum(axis=1), 1e-300))
@@ -40,20 +40,20 @@ class TestEigenpairs:
 
 
 class TestDiffusionTime:
-    def test_the_trace_is_the_given_share_of_the_clusters(self, rng):
+    def test_the_trace_is_the_requested_share_of_the_clusters(self, rng):
         values = np.sort(rng.uniform(0.5, 1, 40))[::-1] / 1.0
         values[0] = 1
         for C in (2, 5, 20):
             t = diffusion_time(values, C)
             assert (values ** (2 * t)).sum() == pytest.approx(0.9 * C)
 
-    def test_t_stays_within_its_range(self):
+    def test_the_diffusion_time_stays_within_its_range(self):
         assert diffusion_time(np.ones(5), 3) > 1e7
         assert diffusion_time(np.array([1.0, 1e-9]), 50) < 0.02
         assert np.isfinite(diffusion_time(np.zeros(3), 2))
 
     def test_inner_products_are_the_diffusion_kernel(self, rng):
-        """Inner products before scaling are S^(2t)."""
+        """Without scaling, the inner products equal S^(2t)."""
         S = rng.random((30, 30))
         S = S @ S.T
         values, vectors = np.linalg.eigh(S / np.linalg.norm(S, 2))

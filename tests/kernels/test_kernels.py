@@ -37,14 +37,14 @@ def rows(rng):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_equals_the_definition(name, rows):
+def test_values_equal_the_definition(name, rows):
     X, Z = rows
     expected = naive_kernel(name, X, Z, gamma=0.7, coef0=0.3)
     np.testing.assert_allclose(make(name)(X, Z), expected, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n != "intersection"])
-def test_equals_scikit_learn_of_the_same_name(name, rows):
+def test_values_equal_those_of_scikit_learn(name, rows):
     X, Z = rows
     params = {"gamma": 0.7, "coef0": 0.3, "degree": 2}
     ours = make(name, degree=2)(X, Z)
@@ -53,7 +53,7 @@ def test_equals_scikit_learn_of_the_same_name(name, rows):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_diagonal_symmetry_and_sparse_rows(name, rows):
+def test_diagonals_symmetry_and_sparse_rows_are_consistent(name, rows):
     X, Z = rows
     X = np.where(X < 0.3, 0, X)
     kernel = make(name)
@@ -82,7 +82,7 @@ def test_float32_stays_float32_and_is_close(name, rows):
         elements=st.floats(0, 3, width=32),
     )
 )
-def test_positive_semi_definite(name, X):
+def test_kernels_marked_psd_are_positive_semi_definite(name, X):
     kernel = make(name)
     assert kernel.psd
     values = np.linalg.eigvalsh(kernel(X))
@@ -98,14 +98,14 @@ def test_the_diagonal_of_unit_kernels_is_one(rows):
     assert not (make("rbf") + 1).unit
 
 
-def test_sigmoid_is_not_positive_definite():
+def test_the_sigmoid_kernel_is_not_positive_definite():
     X = np.linspace(-1, 1, 20)[:, None]
     kernel = kernels.Sigmoid(gamma=2.0, coef0=0.5)
     assert not kernel.psd
     assert np.linalg.eigvalsh(kernel(X))[0] < -1e-3
 
 
-def test_sums_and_products(rows):
+def test_kernels_can_be_added_and_multiplied(rows):
     X, Z = rows
     a, b = RBF(gamma=2.0), Polynomial(degree=2)
     np.testing.assert_allclose((a + b)(X, Z), a(X, Z) + b(X, Z))
@@ -117,12 +117,12 @@ def test_sums_and_products(rows):
     assert not (-1 * a).psd
 
 
-def test_a_kernel_is_immutable():
+def test_kernels_are_immutable():
     with pytest.raises(AttributeError):
         RBF(gamma=1.0).gamma = 2.0
 
 
-def test_rbf_by_sigma_or_gamma():
+def test_rbf_takes_sigma_or_gamma():
     assert RBF(sigma=0.35).rate == pytest.approx(1 / (2 * 0.35**2))
     with pytest.raises(ValueError, match="Give gamma or sigma"):
         RBF(gamma=1.0, sigma=1.0)
@@ -133,12 +133,12 @@ def test_rbf_by_sigma_or_gamma():
 def test_rbf_is_accurate_far_from_the_origin(rng):
     X = rng.random((50, 3)).astype(np.float32)
     far = X + np.float32(1000)
-    near = far - np.float32(1000)  # what survived the addition
+    near = far - np.float32(1000)  # with the rounding of the addition
     np.testing.assert_allclose(RBF(gamma=1.0)(far), RBF(gamma=1.0)(near), atol=1e-5)
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3, 4, 5, 2.5])
-def test_polynomial_of_any_degree(degree, rows):
+def test_polynomial_accepts_any_degree(degree, rows):
     X, Z = rows
     K = Polynomial(gamma=0.5, degree=degree)(X, Z)
     np.testing.assert_allclose(K, (0.5 * X @ Z.T + 1) ** degree)
@@ -151,7 +151,7 @@ def test_cosine_of_a_zero_row_is_zero():
     np.testing.assert_array_equal(kernels.Cosine().diag(X), [0, 1])
 
 
-def test_a_function_is_a_kernel(rows):
+def test_a_function_can_be_a_kernel(rows):
     X, Z = rows
     kernel = resolve(lambda A, B, p: (A @ B.T) ** p, X, kernel_params={"p": 2})
     np.testing.assert_allclose(kernel(X, Z), (X @ Z.T) ** 2)
@@ -161,7 +161,7 @@ def test_a_function_is_a_kernel(rows):
 
 
 @pytest.mark.parametrize("dense_bytes", [100, 10**6])
-def test_wide_sparse_points_are_not_made_dense(dense_bytes, rng):
+def test_wide_sparse_points_are_not_converted_to_dense(dense_bytes, rng):
     S = sparse.random_array((30, 400), density=0.02, format="csr", rng=rng)
     right = right_factor(S, 2.0, dense_bytes=dense_bytes)
     assert sparse.issparse(right) == (dense_bytes == 100)
@@ -192,7 +192,7 @@ def test_unknown_names_and_parameters_are_refused():
         resolve("rbf", np.zeros((1, 1)), kernel_params={"tau": 1})
 
 
-def test_parameters_and_kernel_objects_are_passed_on():
+def test_parameters_and_kernel_objects_are_passed_through():
     assert resolve("rbf", np.zeros((1, 1)), kernel_params={"sigma": 2.0}) == RBF(
         sigma=2.0
     )
@@ -221,7 +221,7 @@ def test_histogram_kernels_refuse_negative_entries(name):
 
 @pytest.mark.parametrize("name", ["laplacian", "chi2", "intersection"])
 def test_without_numba_the_message_names_the_extra(name, rows, monkeypatch):
-    make(name)(*rows)  # the attribute exists, and is restored
+    make(name)(*rows)  # loads the attribute that is patched below
     monkeypatch.setitem(sys.modules, "akkm.kernels._compiled", None)
     monkeypatch.delattr(kernels, "_compiled")
     with pytest.raises(ImportError, match=r"pip install 'akkm\[numba\]'"):

@@ -9,18 +9,18 @@ from akkm.kernels import resolve
 X_SMALL = np.array([[0.0, 4.0], [2.0, 2.0]])  # mean 2, variance 2
 
 
-def test_scale_is_one_over_d_times_the_variance():
+def test_scale_is_the_inverse_of_d_times_the_variance():
     assert resolve("rbf", X_SMALL).gamma == pytest.approx(1 / (2 * 2))
     assert resolve("laplacian", X_SMALL).gamma == pytest.approx(1 / (2 * np.sqrt(2)))
     assert resolve("chi2", X_SMALL).gamma == pytest.approx(2 / (2 * 2))
     assert resolve("rbf", sparse.csr_array(X_SMALL)).gamma == pytest.approx(0.25)
 
 
-def test_scale_of_constant_data():
+def test_scale_of_constant_data_is_one():
     assert resolve("rbf", np.ones((3, 2))).gamma == 1.0
 
 
-def test_scale_with_weights_is_scale_with_repetitions(rng):
+def test_scale_with_integer_weights_equals_scale_of_repeated_rows(rng):
     X, w = rng.random((30, 3)), rng.integers(0, 4, 30)
     weighted = resolve("rbf", X, sample_weight=w.astype(float)).gamma
     assert weighted == pytest.approx(resolve("rbf", X.repeat(w, axis=0)).gamma)
@@ -39,14 +39,14 @@ def test_median_makes_the_typical_exponent_a_constant(name, rng):
     assert typical == pytest.approx(0.5 if name == "rbf" else 1.0, rel=0.1)
 
 
-def test_median_of_dot_kernels(rng):
+def test_median_of_dot_product_kernels_uses_the_squared_norms(rng):
     X = rng.random((400, 6)) * 7
     gamma = resolve("poly", X, gamma="median").gamma
     assert gamma * np.median((X**2).sum(axis=1)) == pytest.approx(1, rel=0.1)
 
 
 @pytest.mark.parametrize("name", ["rbf", "laplacian", "chi2"])
-def test_neighbors_measures_the_seventh_neighbour(name, rng):
+def test_neighbors_uses_the_distance_of_the_seventh_neighbour(name, rng):
     X = rng.random((300, 3))
     gamma = resolve(name, X, gamma="neighbors").gamma
     formulas = {
@@ -64,7 +64,7 @@ def test_copies_of_a_row_are_not_its_neighbours(rng):
     once = resolve("rbf", X, gamma="neighbors").gamma
     copied = resolve("rbf", np.tile(X, (9, 1)), gamma="neighbors").gamma
     assert np.isfinite(copied)
-    assert copied > once  # the 7th copy of the first neighbour
+    assert copied > once  # the 7th is a copy of the first neighbour
     assert resolve("rbf", np.ones((50, 2)), gamma="neighbors").gamma == 1.0
     from_sparse = resolve("rbf", sparse.csr_array(X), gamma="neighbors").gamma
     assert from_sparse == pytest.approx(once)
@@ -87,12 +87,12 @@ def test_unknown_rules_are_refused():
         resolve("rbf", X_SMALL, gamma="wide")
 
 
-def test_median_of_two_rows():
+def test_median_accepts_two_rows():
     X = np.array([[0.0], [10.0]])
     for seed in range(5):
         rng = np.random.default_rng(seed)
         assert resolve("rbf", X, gamma="median", rng=rng).gamma == 1 / 200
 
 
-def test_scale_of_data_that_are_constant_up_to_rounding():
+def test_scale_of_data_constant_up_to_rounding_is_one():
     assert resolve("rbf", np.full((7, 3), 0.1)).gamma == 1.0

@@ -13,20 +13,20 @@ def trace_error(K, rows):
     return np.trace(K - nystroem_kernel(K[:, rows], K[np.ix_(rows, rows)]))
 
 
-def test_takes_the_proposals_that_explain_most(digits, rng):
+def test_the_proposals_that_explain_most_are_taken(digits, rng):
     K = RBF(gamma=0.15)(digits[0][:300])
     some = rng.choice(300, 80, replace=False)
     H = K[np.ix_(some, some)]
-    # With the identity for a sketch gains are exact.
+    # Gains are exact if the sketch is the identity.
     taken, lower = _take(H, K[some], np.full(80, 1e-9), 20)
-    assert 3 < len(taken) < 20  # until half of it is explained
+    assert 3 < len(taken) < 20  # stops when half of the trace is explained
     assert some[taken].tolist() == greedy_pivots(K, some, len(taken))
     taken, lower = _take(H, K[some], np.full(80, 1e-9), 3)
     assert some[taken].tolist() == greedy_pivots(K, some, 3)
     np.testing.assert_allclose(lower @ lower.T, H[np.ix_(taken, taken)])
 
 
-def test_elimination_is_a_schur_complement(digits, rng):
+def test_elimination_gives_the_schur_complement(digits, rng):
     X = digits[0][:300]
     kernel = RBF(gamma=0.05)
     K = kernel(X)
@@ -46,7 +46,7 @@ def test_elimination_is_a_schur_complement(digits, rng):
     np.testing.assert_allclose(sketch, E, atol=1e-10)
 
 
-def test_explains_more_than_uniform_landmarks(digits):
+def test_pivots_explain_more_than_uniform_landmarks(digits):
     X = digits[0]
     K = RBF(gamma=0.05)(X)
     errors = {
@@ -61,8 +61,8 @@ def test_explains_more_than_uniform_landmarks(digits):
     assert errors["rpcholesky"] < errors["uniform"]
 
 
-def test_finds_single_outliers():
-    """All ten outliers among eight thousand rows."""
+def test_all_outliers_are_chosen():
+    """The data have ten outliers among 8,000 rows."""
     rng = np.random.default_rng(0)
     X = rng.normal(scale=0.01, size=(8000, 3))
     X[-10:] = 10 * np.eye(3)[np.arange(10) % 3] * (1 + np.arange(10))[:, None]
@@ -70,7 +70,7 @@ def test_finds_single_outliers():
     assert set(range(7990, 8000)) <= set(rows.tolist())
 
 
-def test_works_on_a_sample_of_many_rows(digits, rng):
+def test_pivots_of_many_rows_come_from_a_sample(digits, rng):
     with Threads(1) as engine:
         pool = Pool(digits[0], RBF(gamma=0.05), None, engine)
         rows = rpcholesky(pool, 20, rng, candidates=300)

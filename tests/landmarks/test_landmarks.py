@@ -1,4 +1,4 @@
-"""Strategies that choose landmarks."""
+"""Strategies for choosing landmarks."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ every = pytest.mark.parametrize("strategy", STRATEGIES)
     ],
     ids=lambda kernel: str(kernel)[:10],
 )
-def test_distinct_rows_for_every_kernel(strategy, kernel, digits):
+def test_landmarks_are_distinct_rows_for_every_kernel(strategy, kernel, digits):
     X = digits[0][:1200]
     rows = choose(X, 60, strategy, kernel, random_state=0)
     assert rows.shape == (60,)
@@ -58,7 +58,7 @@ def test_sparse_rows_and_precomputed_kernels_give_the_same_landmarks(strategy, d
 
 
 @every
-def test_float32_rows(strategy, digits):
+def test_float32_rows_are_accepted(strategy, digits):
     rows = choose(digits[0].astype(np.float32), 50, strategy, random_state=0)
     assert len(np.unique(rows)) == 50
 
@@ -74,7 +74,7 @@ def test_rows_of_weight_zero_are_never_chosen(strategy, digits, rng):
 
 @every
 def test_heavy_rows_are_chosen_more_often(strategy, rng):
-    """Two equal clouds; the rows of one weigh a hundred times as much."""
+    """Two equal groups of rows; one has weights a hundred times as large."""
     X = rng.normal(size=(2000, 3))
     w = np.where(np.arange(2000) < 1000, 100.0, 1.0)
     rows = choose(X, 40, strategy, gamma=1.0, sample_weight=w, random_state=0)
@@ -83,13 +83,13 @@ def test_heavy_rows_are_chosen_more_often(strategy, rng):
 
 
 @every
-def test_as_many_landmarks_as_rows(strategy, rng):
+def test_as_many_landmarks_as_rows_are_all_rows(strategy, rng):
     rows = choose(rng.random((30, 2)), 30, strategy, random_state=0)
     np.testing.assert_array_equal(rows, np.arange(30))
 
 
 @every
-def test_more_landmarks_than_distinct_rows(strategy, rng):
+def test_more_landmarks_than_distinct_rows_can_be_chosen(strategy, rng):
     X = rng.random((30, 2))
     repeated = X[rng.integers(5, size=200)]  # five distinct rows
     assert len(np.unique(choose(repeated, 20, strategy, random_state=0))) == 20
@@ -108,7 +108,7 @@ def test_more_landmarks_than_distinct_rows(strategy, rng):
         (50, 1000, 3, 50),
     ],
 )
-def test_number_of_landmarks(number, n, n_clusters, expected):
+def test_the_number_of_landmarks_follows_its_rule(number, n, n_clusters, expected):
     assert number_of_landmarks(number, n, n_clusters) == expected
 
 
@@ -127,14 +127,14 @@ def test_estimators_take_the_name_of_a_strategy(strategy, Estimator, digits):
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
-def test_unknown_names_are_refused(digits):
+def test_unknown_names_and_too_many_landmarks_are_refused(digits):
     with pytest.raises(ValueError, match="expected one of uniform, diagonal"):
         choose(digits[0], 10, "best")
     with pytest.raises(ValueError, match="n_landmarks=2000 is more than"):
         choose(digits[0], 2000, "rpcholesky")
 
 
-def test_weighted_sample_has_the_law_of_drawing_without_replacement(rng):
+def test_weighted_samples_are_distributed_as_those_of_numpy(rng):
     chances = np.array([5.0, 3.0, 1.0, 1.0, 0.0])
     ours = np.zeros(5)
     theirs = np.zeros(5)
@@ -149,8 +149,8 @@ def test_weighted_sample_has_the_law_of_drawing_without_replacement(rng):
 @pytest.mark.parametrize(
     ("strategy", "score"), [("diagonal", [1, 4, 9]), ("column-norm", [14, 56, 126])]
 )
-def test_chances_are_in_proportion_to_scores(strategy, score, rng):
-    """Single draws, for a kernel matrix that is worked out by hand."""
+def test_probabilities_are_proportional_to_scores(strategy, score, rng):
+    """Single landmarks are drawn for a kernel matrix with scores known by hand."""
     counts = np.zeros(3)
     with Threads(1) as engine:
         pool = Pool(np.array([[1.0], [2.0], [3.0]]), Linear(), None, engine)
@@ -160,7 +160,7 @@ def test_chances_are_in_proportion_to_scores(strategy, score, rng):
 
 
 def test_column_norms_of_many_rows_are_estimated_from_a_sample(digits, rng):
-    """Outliers have short columns, whichever rows are in the sample."""
+    """Outliers have small column norms, whichever rows are sampled."""
     outliers = 50 + 10 * np.arange(100)[:, None] * np.ones(64)
     with Threads(1) as engine:
         pool = Pool(np.r_[digits[0], outliers], RBF(gamma=0.01), None, engine)
@@ -170,12 +170,12 @@ def test_column_norms_of_many_rows_are_estimated_from_a_sample(digits, rng):
     assert norms[1797:].max() <= 1 + 1e-9
 
 
-def test_leverage_scores_are_the_ridge_leverage_scores(digits):
+def test_leverage_scores_equal_their_definition(digits):
     X, rows = digits[0][:400], np.arange(400)
     kernel = RBF(gamma=0.02)
     K = kernel(X)
     with Threads(1) as engine:
-        # With all rows as the basis the approximation is exact.
+        # The approximation is exact if all rows are the basis.
         pool = Pool(X, kernel, None, engine)
         scores = _ridge_leverage(pool, rows, K.diagonal(), rows)
     ridge = np.linalg.eigvalsh(K)[::-1][200:].sum() / 200

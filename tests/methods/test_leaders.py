@@ -1,4 +1,4 @@
-"""Leaders, compared with a pass row by row."""
+"""Leaders, compared with an oracle that visits one row after the other."""
 
 import warnings
 
@@ -68,13 +68,13 @@ def test_finds_about_as_many_leaders_as_requested(wanted, digits):
 
 
 def test_a_threshold_that_gives_too_many_leaders_is_searched_on_a_larger_sample(rng):
-    """For uniform points in 20 dimensions, leaders grow with the number of rows."""
+    """Uniform points in 20 dimensions need more leaders the more rows there are."""
     X = rng.random((5000, 20))
     model = LeadersKernelKMeans(3, n_leaders=40, gamma=0.5, random_state=0).fit(X)
     assert 30 <= len(model.leader_indices_) <= 50
 
 
-def test_with_all_rows_as_leaders_it_is_exact_kernel_k_means(digits):
+def test_all_rows_as_leaders_give_exact_kernel_k_means(digits):
     X = digits[0][:400]
     start = np.arange(400) % 5
     model = LeadersKernelKMeans(5, n_leaders=400, init=start).fit(X)
@@ -103,7 +103,7 @@ def test_invalid_thresholds_are_refused(digits):
         LeadersKernelKMeans(3, threshold=1e3).fit(X)
 
 
-def test_kernels_that_are_not_positive_definite(digits):
+def test_kernels_that_are_not_positive_definite_are_accepted(digits):
     """k(x, x) is zero for all rows, but distances are not."""
     model = LeadersKernelKMeans(
         10, kernel="additive_chi2", n_leaders=60, random_state=0
@@ -113,7 +113,7 @@ def test_kernels_that_are_not_positive_definite(digits):
     assert 50 <= len(model.leader_indices_) <= 72
 
 
-def test_all_rows_can_lead_with_a_kernel_that_is_not_positive_definite(rng):
+def test_all_rows_can_be_leaders_with_an_indefinite_kernel(rng):
     X = rng.normal(size=(150, 4))
     model = LeadersKernelKMeans(3, kernel="sigmoid", random_state=0)
     with warnings.catch_warnings():
@@ -123,7 +123,7 @@ def test_all_rows_can_lead_with_a_kernel_that_is_not_positive_definite(rng):
     assert (model.leader_weights_ == 1).all()
 
 
-def test_rows_at_equal_distances_from_each_other():
+def test_equidistant_rows_are_all_leaders_or_refused():
     few = LeadersKernelKMeans(3, kernel="precomputed", n_leaders=50, random_state=0)
     assert len(few.fit(np.eye(600)).leader_indices_) == 600
     with pytest.raises(ValueError, match="No threshold gives about 50 leaders"):
@@ -137,7 +137,7 @@ def test_warns_if_there_are_fewer_distinct_rows_than_clusters():
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
-def test_sparse_rows(digits):
+def test_sparse_rows_give_the_labels_of_dense_rows(digits):
     X = sparse.csr_array(digits[0])
     model = LeadersKernelKMeans(10, n_leaders=100, random_state=0).fit(X)
     dense = LeadersKernelKMeans(10, n_leaders=100, random_state=0).fit(digits[0])

@@ -55,7 +55,7 @@ def test_labels_are_k_means_on_the_embedding(digits, rng):
     assert model.score(X) == pytest.approx(-error)
 
 
-def test_with_all_rows_as_landmarks_it_is_spectral_clustering():
+def test_all_rows_as_landmarks_give_spectral_clustering():
     X, y = make_moons(400, noise=0.06, random_state=0)
     ours = NystroemSpectralClustering(
         2, gamma=20, landmarks=np.arange(400), random_state=0
@@ -67,7 +67,7 @@ def test_with_all_rows_as_landmarks_it_is_spectral_clustering():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rows_without_any_similarity_are_embedded_at_zero(dtype, rng):
-    """Rows far from all landmarks have a degree of zero; there is no NaN."""
+    """Rows far from all landmarks have degree zero, which must not give NaN."""
     X = np.r_[rng.normal(size=(300, 2)), 1e3 + 1e2 * rng.random((2, 2))]
     model = NystroemSpectralClustering(
         3, gamma=0.5, landmarks=np.arange(100), random_state=0
@@ -77,7 +77,7 @@ def test_rows_without_any_similarity_are_embedded_at_zero(dtype, rng):
     np.testing.assert_array_equal(model.predict(X.astype(dtype)), model.labels_)
 
 
-def test_warns_of_negative_degrees(rng):
+def test_negative_degrees_are_reported(rng):
     X = rng.normal(size=(300, 2))
     with pytest.warns(UserWarning, match="rows have no similarity to the others"):
         model = NystroemSpectralClustering(
@@ -86,7 +86,7 @@ def test_warns_of_negative_degrees(rng):
     assert np.isfinite(model.transform(X)).all()
 
 
-def test_refuses_data_without_a_positive_degree():
+def test_data_without_a_positive_degree_are_refused():
     with pytest.raises(ValueError, match="No row has a positive degree"):
         NystroemSpectralClustering(2, kernel="linear").fit(np.zeros((30, 2)))
 
@@ -101,7 +101,7 @@ def test_memory_is_far_below_n_times_m(rng):
     assert peak < 0.35 * (100_000 * 400 * 4)
 
 
-def test_weight_two_is_a_row_twice(digits, rng):
+def test_a_weight_of_two_equals_a_repeated_row(digits, rng):
     X, w = digits[0][:300], rng.integers(1, 4, size=300)
     params = {"landmarks": X[::5], "gamma": 0.02, "random_state": 0}
     weighted = NystroemSpectralClustering(4, **params).fit(X, sample_weight=w)

@@ -1,4 +1,4 @@
-"""The paper's bounds against slow versions of their definitions, and against draws."""
+"""The paper's bounds, compared with slow oracles and with measured errors."""
 
 from types import SimpleNamespace
 
@@ -24,7 +24,7 @@ from akkm.theory import (
 
 @pytest.fixture(scope="module")
 def rows(digits):
-    """200 images: fast enough for everything dense."""
+    """200 images (200, 64), few enough for dense matrices."""
     return digits[0][::8][:200]
 
 
@@ -34,32 +34,32 @@ def labels(rows):
 
 
 def membership(labels):
-    """Ũ (C, n), from its definition."""
+    """Normalised memberships Ũ (C, n), from their definition."""
     U = (labels == np.unique(labels)[:, None]).astype(float)
     return U / np.sqrt(U.sum(axis=1, keepdims=True))
 
 
 def naive_bound(K, labels, m):
-    """Theorem 1, letter by letter."""
+    """Bound of Theorem 1, from its formula."""
     n, U = len(K), membership(labels)
     inner = np.linalg.inv(np.linalg.inv(K) + m / n * np.diag(1 / K.diagonal()))
     return np.trace(K) - np.trace(U @ K @ U.T) + np.trace(U @ inner @ U.T)
 
 
 def naive_residual(K, drawn):
-    """K - K_B K̂⁺ K_Bᵀ."""
+    """Residual K - K_B K̂⁺ K_Bᵀ (n, n) of the drawn landmarks."""
     inverse = np.linalg.pinv(K[np.ix_(drawn, drawn)], rcond=1e-12, hermitian=True)
     return K - K[:, drawn] @ inverse @ K[drawn]
 
 
 def error_in_span(K, labels, drawn):
-    """L(U, ξ)."""
+    """Error L(U, ξ) with centers in the span of the drawn landmarks."""
     U = membership(labels)
     return np.trace(K) - np.trace(U @ (K - naive_residual(K, drawn)) @ U.T)
 
 
 class TestSpectrum:
-    def test_exact_values_are_those_of_the_kernel_matrix(self, rows):
+    def test_exact_values_equal_those_of_the_kernel_matrix(self, rows):
         K = RBF(gamma=0.05)(rows)
         found = spectrum(rows, gamma=0.05)
         assert found.exact
@@ -68,7 +68,7 @@ class TestSpectrum:
         assert found.largest_diagonal == 1
         assert found.rank == 200
 
-    def test_coherences_by_definition(self, rows):
+    def test_coherences_equal_their_definition(self, rows):
         K = RBF(gamma=0.05)(rows)
         Z = np.linalg.eigh(K)[1][:, ::-1]
         found = spectrum(rows, gamma=0.05)
@@ -78,7 +78,7 @@ class TestSpectrum:
             assert 1 - 1e-9 <= found.coherence(C) <= 200 / C + 1e-9
         assert found.entry_coherence == pytest.approx(200 * (Z**2).max(), rel=1e-6)
 
-    def test_rank_and_tail(self, rng):
+    def test_rank_and_tail_of_a_linear_kernel_are_exact(self, rng):
         X = rng.standard_normal((50, 3))
         found = spectrum(X, "linear")
         assert found.rank == len(found.values) == 3
@@ -89,7 +89,7 @@ class TestSpectrum:
         assert found.eigenvalue(2) == pytest.approx(squared[1])
         assert found.eigenvalue(4) == 0
 
-    def test_estimate_is_near_the_exact_one(self, digits):
+    def test_an_estimate_is_close_to_the_exact_spectrum(self, digits):
         X = digits[0][::2]
         exact = spectrum(X)
         found = spectrum(X, n_landmarks=400, random_state=0)
@@ -100,14 +100,14 @@ class TestSpectrum:
         assert found.tail(10) == pytest.approx(exact.tail(10), rel=0.1)
         assert found.coherence(5) == pytest.approx(exact.coherence(5), rel=0.3)
 
-    def test_trace_and_diagonal_are_of_all_rows(self, rng):
+    def test_an_estimate_uses_the_trace_and_diagonal_of_all_rows(self, rng):
         X = rng.standard_normal((200, 4)) * np.arange(1, 201)[:, None]
         found = spectrum(X, "linear", n_landmarks=20, random_state=0)
         assert found.trace == pytest.approx((X**2).sum())
         assert found.largest_diagonal == pytest.approx((X**2).sum(axis=1).max())
-        assert found.rank == 4  # fewer than the rows looked at: known
+        assert found.rank == 4  # known, because it is below n_landmarks
 
-    def test_all_rows_drawn_is_the_exact_one(self, rows):
+    def test_all_rows_as_landmarks_give_the_exact_spectrum(self, rows):
         drawn = spectrum(rows, n_landmarks=200, random_state=3)
         assert drawn.exact
         np.testing.assert_allclose(drawn.values, spectrum(rows).values, rtol=1e-6)
@@ -116,7 +116,7 @@ class TestSpectrum:
         X = rng.standard_normal((3001, 2))
         assert spectrum(X, random_state=0).n_landmarks == 256
 
-    def test_same_whatever_the_threads_and_the_seed_decides(self, digits):
+    def test_results_depend_on_the_seed_but_not_on_threads(self, digits):
         found = [
             spectrum(digits[0], n_landmarks=100, random_state=seed, n_jobs=jobs)
             for seed, jobs in ((0, 1), (0, 2), (1, 1))
@@ -141,12 +141,12 @@ class TestSpectrum:
             np.testing.assert_allclose(found.row_peaks, dense.row_peaks, rtol=1e-6)
             assert found.trace == dense.trace
 
-    def test_negative_eigenvalues_are_left_out_and_told(self):
+    def test_negative_eigenvalues_are_dropped_and_their_share_is_given(self):
         found = spectrum(np.diag([3.0, 2.0, -1.0]), "precomputed")
         np.testing.assert_allclose(found.values, [3, 2])
         assert found.negative_mass == pytest.approx(1 / 6)
 
-    def test_bad_input(self, rows):
+    def test_invalid_arguments_are_refused(self, rows):
         with pytest.raises(ValueError, match="n_landmarks=201 is not valid; expected"):
             spectrum(rows, n_landmarks=201)
         with pytest.raises(ValueError, match="no positive eigenvalue"):
@@ -161,7 +161,7 @@ class TestSpectrum:
 
 
 class TestTheorem1:
-    def test_is_the_papers_formula(self, rows, labels):
+    def test_bounds_equal_the_formula_of_the_paper(self, rows, labels):
         K = RBF(gamma=0.2)(rows)
         counts = [1, 7, 50, 200]
         bounds = expected_error_bound(rows, labels, counts, gamma=0.2)
@@ -170,14 +170,14 @@ class TestTheorem1:
         assert isinstance(one, float)
         assert one == pytest.approx(bounds[1])
 
-    def test_uneven_diagonal(self, rows, labels):
+    def test_the_bound_allows_an_uneven_diagonal(self, rows, labels):
         kernel = Linear() + RBF(gamma=0.5)
         bound = expected_error_bound(rows, labels, 30, kernel)
         assert bound == pytest.approx(naive_bound(kernel(rows), labels, 30))
 
     @pytest.mark.parametrize("m", [3, 10, 30, 100, 199])
-    def test_mean_error_lies_below(self, rows, labels, m, rng):
-        """Over 20 draws without replacement, and of each row with chance m / n."""
+    def test_the_mean_error_is_below_the_bound(self, rows, labels, m, rng):
+        """20 draws without replacement, and 20 of each row with probability m / n."""
         kernel = RBF(gamma=1 / (64 * rows.var()))
         K = kernel(rows)
         bound = expected_error_bound(rows, labels, m)
@@ -188,8 +188,8 @@ class TestTheorem1:
             errors = [error_in_span(K, labels, d) for d in draws]
             assert exact - 1e-6 <= np.mean(errors) <= bound
 
-    def test_final_inertia_lies_below(self, rows, labels):
-        """Iterations only lower the error."""
+    def test_the_mean_inertia_after_fitting_is_below_the_bound(self, rows, labels):
+        """Iterations can only lower the error."""
         found = []
         for seed in range(20):
             drawn = np.random.default_rng(seed).choice(200, 30, replace=False)
@@ -197,12 +197,12 @@ class TestTheorem1:
             found.append(model.inertia_)
         assert np.mean(found) <= expected_error_bound(rows, labels, 30)
 
-    def test_falls_to_the_exact_error(self, rows, labels):
+    def test_the_bound_decreases_towards_the_exact_error(self, rows, labels):
         bounds = expected_error_bound(rows, labels, np.arange(1, 201, 28))
         exact = clustering_error(rows, labels)
         assert (np.diff(bounds) < 0).all()
         assert bounds[-1] > exact
-        # Rows given s times: n / m = 1 again, of an error s times as large.
+        # Rows repeated s times: n / m stays 1, and the exact error is s times larger.
         shares = [
             expected_error_bound(
                 np.tile(rows[:100], (s, 1)),
@@ -215,8 +215,8 @@ class TestTheorem1:
         ]
         assert shares[1] - 1 < 0.2 * (shares[0] - 1)
 
-    def test_rows_of_length_zero(self, rng):
-        """They take no part: the others' bound, with m / n unchanged."""
+    def test_rows_of_norm_zero_add_nothing_to_the_bound(self, rng):
+        """The bound is that of the other rows, with the same m / n."""
         X = rng.standard_normal((20, 3))
         X[:10] = 0
         labels = np.repeat([0, 1], 10)
@@ -234,13 +234,13 @@ class TestTheorem1:
         X = sparse.csr_array(rows)
         assert expected_error_bound(X, labels, 9, gamma=0.1) == pytest.approx(expected)
 
-    def test_float32_precomputed_is_semidefinite_up_to_rounding(self, rows, labels):
+    def test_negative_eigenvalues_due_to_rounding_are_accepted(self, rows, labels):
         K = RBF(gamma=0.01)(rows)
         bound = expected_error_bound(K.astype(np.float32), labels, 9, "precomputed")
         expected = expected_error_bound(K, labels, 9, "precomputed")
         assert bound == pytest.approx(expected, rel=1e-4)
 
-    def test_bad_input(self, rows, labels):
+    def test_invalid_arguments_are_refused(self, rows, labels):
         with pytest.raises(ValueError, match=r"X has 5001 rows; expected at most 5000"):
             expected_error_bound(np.zeros((5001, 1)), np.zeros(5001), 5)
         for m in (0, 201, 2.5, [], [[1, 2]], "auto"):
@@ -253,8 +253,8 @@ class TestTheorem1:
 
 
 class TestCorollary1:
-    def test_by_hand(self):
-        """λ = 6, 3, 1 of three rows, κ = 4, m = 2: m / (n κ) = 1/6."""
+    def test_bounds_equal_those_computed_by_hand(self):
+        """Three rows with eigenvalues λ = 6, 3, 1; two clusters, m = 2 landmarks."""
         vectors = np.linalg.qr(np.arange(9).reshape(3, 3) ** 2.0 + np.eye(3))[0]
         K = vectors @ np.diag([6.0, 3.0, 1.0]) @ vectors.T
         kappa = K.diagonal().max()
@@ -269,8 +269,8 @@ class TestCorollary1:
         st.integers(0, 2**31),
     )
     @settings(max_examples=50, deadline=None)
-    def test_is_above_theorem_1(self, values, C, seed):
-        """For any labels and any positive definite matrix, relative to their error."""
+    def test_corollary_1_is_above_theorem_1(self, values, C, seed):
+        """For random labels and positive definite matrices, relative to the error."""
         rng = np.random.default_rng(seed)
         n = len(values)
         Q = np.linalg.qr(rng.standard_normal((n, n)))[0]
@@ -285,25 +285,25 @@ class TestCorollary1:
         assert (bound.sharp <= bound.simple * (1 + 1e-9)).all()
         assert (np.diff(bound.sharp) < 0).all()
 
-    def test_the_papers_illustration(self):
-        """λ = n/a for a of them: excess C a / (m (a - C)) at most, no 1 + before it."""
+    def test_the_example_of_the_paper_is_reproduced(self):
+        """For a eigenvalues λ = n/a, the excess over 1 is at most C a / (m (a - C))."""
         K = np.kron(np.eye(10), np.ones((8, 8)))  # a = 10, n = 80
         bound = relative_error_bound(spectrum(K, "precomputed"), 2, 40)
         assert bound.simple - 1 == pytest.approx(2 * 10 / (40 * 8))
         assert bound.sharp < bound.simple < 1.1
 
-    def test_scale_of_the_kernel_does_not_matter(self, rows):
+    def test_bounds_do_not_depend_on_the_scale_of_the_kernel(self, rows):
         one = relative_error_bound(spectrum(rows, gamma=0.1), 5, [10, 50])
         kernel = RBF(gamma=0.1) * Constant(7.0)
         seven = relative_error_bound(spectrum(rows, kernel), 5, [10, 50])
         np.testing.assert_allclose(one.sharp, seven.sharp)
         np.testing.assert_allclose(one.simple, seven.simple)
 
-    def test_nothing_beyond_the_clusters_is_infinite(self):
+    def test_the_bound_is_infinite_if_the_exact_error_can_be_zero(self):
         bound = relative_error_bound(spectrum(np.eye(3), "precomputed"), 3, 2)
         assert bound.sharp == bound.simple == np.inf
 
-    def test_bad_input(self):
+    def test_invalid_arguments_are_refused(self):
         found = spectrum(np.array([[0.0, 1.0], [1.0, 0.0]]), "precomputed")
         with pytest.raises(ValueError, match=r"largest k\(x, x\) is 0"):
             relative_error_bound(found, 1, 1)
@@ -316,7 +316,7 @@ class TestCorollary1:
 
 
 class TestTheorem2:
-    def test_formulas(self, rows):
+    def test_bounds_equal_their_formulas(self, rows):
         found = spectrum(rows)
         bound = spectral_error_bound(found, 3, [5, 150], delta=0.1)
         after, tau = found.values[3], found.entry_coherence
@@ -330,7 +330,7 @@ class TestTheorem2:
         assert bound.gittens[0] == np.inf
         assert bound.gittens[1] == pytest.approx(after * (1 + 200 / (epsilon * 150)))
 
-    def test_measured_norms_lie_below(self, rows, rng):
+    def test_measured_norms_are_below_the_bounds(self, rows, rng):
         found = spectrum(rows)
         K = RBF(gamma=1 / (64 * rows.var()))(rows)
         for m in (80, 140):
@@ -340,25 +340,25 @@ class TestTheorem2:
             assert max(norms) <= bound.gittens < np.inf
             assert max(norms) <= bound.paper
 
-    def test_falls_with_m(self, rows):
+    def test_bounds_decrease_with_the_number_of_landmarks(self, rows):
         bound = spectral_error_bound(spectrum(rows), 2, [80, 140, 200])
         assert (np.diff(bound.paper) < 0).all()
         assert (np.diff(bound.gittens) < 0).all()
 
-    def test_low_rank_is_met_without_error(self, rng):
+    def test_the_bound_of_a_low_rank_kernel_is_zero(self, rng):
         found = spectrum(rng.standard_normal((300, 3)), "linear")
         bound = spectral_error_bound(found, 3, 200)
         assert bound.paper == bound.gittens == 0
         assert spectral_error_bound(spectrum(np.eye(2), "precomputed"), 2, 1).paper == 0
 
     @pytest.mark.parametrize("delta", [0, 1, -0.5, np.nan])
-    def test_bad_delta(self, rows, delta):
+    def test_an_invalid_delta_is_refused(self, rows, delta):
         with pytest.raises(ValueError, match="is not valid; expected 0 < delta < 1"):
             spectral_error_bound(spectrum(rows), 2, 5, delta=delta)
 
 
 class TestNystroemError:
-    def test_is_the_dense_residual(self, rows):
+    def test_errors_equal_those_of_the_dense_residual(self, rows):
         model = ApproxKernelKMeans(5, n_landmarks=40, random_state=0).fit(rows)
         R = naive_residual(model.kernel_(rows), model.landmark_indices_)
         error = nystroem_error(model, rows)
@@ -368,7 +368,7 @@ class TestNystroemError:
         assert error.spectral_norm == pytest.approx(np.linalg.norm(R, 2))
         assert error.spectral_least == error.spectral_norm
 
-    def test_other_rows_and_points_as_landmarks(self, rows, digits):
+    def test_new_rows_and_landmark_points_are_accepted(self, rows, digits):
         new = digits[0][1::9]
         model = ApproxKernelKMeans(5, landmarks=rows[:30]).fit(rows)
         together = np.vstack([new, rows[:30]])
@@ -378,7 +378,7 @@ class TestNystroemError:
         assert error.trace == pytest.approx(np.trace(R))
         assert error.spectral_norm == pytest.approx(np.linalg.norm(R, 2))
 
-    def test_precomputed_and_sparse(self, rows):
+    def test_precomputed_kernels_and_sparse_rows_are_accepted(self, rows):
         K = RBF(gamma=0.1)(rows)
         drawn = np.arange(3, 200, 13)
         R = naive_residual(K, drawn)
@@ -389,7 +389,7 @@ class TestNystroemError:
             assert error.trace == pytest.approx(np.trace(R))
             assert error.spectral_norm == pytest.approx(np.linalg.norm(R, 2))
 
-    def test_estimate_of_the_norm(self, digits):
+    def test_the_estimated_norm_is_close_to_the_exact_norm(self, digits):
         X = digits[0][::3]
         model = ApproxKernelKMeans(10, n_landmarks=40, random_state=0).fit(X)
         exact = nystroem_error(model, X)
@@ -399,12 +399,12 @@ class TestNystroemError:
         assert found.spectral_least < exact.spectral_norm
         assert found.spectral_norm == pytest.approx(exact.spectral_norm, rel=0.25)
 
-    def test_flat_residual_is_not_blown_up(self):
+    def test_the_norm_of_a_flat_residual_is_not_overestimated(self):
         K = np.eye(300)
         model = ApproxKernelKMeans(2, kernel="precomputed", landmarks=[0, 1]).fit(K)
         assert nystroem_error(model, K, n_rows=30, random_state=0).spectral_norm == 1
 
-    def test_falls_to_nothing_with_all_rows(self, rows):
+    def test_the_error_decreases_to_zero_with_all_rows(self, rows):
         traces = [
             nystroem_error(
                 ApproxKernelKMeans(5, landmarks=np.arange(m)).fit(rows), rows
@@ -414,18 +414,18 @@ class TestNystroemError:
         assert (np.diff(traces) < 0).all()
         assert traces[-1] == pytest.approx(0, abs=1e-9)
 
-    def test_clipped(self):
-        """Negative eigenvalues of K̂ are left out."""
+    def test_negative_eigenvalues_are_dropped(self):
+        """K̂ has the eigenvalues 2 and -1; only 2 is used."""
         K = np.diag([2.0, -1.0, 3.0])
         model = SimpleNamespace(
             kernel_=ApproxKernelKMeans(1, kernel="precomputed").fit(np.eye(3)).kernel_,
             landmarks_=np.array([0, 1]),
         )
         error = nystroem_error(model, K)
-        assert error.trace == pytest.approx(2.0)  # -1 and 3 are left
+        assert error.trace == pytest.approx(2.0)  # -1 + 3
         assert error.spectral_norm == pytest.approx(3.0)
 
-    def test_same_whatever_the_threads_and_the_seed_decides(self, digits):
+    def test_results_depend_on_the_seed_but_not_on_threads(self, digits):
         X = digits[0].astype(np.float32)
         model = ApproxKernelKMeans(10, n_landmarks=60, random_state=0).fit(X)
         a, b, c = (
@@ -436,7 +436,7 @@ class TestNystroemError:
         assert a.spectral_norm != c.spectral_norm
         assert a.trace == c.trace
 
-    def test_bad_input(self, rows):
+    def test_invalid_arguments_are_refused(self, rows):
         with pytest.raises(ValueError, match="expected a fitted ApproxKernelKMeans"):
             nystroem_error(ApproxKernelKMeans(), rows)
         model = ApproxKernelKMeans(2, n_landmarks=5, random_state=0).fit(rows)
@@ -457,7 +457,7 @@ class TestNystroemError:
 
 class TestSuggestion:
     @pytest.mark.parametrize("tolerance", [0.02, 0.1, 0.3])
-    def test_is_the_smallest_within_the_tolerance(self, rows, tolerance):
+    def test_the_smallest_number_within_tolerance_is_suggested(self, rows, tolerance):
         found = suggest_n_landmarks(rows, 2, tolerance=tolerance)
         counts = np.arange(1, 201)
         sharp = relative_error_bound(found.spectrum, 2, counts).sharp
@@ -468,7 +468,7 @@ class TestSuggestion:
         assert f"{found.n_landmarks:,} landmarks" in found.reasons[0]
         assert found.reasons[-1] == 'n_landmarks="auto" would take 200.'
 
-    def test_its_promise_is_kept(self, rows):
+    def test_the_error_with_the_suggested_number_is_within_tolerance(self, rows):
         found = suggest_n_landmarks(rows, 5, tolerance=0.2)
         exact = KernelKMeans(5, random_state=0).fit(rows).inertia_
         fits = [
@@ -477,7 +477,7 @@ class TestSuggestion:
         ]
         assert np.mean([f.fit(rows).inertia_ for f in fits]) <= 1.2 * exact
 
-    def test_low_rank(self, rng):
+    def test_a_low_rank_kernel_needs_few_landmarks(self, rng):
         X = rng.standard_normal((800, 3))
         found = suggest_n_landmarks(X, 2, "linear", tolerance=1e-3)
         needed = 2 * found.spectrum.coherence(3) * 3 * np.log(3 / 0.05)
@@ -489,19 +489,19 @@ class TestSuggestion:
         assert nystroem_error(model.fit(X), X).relative_trace < 1e-9
 
     def test_a_rank_that_uniform_landmarks_miss_is_not_trusted(self):
-        """One row of 300 is in the other direction: coherence knows."""
+        """One row of 300 alone has the second direction, so the coherence is high."""
         X = np.repeat([[1.0, 0.0]], 300, axis=0)
         X[7] = [0.0, 1.0]
         assert suggest_n_landmarks(X, 1, "linear", tolerance=1e-4).n_landmarks == 300
 
-    def test_nothing_left_beyond_the_clusters(self):
+    def test_a_kernel_of_rank_n_clusters_is_explained(self):
         X = np.repeat(np.eye(3), 100, axis=0)
         found = suggest_n_landmarks(X, 3, "linear")
         assert "the kernel matrix is zero" in found.reasons[0]
         assert found.bound == np.inf
         assert 12 <= found.n_landmarks < 40
 
-    def test_least_and_most(self, rows):
+    def test_suggestions_are_between_four_per_cluster_and_all_rows(self, rows):
         least = suggest_n_landmarks(rows, 2, tolerance=100.0)
         assert least.n_landmarks == 8
         assert any("4 per cluster" in reason for reason in least.reasons)
@@ -510,7 +510,7 @@ class TestSuggestion:
         assert "Even with all 200 rows" in most.reasons[0]
         assert suggest_n_landmarks(rows[:3], 2, tolerance=100.0).n_landmarks == 3
 
-    def test_large_data(self, rng):
+    def test_suggestions_for_many_rows_are_reproducible(self, rng):
         X = rng.standard_normal((3100, 5))
         first, same = (suggest_n_landmarks(X, 3, random_state=0) for _ in range(2))
         assert first.n_landmarks == same.n_landmarks
@@ -520,12 +520,12 @@ class TestSuggestion:
         sharp = relative_error_bound(better, 3, first.n_landmarks).sharp
         assert sharp == pytest.approx(1.05, abs=0.01)
 
-    def test_negative_eigenvalues_are_told(self):
+    def test_negative_eigenvalues_are_mentioned(self):
         K = np.diag([3.0, 2.0, 1.0, -1.0])
         reasons = suggest_n_landmarks(K, 1, "precomputed").reasons
         assert any("14% of their absolute sum is negative" in r for r in reasons)
 
-    def test_bad_input(self, rows):
+    def test_invalid_arguments_are_refused(self, rows):
         for tolerance in (0, -1.0, np.nan):
             with pytest.raises(ValueError, match="expected a positive number"):
                 suggest_n_landmarks(rows, 2, tolerance=tolerance)
@@ -543,8 +543,8 @@ def test_public_list_is_complete():
     assert all(getattr(theory, name).__doc__ for name in public)
 
 
-def test_a_row_that_is_like_no_other_does_not_spoil_an_estimate(monkeypatch):
-    """A landmark without similarity to the rows that peaks are sought on."""
+def test_isolated_rows_do_not_spoil_an_estimate(monkeypatch):
+    """Some landmarks have no similarity to the rows used to find peaks."""
     monkeypatch.setattr("akkm.theory._spectrum._EXTENDED_ROWS", 50)
     X = np.random.default_rng(0).normal(size=(4000, 2))
     X[::50] += 1e3 * np.arange(1, 81)[:, None]
@@ -555,7 +555,7 @@ def test_a_row_that_is_like_no_other_does_not_spoil_an_estimate(monkeypatch):
     assert suggest_n_landmarks(X, 5, gamma=0.5, random_state=0).n_landmarks >= 20
 
 
-def test_long_rows_among_the_drawn_do_not_exceed_the_trace():
+def test_eigenvalues_do_not_exceed_the_trace_for_heavy_tailed_rows():
     rng = np.random.default_rng(0)
     X = rng.standard_t(1.5, size=(4000, 3))
     for seed in range(5):
@@ -563,7 +563,7 @@ def test_long_rows_among_the_drawn_do_not_exceed_the_trace():
         assert found.values.sum() <= found.trace * (1 + 1e-9)
 
 
-def test_nystroem_error_of_nothing(digits):
+def test_the_nystroem_error_of_zero_rows_is_zero(digits):
     X = np.zeros((40, 2))
     with pytest.warns(ConvergenceWarning):
         model = ApproxKernelKMeans(2, kernel="linear", random_state=0).fit(X)
