@@ -135,11 +135,7 @@ def _echo_columns(rows: Sequence[Sequence[str]]) -> None:
 @click.option("--data", metavar="NAME", multiple=True, help="Use only this data set.")
 @_shared_options
 def run_(
-    names: tuple[str, ...],
-    all_: bool,
-    data: tuple[str, ...],
-    folder: str,
-    tiny: bool,
+    names: tuple[str, ...], all_: bool, data: tuple[str, ...], folder: str, tiny: bool
 ) -> None:
     """Run those cells of experiments that have no record yet.
 

@@ -286,10 +286,7 @@ class Foreign:
     ("change", "message"),
     [
         (lambda p: p.unlink(), "can't be read: No such file"),
-        (
-            lambda p: (p.unlink(), p.mkdir()),
-            "can't be read: Is a directory",
-        ),
+        (lambda p: (p.unlink(), p.mkdir()), "can't be read: Is a directory"),
         (lambda p: p.write_text(""), "is not a model of akkm"),
         (lambda p: p.write_text("row,cluster\n1,2\n"), "is not a model of akkm"),
         (lambda p: p.write_bytes(pickle.dumps({"a": 1})), "is not a model of akkm"),
@@ -304,10 +301,7 @@ class Foreign:
         (lambda p: rewrite(p, lambda m: m.update({"akkm.json": b"[]"})), "is damaged"),
         (lambda p: rewrite(p, lambda m: m.update({"schema.json": b"}"})), "is damaged"),
         (holding(KMeans()), "contains the type sklearn.cluster._kmeans.KMeans"),
-        (
-            holding(Foreign()),
-            r"Foreign, which no model of akkm has",
-        ),
+        (holding(Foreign()), r"Foreign, which no model of akkm has"),
         (holding(print), "contains the type builtins.print"),
         (holding(np.add), "contains the type numpy.add"),
         (holding(RBF().diag), "contains the type akkm.kernels._rbf.RBF"),

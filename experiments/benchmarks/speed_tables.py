@@ -11,13 +11,7 @@ import numpy as np
 from experiments.benchmarks.contestants import fits_in_memory, memory_needed
 from experiments.benchmarks.errors import EXACT_ROWS
 from experiments.benchmarks.tasks import AKKM, BARE, KMEANS, Section, Task
-from experiments.harness.pages import (
-    Block,
-    Heading,
-    Paragraph,
-    ResultTable,
-    markdown,
-)
+from experiments.harness.pages import Block, Heading, Paragraph, ResultTable, markdown
 from experiments.harness.store import JsonLines, Record
 
 _ABOUT = (

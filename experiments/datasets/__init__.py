@@ -3,12 +3,6 @@
 Reading, verifying, scaling and caching belong here; clustering does not.
 """
 
-from experiments.datasets.catalogue import (
-    NAMES,
-    Dataset,
-    availability,
-    describe,
-    load,
-)
+from experiments.datasets.catalogue import NAMES, Dataset, availability, describe, load
 
 __all__ = ["NAMES", "Dataset", "availability", "describe", "load"]

@@ -231,9 +231,7 @@ CLAIMS = (
         "search for it is not timed). The paper does not state its threshold.",
     ),
     Claim(
-        "Table 4",
-        "Uniform sampling takes the least time.",
-        cost.uniform_is_cheapest,
+        "Table 4", "Uniform sampling takes the least time.", cost.uniform_is_cheapest
     ),
     Claim(
         "Table 4",

@@ -14,12 +14,7 @@ from sklearn.preprocessing import normalize, scale
 
 from akkm.core.strip import Strip
 from akkm.core.threads import Threads
-from akkm.landmarks import (
-    STRATEGIES,
-    Pool,
-    squared_column_norms,
-    weighted_sample,
-)
+from akkm.landmarks import STRATEGIES, Pool, squared_column_norms, weighted_sample
 from akkm.methods.leaders import LeaderSearch
 from akkm.rows import chunks
 from experiments.datasets import Dataset

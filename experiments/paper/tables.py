@@ -6,14 +6,7 @@ from collections.abc import Iterable
 
 from experiments.datasets import describe
 from experiments.harness.pages import Block, Paragraph, ResultTable
-from experiments.paper.results import (
-    LARGE,
-    METHODS,
-    SINGLE,
-    SMALL,
-    Results,
-    Spread,
-)
+from experiments.paper.results import LARGE, METHODS, SINGLE, SMALL, Results, Spread
 
 DATA = (*SMALL, *LARGE)
 STRATEGIES = ("uniform", "column-norm", "diagonal", "k-means")

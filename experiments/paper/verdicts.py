@@ -147,9 +147,7 @@ def _compare(
 
 
 def compare_means(
-    what: str,
-    spreads: Sequence[Spread | None],
-    rule: Callable[..., tuple[str, bool]],
+    what: str, spreads: Sequence[Spread | None], rule: Callable[..., tuple[str, bool]]
 ) -> Comparison:
     """Compare means by a rule that returns a text and whether the comparison holds."""
     means = [spread.mean for spread in spreads if spread is not None]

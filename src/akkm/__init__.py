@@ -1,15 +1,6 @@
 """akkm: kernel clustering of data sets too large for kernel methods."""
 
-from akkm import (
-    consensus,
-    images,
-    inspect,
-    kernels,
-    landmarks,
-    metrics,
-    plot,
-    theory,
-)
+from akkm import consensus, images, inspect, kernels, landmarks, metrics, plot, theory
 from akkm.estimators import (
     ApproxKernelKMeans,
     ConsensusKernelKMeans,

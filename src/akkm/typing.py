@@ -5,4 +5,4 @@ from typing import Any
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-Rows = Any  # dense array or CSR matrix of shape (n, d), or stored rows
+RowsLike = Any  # dense array or CSR matrix of shape (n, d), or stored rows

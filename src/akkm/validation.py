@@ -11,7 +11,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from akkm.kernels import Kernel, Precomputed, resolve
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 
 def validate_rows(X: Any, kernel: Any, **settings: Any) -> tuple[Any, Kernel]:
@@ -46,7 +46,7 @@ def require_count(
     return int(value)
 
 
-def validated_weights(sample_weight: Any, X: Rows) -> Array | None:
+def validated_weights(sample_weight: Any, X: RowsLike) -> Array | None:
     """Return valid weights (n,) of the rows, None without weights."""
     if sample_weight is None:
         return None

@@ -65,8 +65,7 @@ def test_options_reach_the_estimator(here):
 def test_the_summary_describes_data_model_scores_and_files(here):
     files = ("--labels", "l.csv", "--model", "m.skops", "--report", "r.html")
     out = output_of(
-        *("cluster", "iris.csv", "-k", 3, "--id", "name", "--label", "species"),
-        *files,
+        *("cluster", "iris.csv", "-k", 3, "--id", "name", "--label", "species"), *files
     )
     _, labels = cluster_iris()
     truth = load_iris().target
@@ -110,11 +109,7 @@ def test_the_report_shows_values_as_in_the_file(here):
     assert "violet" in page  # a cell, not only a column name
     shown = json.loads(re.search(r"<script[^>]*json[^>]*>(.*?)</script>", page)[1])
     at = shown["map"]["features"].index("colour")
-    assert {row[at] for row in shown["map"]["values"]} == {
-        "blue",
-        "violet",
-        "white",
-    }
+    assert {row[at] for row in shown["map"]["values"]} == {"blue", "violet", "white"}
 
 
 def test_a_run_without_output_files_mentions_labels_option(here):

@@ -7,11 +7,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from akkm import (
-    ConsensusKernelKMeans,
-    DiffusionKernelKMeans,
-    EnsembleKernelKMeans,
-)
+from akkm import ConsensusKernelKMeans, DiffusionKernelKMeans, EnsembleKernelKMeans
 from akkm.consensus import bipartite_cut
 from akkm.consensus._bipartite import shared_weight
 from akkm.consensus._contingency import contingency, fuse, jaccard

@@ -10,12 +10,7 @@ from matplotlib import pyplot
 from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from akkm import (
-    ApproxKernelKMeans,
-    DiffusionKernelKMeans,
-    SparseKernelKMeans,
-    plot,
-)
+from akkm import ApproxKernelKMeans, DiffusionKernelKMeans, SparseKernelKMeans, plot
 from akkm.cli._app import app
 from akkm.model_file import load_model
 from akkm.report import report

@@ -9,10 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from akkm import SparseKernelKMeans
 from akkm.core.threads import Threads
-from akkm.diffusion.diffusion_time import (
-    diffusion_time,
-    diffusion_weights,
-)
+from akkm.diffusion.diffusion_time import diffusion_time, diffusion_weights
 from akkm.diffusion.landmark_embedding import (
     fit_landmark_embedding,
     tie_to_large_components,

@@ -35,10 +35,7 @@ def test_list_works_before_the_first_run(tmp_path):
             ("paper", "run"),
             "Nothing to run. Expected some of choices, .*table2.*or use --all.",
         ),
-        (
-            ("paper", "run", "table9"),
-            "Unknown experiment 'table9'. Expected some of",
-        ),
+        (("paper", "run", "table9"), "Unknown experiment 'table9'. Expected some of"),
         (
             ("paper", "run", "table3", "--data", "iris"),
             "on 'iris'. Expected some of imagenet12, mnist",

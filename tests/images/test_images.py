@@ -11,13 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 import akkm
 from akkm.cli._app import app
-from akkm.images import (
-    ImageError,
-    SpatialPyramid,
-    find_files,
-    read_image,
-    thumbnail,
-)
+from akkm.images import ImageError, SpatialPyramid, find_files, read_image, thumbnail
 from akkm.images._descriptors import dense_sift
 from akkm.images._pyramid import level_weights, pyramid_histogram
 from akkm.images._vocabulary import nearest_words

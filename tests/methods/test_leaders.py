@@ -7,17 +7,11 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from akkm import (
-    KernelKMeans,
-    LeadersKernelKMeans,
-)
+from akkm import KernelKMeans, LeadersKernelKMeans
 from akkm.core.threads import Threads
 from akkm.kernels import RBF, Linear
 from akkm.methods.leaders import LeaderSearch
-from oracles import (
-    exact_kernel_k_means,
-    leaders,
-)
+from oracles import exact_kernel_k_means, leaders
 
 
 @pytest.mark.parametrize("threshold", [0.3, 0.6, 0.9])

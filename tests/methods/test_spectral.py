@@ -8,15 +8,9 @@ from sklearn.cluster import SpectralClustering
 from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from akkm import (
-    NystroemSpectralClustering,
-)
+from akkm import NystroemSpectralClustering
 from akkm.kernels import RBF, Polynomial
-from oracles import (
-    lloyd_on_features,
-    nystroem_kernel,
-    spectral_rows,
-)
+from oracles import lloyd_on_features, nystroem_kernel, spectral_rows
 
 
 def up_to_rotation(A, B):

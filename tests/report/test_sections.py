@@ -15,13 +15,7 @@ from akkm import (
 )
 from akkm.report import report
 from registry import ESTIMATORS
-from report.page_parts import (
-    ALWAYS,
-    Outline,
-    picture_data,
-    section_ids,
-    text_of,
-)
+from report.page_parts import ALWAYS, Outline, picture_data, section_ids, text_of
 
 # Additional sections of an estimator; the default is "landmarks".
 MORE = {

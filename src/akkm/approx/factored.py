@@ -13,7 +13,7 @@ from akkm.core.nearest import Probes, Scorer, require_finite
 from akkm.core.strip import Strip, float32_suffices
 from akkm.kernels import Kernel, Linear
 from akkm.landmarks import Landmarks
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Factored:
 
 
 def factor(
-    X: Rows,
+    X: RowsLike,
     kernel: Kernel,
     landmarks: Landmarks,
     *,

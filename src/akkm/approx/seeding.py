@@ -19,7 +19,7 @@ from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.rows import as_rows, chunks
 from akkm.silence import ignore_warnings
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # The smallest sample has at least this many rows, and at least this many per cluster.
 # Each further sample is larger by the last factor.
@@ -83,7 +83,7 @@ def initial_centers(
 
 
 def prefetch_sample(
-    X: Rows, n_clusters: int, weights: Array | None, rng: np.random.Generator
+    X: RowsLike, n_clusters: int, weights: Array | None, rng: np.random.Generator
 ) -> None:
     """Announce the rows that `initial_centers` will read, without advancing `rng`.
 
@@ -95,7 +95,7 @@ def prefetch_sample(
 
 
 def _draw_sample(
-    X: Rows, n_clusters: int, weights: Array | None, rng: np.random.Generator
+    X: RowsLike, n_clusters: int, weights: Array | None, rng: np.random.Generator
 ) -> tuple[Array, list[int]]:
     """Draw the largest sample; return its rows (s,) and the sizes of all samples.
 
@@ -111,7 +111,7 @@ def _draw_sample(
     return drawn if positive is None else positive[drawn], sizes
 
 
-def _sample_sizes(n: int, n_clusters: int, X: Rows) -> list[int]:
+def _sample_sizes(n: int, n_clusters: int, X: RowsLike) -> list[int]:
     size = max(_SAMPLE, _PER_CLUSTER * n_clusters)
     if n <= 2 * size:
         return [n]

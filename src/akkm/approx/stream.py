@@ -12,7 +12,7 @@ from akkm.core.model import Model
 from akkm.core.nearest import Scorer
 from akkm.core.parts import Part, Stats
 from akkm.core.threads import Threads
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # The total weight of the sums, as a share of all rows so far. Older rows, which were
 # assigned to outdated centers, count less and less.
@@ -24,11 +24,11 @@ class Reservoir:
 
     def __init__(self, size: int, rng: np.random.Generator) -> None:
         self.size, self.seen = size, 0
-        self.rows: Rows = None  # (at most size, d)
+        self.rows: RowsLike = None  # (at most size, d)
         self.weights = np.empty(0)
         self._rng = rng
 
-    def add(self, X: Rows, weights: Array | None) -> None:
+    def add(self, X: RowsLike, weights: Array | None) -> None:
         """Add a batch of rows (b, d)."""
         count = X.shape[0]
         weights = np.ones(count) if weights is None else weights
@@ -78,7 +78,7 @@ class Stream:
         return Stream(replace(factored, strip=no_rows), faded)
 
     def follow(
-        self, X: Rows, weights: Array | None, seen: int, engine: Threads
+        self, X: RowsLike, weights: Array | None, seen: int, engine: Threads
     ) -> Array:
         """Return labels (b,) of a batch, and move the centers towards it."""
         strip, gram = self._factored.strip.with_rows(X), self._factored.gram

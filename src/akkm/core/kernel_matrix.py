@@ -5,10 +5,10 @@ import numpy as np
 from akkm.core.nearest import require_finite
 from akkm.core.strip import Strip
 from akkm.kernels import Kernel
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 
-def kernel_matrix(X: Rows, kernel: Kernel, indices: Array) -> Array:
+def kernel_matrix(X: RowsLike, kernel: Kernel, indices: Array) -> Array:
     """Return k(Z, Z) (m, m) of Z = X[indices] in float64, symmetric and finite."""
     strip = Strip(X, kernel, kernel.select(X, indices), np.float64)
     return symmetric(strip.kernel_rows(X[indices]))

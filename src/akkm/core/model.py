@@ -12,7 +12,7 @@ from akkm.core.nearest import Scorer, nearest_by_score, require_finite
 from akkm.core.products import KernelProduct
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel, Precomputed, PrecomputedStrip
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # Number of rows that are compared at a time.
 _BLOCK_ROWS = 8192
@@ -32,7 +32,7 @@ class Model:
     """C centers as combinations of m points."""
 
     kernel: Kernel
-    points: Rows  # (m, d), or column numbers of a precomputed kernel
+    points: RowsLike  # (m, d), or column numbers of a precomputed kernel
     scorer: Scorer
     dtype: Any
     # needed for lengths within the span if k may be indefinite
@@ -47,14 +47,14 @@ class Model:
         few = replace(few, slack=scorer.slack, tie=scorer.tie, blur=scorer.blur)
         return replace(self, scorer=few)
 
-    def diag(self, X: Rows) -> Array:
+    def diag(self, X: RowsLike) -> Array:
         """Return k(x, x) of new rows: (n,), NaN if a precomputed kernel lacks it."""
         if isinstance(self.kernel, Precomputed):
             return np.full(X.shape[0], self.constant)
         return self.kernel.diag(X)
 
     def compare(
-        self, X: Rows, engine: Threads, diag: Array | None = None
+        self, X: RowsLike, engine: Threads, diag: Array | None = None
     ) -> Iterator[Comparison]:
         """Compare blocks of rows X (n, d) with the centers, in order.
 
@@ -80,7 +80,7 @@ class Model:
 
     def _compare(
         self,
-        X: Rows,
+        X: RowsLike,
         diag: Array,
         product: KernelProduct,
         precise: Callable[[], KernelProduct],
@@ -115,7 +115,7 @@ class Model:
         return Comparison(found.labels, distances, own + found.score)
 
 
-def shared_diagonal(kernel: Kernel, X: Rows) -> float:
+def shared_diagonal(kernel: Kernel, X: RowsLike) -> float:
     """Return k(x, x) if it is equal for all rows of a precomputed kernel, else NaN."""
     if not isinstance(kernel, Precomputed):
         return np.nan
@@ -125,7 +125,12 @@ def shared_diagonal(kernel: Kernel, X: Rows) -> float:
 
 
 def means_model(
-    kernel: Kernel, X: Rows, points: Rows, alpha: Array, norms: Array, dtype: Any
+    kernel: Kernel,
+    X: RowsLike,
+    points: RowsLike,
+    alpha: Array,
+    norms: Array,
+    dtype: Any,
 ) -> Model:
     """Return the model of centers that are means of `points`, a subset of X."""
     scorer = Scorer.of(alpha, norms, dtype)

@@ -13,7 +13,7 @@ import numpy as np
 
 from akkm.core.gram import Gram
 from akkm.core.strip import Strip
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # Number of rows on which rounding is measured, and safety factor for all other rows.
 _N_PROBES = 64
@@ -32,7 +32,7 @@ class Probes:
     blur: float  # relative rounding error of squared lengths in the landmarks' span
 
     @staticmethod
-    def of(strip: Strip, rows: Rows, gram: Gram, K: Array) -> "Probes":
+    def of(strip: Strip, rows: RowsLike, gram: Gram, K: Array) -> "Probes":
         """Compare a few rows of K (m, m) with their float32 values.
 
         `rows` (m, d) are the landmarks.

@@ -9,7 +9,7 @@ from akkm.core.strip import cast
 from akkm.core.threads import Threads
 from akkm.kernels import Fill, Kernel
 from akkm.rows import chunks
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # Points per block and rows per tile: a tile of kernel rows fits in the cache.
 _BLOCK, _TILE_ROWS = 1024, 1024
@@ -29,7 +29,7 @@ class KernelProduct:
     """
 
     def __init__(
-        self, kernel: Kernel, Z: Rows, S: Array, dtype: Any, block: int = _BLOCK
+        self, kernel: Kernel, Z: RowsLike, S: Array, dtype: Any, block: int = _BLOCK
     ) -> None:
         self.dtype = np.dtype(dtype)
         self.width = S.shape[1]
@@ -44,11 +44,11 @@ class KernelProduct:
     def _bind(self, block: slice) -> Fill:
         return self._kernel.bind(cast(self._Z[block], self.dtype))
 
-    def __call__(self, X: Rows) -> Array:
+    def __call__(self, X: RowsLike) -> Array:
         """Return k(X, Z) @ S for rows X (b, d): (b, c) float64."""
         return self._multiply(X, None)[0]
 
-    def _multiply(self, X: Rows, T: Array | None) -> tuple[Array, Array]:
+    def _multiply(self, X: RowsLike, T: Array | None) -> tuple[Array, Array]:
         """Return k(X, Z) @ S (b, c) and, with T (b, c), k(Z, X) @ T (m, c)."""
         total = np.zeros((X.shape[0], self.width))
         back = np.zeros((0 if T is None else self._Z.shape[0], self.width))
@@ -59,7 +59,7 @@ class KernelProduct:
             self._add(total[rows], tile, back, t)
         return total, back
 
-    def _add(self, total: Array, X: Rows, back: Array, T: Array | None) -> None:
+    def _add(self, total: Array, X: RowsLike, back: Array, T: Array | None) -> None:
         for i, block in enumerate(self._blocks):
             fill = self._bind(block) if self._fills is None else self._fills[i]
             S = self._S[block]
@@ -71,7 +71,12 @@ class KernelProduct:
                     back[block] += phi.T @ T
 
     def add_to(
-        self, F: Array, X: Rows, rows: Array, engine: Threads, T: Array | None = None
+        self,
+        F: Array,
+        X: RowsLike,
+        rows: Array,
+        engine: Threads,
+        T: Array | None = None,
     ) -> Array:
         """Add k(X[rows], Z) @ S to F[rows] (r, c), chunk by chunk.
 

@@ -9,7 +9,7 @@ import numpy as np
 from akkm.core.threads import Threads
 from akkm.kernels import Fill, Kernel
 from akkm.rows import as_rows
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # Size of a tile of kernel rows: it fits in the processor's cache.
 _TILE_BYTES = 4 * 2**20
@@ -70,7 +70,7 @@ class Strip:
 
     max_tile_rows = 1024
 
-    def __init__(self, X: Rows, kernel: Kernel, Z: Rows, dtype: Any) -> None:
+    def __init__(self, X: RowsLike, kernel: Kernel, Z: RowsLike, dtype: Any) -> None:
         self.X, self.kernel, self.Z = as_rows(X), kernel, Z
         self.dtype = np.dtype(dtype)
         self.m = Z.shape[0]
@@ -88,7 +88,7 @@ class Strip:
         """The number of rows."""
         return self.X.shape[0]
 
-    def with_rows(self, X: Rows) -> "Strip":
+    def with_rows(self, X: RowsLike) -> "Strip":
         """Return the strip of other rows against the same points."""
         other = copy(self)
         other.X = as_rows(X)
@@ -162,7 +162,7 @@ class Strip:
     def _compute(self, rows: Any, out: Array) -> None:
         self._fill_for(self.dtype)(cast(self.X[rows], self.dtype), out)
 
-    def kernel_rows(self, X: Rows, dtype: Any = np.float64) -> Array:
+    def kernel_rows(self, X: RowsLike, dtype: Any = np.float64) -> Array:
         """Compute the kernel rows of any rows X (b, d), in any precision: (b, m)."""
         out = np.empty((X.shape[0], self.m), dtype=dtype)
         self._fill_for(out.dtype)(cast(X, out.dtype), out)
@@ -174,7 +174,7 @@ class Strip:
         return self._fills[dtype]
 
 
-def cast(X: Rows, dtype: np.dtype[Any]) -> Rows:
+def cast(X: RowsLike, dtype: np.dtype[Any]) -> RowsLike:
     """Convert X to `dtype`; column numbers of a precomputed kernel stay integers."""
     return X if X.dtype.kind in "iu" else X.astype(dtype, copy=False)
 

@@ -14,7 +14,7 @@ from akkm.diffusion.estimate_k import OUTLIER_SHARE
 from akkm.diffusion.landmark_ties import match_storage
 from akkm.diffusion.neighbour_graph import Neighbours
 from akkm.diffusion.spectrum import DiffusionKernel, fit_diffusion_kernel
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # Eigenpairs: at least this many, and this many per cluster.
 _PAIRS, _PAIRS_PER_CLUSTER = 40, 3
@@ -44,7 +44,7 @@ class GraphSettings:
 class GraphEmbedding:
     """The embedding of the graph's rows, and the data to embed new rows."""
 
-    points: Rows  # (u, d) distinct rows
+    points: RowsLike  # (u, d) distinct rows
     neighbours: Neighbours
     metric: str
     embedding: Array  # (u, q) of unit length
@@ -52,7 +52,7 @@ class GraphEmbedding:
     kernel: DiffusionKernel
     n_components: int  # large components, before they were linked
 
-    def __call__(self, X: Rows, engine: Threads) -> tuple[Array, Array]:
+    def __call__(self, X: RowsLike, engine: Threads) -> tuple[Array, Array]:
         """Embed rows X (n, d): points (n, q), and whether each is outlying (n,).
 
         A row that equals a point of the graph gets the embedding of that point. Any
@@ -78,7 +78,7 @@ class GraphEmbedding:
 
 
 def fit_graph_embedding(
-    X: Rows,
+    X: RowsLike,
     rows: Array,
     settings: GraphSettings,
     engine: Threads,
@@ -123,7 +123,7 @@ def max_graph_rows(n_columns: int) -> int:
     return _ALL_IF_WIDE if n_columns > _WIDE else _SAMPLE
 
 
-def distinct_rows(X: Rows, weights: Array | None) -> Array:
+def distinct_rows(X: RowsLike, weights: Array | None) -> Array:
     """Sorted indices (u,) of the first of each set of equal rows of positive weight."""
     rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
     _, first = np.unique(_row_hashes(X[rows]), return_index=True)
@@ -138,7 +138,7 @@ def sample_rows(rows: Array, size: int | None, rng: np.random.Generator) -> Arra
     return np.sort(rng.choice(rows, size, replace=False))
 
 
-def _equal_points(points: Rows, X: Rows) -> Array:
+def _equal_points(points: RowsLike, X: RowsLike) -> Array:
     """For each row of X the index of the point that equals it, or -1: (n,)."""
     place = {key: i for i, key in enumerate(_row_hashes(points).tolist())}
     same = np.empty(X.shape[0], dtype=np.int64)
@@ -149,7 +149,7 @@ def _equal_points(points: Rows, X: Rows) -> Array:
     return same
 
 
-def _row_hashes(X: Rows) -> Array:
+def _row_hashes(X: RowsLike) -> Array:
     """A hash of each row (n,); equal rows have equal hashes within this process."""
     if sparse.issparse(X):
         X = X.copy()
@@ -163,6 +163,6 @@ def _row_hashes(X: Rows) -> Array:
     return np.array(keys, dtype=np.int64)
 
 
-def _like_points(X: Rows, points: Rows) -> Rows:
+def _like_points(X: RowsLike, points: RowsLike) -> RowsLike:
     """X in the storage of the points: dense or sparse, with the same dtype."""
     return match_storage(X, points).astype(points.dtype, copy=False)

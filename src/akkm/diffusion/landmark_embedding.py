@@ -20,7 +20,7 @@ from akkm.diffusion.diffusion_time import diffusion_weights, unit_rows
 from akkm.diffusion.landmark_ties import Ties, tie_rows
 from akkm.diffusion.spectrum import DiffusionKernel, fit_diffusion_kernel
 from akkm.rows import chunks
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # Default number of landmarks that each row is tied to.
 N_NEIGHBORS = 3
@@ -42,7 +42,7 @@ _PAIRS, _PAIRS_PER_CLUSTER, _MOST_CLUSTERS = 20, 2, 40
 class TiedLandmarks:
     """Landmarks without small components, and the ties of all rows to them."""
 
-    points: Rows  # (m, d)
+    points: RowsLike  # (m, d)
     ties: Ties
     width: float  # mean squared distance of a row to its landmarks
     component: Array  # (m,) connected component of each landmark
@@ -52,14 +52,14 @@ class TiedLandmarks:
 class LandmarkEmbedding:
     """The embedding of rows by walks through landmarks."""
 
-    points: Rows  # the landmarks (m, d)
+    points: RowsLike  # the landmarks (m, d)
     n_neighbors: int
     width: float
     vectors: Array  # (m, q) float64; embedded rows are weighted means of these
     kernel: DiffusionKernel
     n_components: int  # of the landmarks, before they were linked
 
-    def __call__(self, X: Rows, engine: Threads) -> Array:
+    def __call__(self, X: RowsLike, engine: Threads) -> Array:
         """Embed rows X (n, d) as unit vectors (n, q), with the dtype of X."""
         ties = tie_rows(X, self.points, self.n_neighbors, engine)
         return self.embed_ties(ties, X.dtype, engine)
@@ -77,8 +77,8 @@ class LandmarkEmbedding:
 
 
 def fit_landmark_embedding(
-    X: Rows,
-    points: Rows,
+    X: RowsLike,
+    points: RowsLike,
     engine: Threads,
     *,
     n_clusters: int | None,
@@ -115,8 +115,8 @@ def fit_landmark_embedding(
 
 
 def tie_to_large_components(
-    X: Rows,
-    points: Rows,
+    X: RowsLike,
+    points: RowsLike,
     weights: Array,
     n_neighbors: int,
     n_clusters: int | None,

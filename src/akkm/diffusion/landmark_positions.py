@@ -6,7 +6,7 @@ from scipy import sparse
 from akkm.core.threads import Threads
 from akkm.diffusion.landmark_ties import tie_rows
 from akkm.landmarks import number_of_landmarks
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # Candidates: at least this many, and this many per landmark.
 _CANDIDATES, _PER_LANDMARK = 10_000, 5
@@ -39,8 +39,12 @@ def resolve_n_landmarks(n_landmarks: int | str, n: int, n_clusters: int | None) 
 
 
 def place_landmarks(
-    X: Rows, m: int, weights: Array | None, engine: Threads, rng: np.random.Generator
-) -> Rows:
+    X: RowsLike,
+    m: int,
+    weights: Array | None,
+    engine: Threads,
+    rng: np.random.Generator,
+) -> RowsLike:
     """At most m distinct points (m, d) near all rows X (n, d).
 
     Points are drawn from candidate rows in several rounds, with probability
@@ -60,8 +64,8 @@ def place_landmarks(
 
 
 def distinct_candidates(
-    X: Rows, size: int, weights: Array | None, rng: np.random.Generator
-) -> tuple[Rows, Array]:
+    X: RowsLike, size: int, weights: Array | None, rng: np.random.Generator
+) -> tuple[RowsLike, Array]:
     """Distinct rows (c, d) of a sample of `size` rows, and the weight of each (c,).
 
     Rows are sorted by a random projection, so their order in X does not matter.
@@ -83,7 +87,7 @@ def distinct_candidates(
 
 
 def _draw_distant(
-    C: Rows, w: Array, m: int, engine: Threads, rng: np.random.Generator
+    C: RowsLike, w: Array, m: int, engine: Threads, rng: np.random.Generator
 ) -> Array:
     """Positions of at most m candidates, far from one another."""
     drawn = new = rng.choice(len(w), 1, p=w / w.sum())
@@ -99,7 +103,7 @@ def _draw_distant(
     return np.sort(drawn)
 
 
-def _weighted_means(C: Rows, w: Array, group: Array, n_groups: int) -> Rows:
+def _weighted_means(C: RowsLike, w: Array, group: Array, n_groups: int) -> RowsLike:
     """Weighted means (g, d) of the candidates in each group that is not empty."""
     total = np.bincount(group, w, minlength=n_groups)
     share = sparse.csr_array(

@@ -10,7 +10,7 @@ from scipy import sparse
 from akkm.core.nearest import require_finite
 from akkm.core.threads import Threads
 from akkm.rows import chunks
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # Extra candidates, so that rounding can't leave out one of the p nearest landmarks.
 _SPARE = 2
@@ -49,7 +49,7 @@ class Ties:
         return Ties(self.indices[rows], self.squared[rows])
 
 
-def tie_rows(X: Rows, points: Rows, n_neighbors: int, engine: Threads) -> Ties:
+def tie_rows(X: RowsLike, points: RowsLike, n_neighbors: int, engine: Threads) -> Ties:
     """Find the nearest of the points (m, d) for each row of X (n, d), exactly.
 
     A matrix product with the precision of the rows proposes candidates. Distances in
@@ -76,14 +76,14 @@ def tie_rows(X: Rows, points: Rows, n_neighbors: int, engine: Threads) -> Ties:
     return ties
 
 
-def match_storage(X: Rows, points: Rows) -> Rows:
+def match_storage(X: RowsLike, points: RowsLike) -> RowsLike:
     """X as a CSR array if the points are sparse, else as a dense array."""
     if sparse.issparse(points):
         return sparse.csr_array(X)
     return X.toarray() if sparse.issparse(X) else X
 
 
-def _approximate_distances(points: Rows, dtype: Any) -> Callable[[Rows], Array]:
+def _approximate_distances(points: RowsLike, dtype: Any) -> Callable[[RowsLike], Array]:
     """Function that maps rows x (b, d) to |x - z|² - |x|² for all points z: (b, m)."""
     if sparse.issparse(points):
         Z = points.astype(np.float64)
@@ -117,7 +117,7 @@ def _rounded_mean(points: Array) -> Array:
     return np.rint(mean / grid) * grid
 
 
-def _exact_distances(X: Rows, points: Rows, near: Array) -> Array:
+def _exact_distances(X: RowsLike, points: RowsLike, near: Array) -> Array:
     """Squared distances in float64 of rows (b, d) to their points `near` (b, s)."""
     out = np.empty(near.shape)
     X = X.astype(np.float64)

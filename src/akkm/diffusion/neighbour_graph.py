@@ -18,7 +18,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from akkm.core.threads import Threads
 from akkm.extras import import_extra
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # Up to this many rows, or columns, neighbours are found exactly.
 _EXACT_ROWS, _EXACT_COLUMNS = 20_000, 15
@@ -39,7 +39,7 @@ class Neighbours:
 
 
 def find_neighbours(
-    X: Rows,
+    X: RowsLike,
     k: int,
     metric: str,
     engine: Threads,
@@ -60,7 +60,7 @@ def find_neighbours(
 
 
 def nearest_points(
-    points: Rows, X: Rows, k: int, metric: str, engine: Threads
+    points: RowsLike, X: RowsLike, k: int, metric: str, engine: Threads
 ) -> tuple[Array, Array]:
     """Indices and distances (n, k) of the points nearest to each row of X, exactly."""
     narrow = points.shape[1] <= _EXACT_COLUMNS and not sparse.issparse(points)
@@ -76,7 +76,9 @@ def nearest_points(
     return indices[rows, order], distances[rows, order]
 
 
-def _search_by_descent(X: Rows, k: int, metric: str, engine: Threads, seed: int) -> Any:
+def _search_by_descent(
+    X: RowsLike, k: int, metric: str, engine: Threads, seed: int
+) -> Any:
     """Approximate nearest neighbours: indices and distances (n, k)."""
     n, d = X.shape
     purpose = f"A graph of {n:,} rows (over {_EXACT_ROWS:,}, see max_rows) with {d} "
@@ -127,7 +129,7 @@ def label_components(W: Any) -> tuple[Array, Array]:
 
 
 def attach_small_components(
-    X: Rows, inside: Array, label: Array, metric: str, engine: Threads
+    X: RowsLike, inside: Array, label: Array, metric: str, engine: Threads
 ) -> Array:
     """Map each row outside to the row inside that is nearest to its component: (n,).
 
@@ -147,7 +149,7 @@ def attach_small_components(
 
 
 def link_components(
-    X: Rows, W: Any, label: Array, k: int, metric: str, rng: np.random.Generator
+    X: RowsLike, W: Any, label: Array, k: int, metric: str, rng: np.random.Generator
 ) -> Any:
     """Add edges to W from sampled rows to the nearest sampled rows of other components.
 

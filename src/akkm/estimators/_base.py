@@ -7,10 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import (
-    BaseEstimator,
-    ClusterMixin,
-)
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -26,7 +23,7 @@ from akkm.estimators._progress import Progress
 from akkm.kernels import Kernel, Linear, Precomputed, resolve
 from akkm.landmarks import Landmarks, select_landmarks
 from akkm.rows import is_dask, is_rows, rows_of_dask
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 from akkm.validation import validated_weights
 
 # Warn if a larger share of the eigenvalues' absolute sum is negative.
@@ -53,13 +50,17 @@ class _Attributes:
 class Run:
     """Everything that the steps of one fit share."""
 
-    X: Rows  # (n, d), validated
+    X: RowsLike  # (n, d), validated
     weights: Array | None  # (n,)
     kernel: Kernel
     rng: np.random.Generator
     engine: Threads
     progress: Progress
     warnings: list[tuple[str, type[Warning]]] = field(default_factory=list)
+
+    def weighted_sum(self, values: Array) -> float:
+        """Sum values (n,) of the rows, each times its weight."""
+        return float(values.sum() if self.weights is None else self.weights @ values)
 
     def warn(self, text: str, category: type[Warning]) -> None:
         """Warn at the end of the fit; an ensemble collects its members' warnings."""
@@ -112,7 +113,7 @@ class KernelClusterer(
             return self.kernel == "precomputed"
         return isinstance(self.kernel, Precomputed)
 
-    def _validated(self, X: Any, reset: bool = True) -> Rows:
+    def _validated(self, X: Any, reset: bool = True) -> RowsLike:
         """Return valid rows: an array, a CSR matrix, or stored rows as they are."""
         if is_dask(X) and self._takes_stored:
             X = rows_of_dask(X)
@@ -123,14 +124,14 @@ class KernelClusterer(
         dtypes = [np.float64, np.float32]
         return validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=dtypes)
 
-    def _new_rows(self, X: Any) -> Rows:
+    def _new_rows(self, X: Any) -> RowsLike:
         """Return valid rows for predict, transform and score."""
         check_is_fitted(self)
         return _checks.allowed_by(self.kernel_, self._validated(X, reset=False))
 
     def _begin(
         self, X: Any, sample_weight: ArrayLike | None
-    ) -> tuple[Rows, Array | None, np.random.Generator]:
+    ) -> tuple[RowsLike, Array | None, np.random.Generator]:
         """Validate parameters, rows and weights of a fit; seed the random numbers."""
         self._validate_params()
         X = self._validated(X)
@@ -143,7 +144,7 @@ class KernelClusterer(
         return X, weights, np.random.default_rng(seed)
 
     def _choose_kernel(
-        self: Any, X: Rows, weights: Array | None, rng: np.random.Generator
+        self: Any, X: RowsLike, weights: Array | None, rng: np.random.Generator
     ) -> Kernel:
         """Return the kernel with its width, or the precomputed kernel."""
         width_rng = rng.spawn(1)[0]  # always, so that later spawns stay the same

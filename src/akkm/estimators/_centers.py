@@ -10,7 +10,7 @@ from sklearn.utils.validation import _check_sample_weight
 from akkm.core.threads import Threads
 from akkm.estimators._base import KernelClusterer
 from akkm.rows import apply_lazily, is_dask
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 
 class CenterClusterer(
@@ -18,7 +18,7 @@ class CenterClusterer(
 ):
     """Base class of estimators whose clusters have centers."""
 
-    def _embed(self, X: Rows, engine: Threads) -> Rows:
+    def _embed(self, X: RowsLike, engine: Threads) -> RowsLike:
         """Map valid rows (n, d) to the space in which the model has its centers."""
         return X
 
@@ -90,7 +90,9 @@ class CenterClusterer(
             errors = np.concatenate([block.squared_own for block in blocks])
         return self._score(errors, X, sample_weight)
 
-    def _score(self, errors: Array, X: Rows, sample_weight: ArrayLike | None) -> float:
+    def _score(
+        self, errors: Array, X: RowsLike, sample_weight: ArrayLike | None
+    ) -> float:
         """Return minus the weighted sum of the errors (n,) of rows."""
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
         total = weights @ errors

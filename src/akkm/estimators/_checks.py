@@ -7,9 +7,8 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from akkm.kernels import Kernel, Precomputed, PrecomputedStrip
-from akkm.rows import Rows as StoredRows
-from akkm.rows import as_rows
-from akkm.typing import Array, Rows
+from akkm.rows import Rows, as_rows
+from akkm.typing import Array, RowsLike
 
 
 def require_enough_rows(n: int, n_clusters: int, weights: Array | None) -> None:
@@ -25,13 +24,13 @@ def require_enough_rows(n: int, n_clusters: int, weights: Array | None) -> None:
         )
 
 
-def allowed_by(kernel: Kernel, X: Rows) -> Rows:
+def allowed_by(kernel: Kernel, X: RowsLike) -> RowsLike:
     """Check that the kernel accepts the rows; stored rows are checked when read."""
     checked = as_rows(X).checked_by(kernel.check)
     return X if checked.in_memory else checked
 
 
-def require_stored_rows_fit(estimator: Any, X: StoredRows, reset: bool) -> None:
+def require_stored_rows_fit(estimator: Any, X: Rows, reset: bool) -> None:
     """Check stored rows as scikit-learn checks arrays."""
     name = type(estimator).__name__
     if not estimator._takes_stored:
@@ -63,7 +62,7 @@ def require_stored_rows_fit(estimator: Any, X: StoredRows, reset: bool) -> None:
         )
 
 
-def precomputed(X: Rows, landmarks: Any) -> Kernel:
+def precomputed(X: RowsLike, landmarks: Any) -> Kernel:
     """Return the kernel of precomputed values: a square matrix or a strip."""
     n, columns = X.shape
     if not isinstance(landmarks, str) and n != columns:
@@ -82,7 +81,9 @@ def precomputed(X: Rows, landmarks: Any) -> Kernel:
     return kernel
 
 
-def landmark_array(landmarks: Any, X: Rows, kernel: Kernel, n_clusters: int) -> Rows:
+def landmark_array(
+    landmarks: Any, X: RowsLike, kernel: Kernel, n_clusters: int
+) -> RowsLike:
     """Return valid landmarks: row indices (m,) or points (m, d)."""
     if not sparse.issparse(landmarks):
         landmarks = np.asarray(landmarks)

@@ -20,7 +20,7 @@ from akkm.diffusion.landmark_positions import place_landmarks, resolve_n_landmar
 from akkm.estimators._base import Run
 from akkm.estimators._embedding import WalkClusterer
 from akkm.estimators._parameters import AUTO, COUNT, estimator, parameter
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 
 @estimator
@@ -189,11 +189,11 @@ class DiffusionKernelKMeans(WalkClusterer):
             return labels
         return np.where(outlying, np.int32(-1), labels)
 
-    def _embed(self, X: Rows, engine: Threads) -> Array:
+    def _embed(self, X: RowsLike, engine: Threads) -> Array:
         """Map valid rows (n, d) to points of the embedding (n, q)."""
         return self._place(X, engine)[0].astype(X.dtype, copy=False)
 
-    def _place(self, X: Rows, engine: Threads) -> tuple[Array, Array]:
+    def _place(self, X: RowsLike, engine: Threads) -> tuple[Array, Array]:
         """Return points of the embedding (n, q), and whether rows are outlying (n,)."""
         placed: Any = self._embedding(X, engine)
         if isinstance(self._embedding, GraphEmbedding):

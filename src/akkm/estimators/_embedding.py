@@ -16,14 +16,14 @@ from akkm.estimators._parameters import (
     estimator,
     parameter,
 )
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 
 @estimator
 class EmbeddingClusterer(IterationParameters, CenterClusterer):
     """Base class of estimators that embed rows as points and cluster the points."""
 
-    def _embed(self, X: Rows, engine: Threads) -> Array:
+    def _embed(self, X: RowsLike, engine: Threads) -> Array:
         """Map valid rows (n, d) to points of the embedding (n, q)."""
         return self._embedding(X, engine)
 

@@ -13,7 +13,7 @@ from akkm.estimators._parameters import IterationParameters, KernelParameters, e
 from akkm.kernels import Precomputed
 from akkm.landmarks import select_landmarks
 from akkm.methods.exact import ExactSolution, ExactStep, kernel_k_means, working_dtype
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 
 @estimator
@@ -24,7 +24,7 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
         self,
         run: Run,
         init: str | Array,
-        points: Rows,
+        points: RowsLike,
         fitted: Callable[[ExactStep], dict[str, Any]] = lambda step: {},
     ) -> tuple[ExactSolution, Any]:
         """Return the best solution for the rows of `run`, and the kernel's dtype.
@@ -95,7 +95,7 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
         ).labels
 
     def _set_model(
-        self, run: Run, points: Rows, solution: ExactSolution, dtype: Any
+        self, run: Run, points: RowsLike, solution: ExactSolution, dtype: Any
     ) -> None:
         """Set the attributes of centers that are means of the points."""
         _, alpha, norms = solution.centers

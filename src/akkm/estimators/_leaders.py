@@ -14,7 +14,7 @@ from akkm.estimators._parameters import AUTO, COUNT, NOT_NEGATIVE, estimator, pa
 from akkm.kernels import Precomputed
 from akkm.landmarks import number_of_landmarks
 from akkm.methods.leaders import LeaderPoints, Leaders, LeaderSearch
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 
 @estimator
@@ -126,9 +126,7 @@ class LeadersKernelKMeans(ExactClusterer):
         self.leader_indices_ = indices
         self.leader_weights_ = followers
         self.labels_ = labels
-        self.inertia_ = float(
-            errors.sum() if run.weights is None else run.weights @ errors
-        )
+        self.inertia_ = run.weighted_sum(errors)
         self._warn_unless_converged(run, self.labels_, solution.finished)
 
     def predict(self, X: Any) -> Array:
@@ -176,7 +174,7 @@ class LeadersKernelKMeans(ExactClusterer):
             errors = _errors(self._model, X, labels, self._model.diag(X), engine)
         return self._score(errors, X, sample_weight)
 
-    def _follow(self, X: Rows, engine: Threads) -> Array:
+    def _follow(self, X: RowsLike, engine: Threads) -> Array:
         diag = self._model.diag(X)
         return self._leader_labels[self._leader_points.follow(X, diag, engine)]
 
@@ -203,7 +201,7 @@ class LeadersKernelKMeans(ExactClusterer):
 
 
 def _errors(
-    model: Model, X: Rows, labels: Array, diag: Array, engine: Threads
+    model: Model, X: RowsLike, labels: Array, diag: Array, engine: Threads
 ) -> Array:
     """Squared distance of each row to the center of its label: (n,)."""
     errors = []

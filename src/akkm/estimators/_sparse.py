@@ -12,7 +12,7 @@ from akkm.estimators._base import Run
 from akkm.estimators._embedding import WalkClusterer
 from akkm.estimators._parameters import AUTO, COUNT, estimator, parameter
 from akkm.kernels import Linear
-from akkm.typing import Rows
+from akkm.typing import RowsLike
 from akkm.validation import require_count
 
 
@@ -130,7 +130,7 @@ class SparseKernelKMeans(WalkClusterer):
         self.landmarks_ = embedding.points
         self._warn_of_result(run, solution)
 
-    def _landmark_points(self, run: Run, rng: np.random.Generator) -> Rows:
+    def _landmark_points(self, run: Run, rng: np.random.Generator) -> RowsLike:
         """Return the landmarks as points (m, d)."""
         X, weights = run.X, run.weights
         n_clusters = self._given_n_clusters

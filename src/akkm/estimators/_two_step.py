@@ -96,7 +96,5 @@ class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
         self.landmark_indices_ = landmarks.indices
         self.labels_ = np.concatenate([block.labels for block in blocks])
         errors = np.concatenate([block.squared_own for block in blocks])
-        self.inertia_ = float(
-            errors.sum() if run.weights is None else run.weights @ errors
-        )
+        self.inertia_ = run.weighted_sum(errors)
         self._warn_unless_converged(run, self.labels_, solution.finished)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from akkm.inspect._distances import membership
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 _BLOCK_ROWS = 8192
 
@@ -54,7 +54,7 @@ class ColumnDifferences:
 
 
 def column_differences(
-    X: Rows, labels: Array, names: Sequence[str]
+    X: RowsLike, labels: Array, names: Sequence[str]
 ) -> ColumnDifferences:
     """Compare the columns of X (n, d) between clusters, in one pass over the rows.
 

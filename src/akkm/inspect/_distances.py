@@ -13,7 +13,7 @@ from akkm.core.threads import Threads
 from akkm.inspect._plane import Space, space_of
 from akkm.inspect._sample import RowSample, sample_rows
 from akkm.kernels import Precomputed
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # Multiplications spent on distances: about one second.
 _WORK = 1e10
@@ -92,7 +92,7 @@ class CenterDistances:
         return members[first[:n_rows]]
 
 
-def center_distances(model: Any, X: Rows, labels: Array) -> CenterDistances | None:
+def center_distances(model: Any, X: RowsLike, labels: Array) -> CenterDistances | None:
     """Distances of as many rows as take about a second; None if they are undefined."""
     sizes = np.bincount(labels)
     if np.count_nonzero(sizes) < 2:
@@ -109,7 +109,7 @@ def center_distances(model: Any, X: Rows, labels: Array) -> CenterDistances | No
     return _compare(centers, X, sample, labels[sample.rows], sizes, model.n_jobs)
 
 
-def _affordable_rows(centers: Model, X: Rows) -> int:
+def _affordable_rows(centers: Model, X: RowsLike) -> int:
     """Number of rows whose distances take about a second."""
     d = X.nnz / X.shape[0] if sparse.issparse(X) else X.shape[1]
     if isinstance(centers.kernel, Precomputed):
@@ -119,7 +119,7 @@ def _affordable_rows(centers: Model, X: Rows) -> int:
 
 def _compare(
     centers: Model,
-    X: Rows,
+    X: RowsLike,
     sample: RowSample,
     labels: Array,
     sizes: Array,

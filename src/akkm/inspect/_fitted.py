@@ -14,7 +14,7 @@ from akkm.estimators import (
     SparseKernelKMeans,
 )
 from akkm.kernels import Precomputed
-from akkm.typing import Rows
+from akkm.typing import RowsLike
 
 # Methods that run k-means in an embedding of the rows.
 _EMBEDDING = (NystroemSpectralClustering, SparseKernelKMeans, DiffusionKernelKMeans)
@@ -32,7 +32,7 @@ def require_fitted(model: Any) -> None:
     check_is_fitted(model)
 
 
-def fitted_to(model: Any, X: Any, *, new_rows: bool) -> tuple[Any, Rows]:
+def fitted_to(model: Any, X: Any, *, new_rows: bool) -> tuple[Any, RowsLike]:
     """A copy of the model with labels_ of the rows X (n, d), and the validated rows.
 
     Labels of new rows are predicted, unless the model already has them.
@@ -68,7 +68,7 @@ def fitted_to(model: Any, X: Any, *, new_rows: bool) -> tuple[Any, Rows]:
     return seen, X
 
 
-def _has_labels_of(model: Any, X: Rows) -> bool:
+def _has_labels_of(model: Any, X: RowsLike) -> bool:
     """Whether labels_ belong to the rows X, judged by predictions for some of them."""
     n = X.shape[0]
     needed = ("labels_", "agreement_") if hasattr(model, "_votes") else ("labels_",)

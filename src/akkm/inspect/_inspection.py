@@ -26,7 +26,7 @@ from akkm.inspect._quality import (
 from akkm.inspect._sample import RowSample, sample_rows
 from akkm.inspect._values import Records, RowValues, encoded_values, original_values
 from akkm.kernels import Precomputed
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 _MAP_ROWS = 2_000
 
@@ -110,7 +110,7 @@ class Inspection:
             self._records = lambda rows: original(self.X[rows])
 
     @property
-    def X(self) -> Rows:
+    def X(self) -> RowsLike:
         """The validated rows."""
         if self._X is None:
             raise ValueError("This Inspection has no rows, but needs them. Pass X.")

@@ -12,7 +12,7 @@ from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.inspect._sample import RowSample
 from akkm.kernels import Kernel, Linear, Precomputed, PrecomputedStrip
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # The span of this many points determines the two leading directions well.
 _MAX_POINTS = 512
@@ -23,9 +23,9 @@ _TILE_ROWS = 1024
 class Space:
     """Rows as the kernel takes them, and points that span a part of its space."""
 
-    X: Rows  # (n, d), or their embedding (n, q)
+    X: RowsLike  # (n, d), or their embedding (n, q)
     kernel: Kernel
-    points: Rows  # (p, d), or column numbers of a precomputed kernel
+    points: RowsLike  # (p, d), or column numbers of a precomputed kernel
     gram: Gram
 
 
@@ -58,7 +58,7 @@ class MapPlane:
     share: float
 
 
-def space_of(model: Any, X: Rows) -> Space:
+def space_of(model: Any, X: RowsLike) -> Space:
     """The space of a model that was fitted to the rows X."""
     if hasattr(model, "embedding_"):
         axes = np.eye(model.embedding_.shape[1])
@@ -70,7 +70,7 @@ def space_of(model: Any, X: Rows) -> Space:
     return Space(X, model.kernel_, points, factor(symmetric(strip.kernel_rows(rows))))
 
 
-def _spanning_points(model: Any, X: Rows) -> tuple[Rows, Rows]:
+def _spanning_points(model: Any, X: RowsLike) -> tuple[RowsLike, RowsLike]:
     """At most 512 landmarks, leaders or rows: as rows, and as the kernel takes them."""
     kernel = model.kernel_
     if isinstance(kernel, Precomputed):
@@ -94,7 +94,7 @@ def _choose(m: int) -> Array:
     return np.sort(np.random.default_rng(0).choice(m, _MAX_POINTS, replace=False))
 
 
-def project(model: Any, X: Rows, sample: RowSample) -> MapPlane:
+def project(model: Any, X: RowsLike, sample: RowSample) -> MapPlane:
     """Weighted kernel PCA of the sampled rows of X (n, d)."""
     # BLAS threads would wait for one another on a busy machine.
     with Threads(1):

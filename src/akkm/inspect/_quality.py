@@ -9,7 +9,7 @@ from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.kernels import Precomputed, PrecomputedStrip
 from akkm.theory import nystroem_error
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # Number of rows from which the share of the trace is estimated.
 _TRACE_ROWS = 2_000
@@ -142,7 +142,7 @@ def convergence(model: Any) -> Convergence | None:
     return Convergence(tuple(histories), runs[0].max_iter, n_restarts)
 
 
-def landmark_coverage(model: Any, X: Rows) -> LandmarkCoverage | None:
+def landmark_coverage(model: Any, X: RowsLike) -> LandmarkCoverage | None:
     """The model's landmarks or leaders; None for exact kernel k-means."""
     if hasattr(model, "leader_indices_"):
         count = len(model.leader_indices_)
@@ -164,7 +164,7 @@ def landmark_coverage(model: Any, X: Rows) -> LandmarkCoverage | None:
     )
 
 
-def _captured(model: Any, X: Rows, n_jobs: int | None) -> tuple[float | None, int]:
+def _captured(model: Any, X: RowsLike, n_jobs: int | None) -> tuple[float | None, int]:
     """Share of tr(K) in the landmarks' span, and the number of rows used."""
     if isinstance(model.kernel_, PrecomputedStrip):
         return None, 0
@@ -179,7 +179,7 @@ def _captured(model: Any, X: Rows, n_jobs: int | None) -> tuple[float | None, in
 
 
 def kernel_similarity(
-    model: Any, X: Rows, *, new_rows: bool = False
+    model: Any, X: RowsLike, *, new_rows: bool = False
 ) -> KernelSimilarity | None:
     """Compare some rows with the landmarks, leaders or other rows.
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 
 from akkm.inspect._columns import ColumnDifferences, readable_name
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # Function that takes row numbers (b,) and returns one dict of values per row.
 Records = Callable[[Array], list[dict[str, Any]]]
@@ -45,7 +45,7 @@ class RowValues:
     of: Callable[[Array], list[list[Any]]]
 
 
-def encoded_values(X: Rows, found: ColumnDifferences, n_columns: int) -> RowValues:
+def encoded_values(X: RowsLike, found: ColumnDifferences, n_columns: int) -> RowValues:
     """Values in the columns of X that differ most between clusters."""
     columns = found.columns[:n_columns]
 

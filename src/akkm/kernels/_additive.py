@@ -9,7 +9,7 @@ from scipy import sparse
 
 from akkm.extras import import_extra
 from akkm.kernels._base import Fill, Kernel, to_dense
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,10 @@ class _ColumnSum(Kernel):
     def _apply(self, t: Array) -> None:
         """Replace the sums t by f(t)."""
 
-    def bind(self, Z: Rows) -> Fill:
+    def bind(self, Z: RowsLike) -> Fill:
         points, loop = to_dense(Z), getattr(_compiled(), self._term)
 
-        def fill(X: Rows, out: Array) -> None:
+        def fill(X: RowsLike, out: Array) -> None:
             loop(to_dense(X), points, out)
             self._apply(out)
 
@@ -51,7 +51,7 @@ class _Exponential(_ColumnSum):
         t *= -t.dtype.type(self.gamma)
         np.exp(t, out=t)
 
-    def diag(self, X: Rows) -> Array:
+    def diag(self, X: RowsLike) -> Array:
         return np.ones(X.shape[0])
 
 
@@ -77,7 +77,7 @@ class Laplacian(_Exponential):
 class _NonNegative(Kernel):
     """Kernels of histograms, whose entries are never negative."""
 
-    def check(self, X: Rows) -> None:
+    def check(self, X: RowsLike) -> None:
         lowest = X.min() if X.shape[0] else 0
         if lowest < 0:
             raise ValueError(
@@ -108,7 +108,7 @@ class AdditiveChi2(_NonNegative, _ColumnSum):
     def _apply(self, t: Array) -> None:
         np.negative(t, out=t)
 
-    def diag(self, X: Rows) -> Array:
+    def diag(self, X: RowsLike) -> Array:
         return np.zeros(X.shape[0])
 
 
@@ -148,21 +148,21 @@ class Intersection(_NonNegative):
 
     psd: ClassVar[bool] = True
 
-    def bind(self, Z: Rows) -> Fill:
+    def bind(self, Z: RowsLike) -> Fill:
         loops = _compiled()
         m, d = Z.shape
         tiles = np.zeros((-(-m // loops.TILE) * d, loops.TILE), dtype=Z.dtype)
         Z = _canonical(Z)
         loops.scatter(Z.indptr, Z.indices, Z.data, d, tiles)
 
-        def fill(X: Rows, out: Array) -> None:
+        def fill(X: RowsLike, out: Array) -> None:
             X = _canonical(X)
             out[...] = 0
             loops.add_minima(X.indptr, X.indices, X.data, d, tiles, out)
 
         return fill
 
-    def diag(self, X: Rows) -> Array:
+    def diag(self, X: RowsLike) -> Array:
         return np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
 
 
@@ -172,7 +172,7 @@ def _compiled() -> Any:
     return import_extra("akkm.kernels._compiled", purpose, "numba")
 
 
-def _canonical(X: Rows) -> Rows:
+def _canonical(X: RowsLike) -> RowsLike:
     """Return X as CSR with sorted column numbers and no duplicates."""
     X = sparse.csr_array(X)
     if not X.has_canonical_format:

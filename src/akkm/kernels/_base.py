@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # Sparse points are made dense for matrix products up to this many bytes.
 _DENSE_BYTES = 256 * 2**20
 
 
 # fill(X, out) writes k(X, Z) of the rows X (b, d) against bound points to out (b, m).
-Fill = Callable[[Rows, Array], None]
+Fill = Callable[[RowsLike, Array], None]
 
 
 class Kernel(ABC):
@@ -52,7 +52,7 @@ class Kernel(ABC):
     unit: ClassVar[bool] = False
 
     @abstractmethod
-    def diag(self, X: Rows) -> Array:
+    def diag(self, X: RowsLike) -> Array:
         """Compute k(x, x) of each row.
 
         Parameters
@@ -67,7 +67,7 @@ class Kernel(ABC):
         """
 
     @abstractmethod
-    def bind(self, Z: Rows) -> Fill:
+    def bind(self, Z: RowsLike) -> Fill:
         """Prepare points for many blocks of rows.
 
         Parameters
@@ -81,7 +81,7 @@ class Kernel(ABC):
             A function `fill(X, out)` that writes k(X, Z) into `out`.
         """
 
-    def select(self, X: Rows, indices: Array) -> Rows:
+    def select(self, X: RowsLike, indices: Array) -> RowsLike:
         """Return rows of X as points for `bind`.
 
         Parameters
@@ -98,7 +98,7 @@ class Kernel(ABC):
         """
         return X[indices]
 
-    def check(self, X: Rows) -> None:  # noqa: B027 (most kernels accept any rows)
+    def check(self, X: RowsLike) -> None:  # noqa: B027 (most kernels accept any rows)
         """Raise ValueError if the kernel is not defined for these rows.
 
         Parameters
@@ -107,7 +107,7 @@ class Kernel(ABC):
             The rows.
         """
 
-    def __call__(self, X: Rows, Y: Rows | None = None) -> Array:
+    def __call__(self, X: RowsLike, Y: RowsLike | None = None) -> Array:
         """Compute the kernel matrix k(X, Y) (n, m), or k(X, X) without Y."""
         X = _floating(X)
         Z = X if Y is None else _floating(Y)
@@ -148,11 +148,11 @@ class Constant(Kernel):
     def psd(self) -> bool:
         return self.value >= 0
 
-    def diag(self, X: Rows) -> Array:
+    def diag(self, X: RowsLike) -> Array:
         return np.full(X.shape[0], self.value)
 
-    def bind(self, Z: Rows) -> Fill:
-        def fill(X: Rows, out: Array) -> None:
+    def bind(self, Z: RowsLike) -> Fill:
+        def fill(X: RowsLike, out: Array) -> None:
             out[...] = self.value
 
         return fill
@@ -170,17 +170,17 @@ class _Pair(Kernel):
     def psd(self) -> bool:
         return self.first.psd and self.second.psd
 
-    def diag(self, X: Rows) -> Array:
+    def diag(self, X: RowsLike) -> Array:
         return self._combine(self.first.diag(X), self.second.diag(X))
 
-    def check(self, X: Rows) -> None:
+    def check(self, X: RowsLike) -> None:
         self.first.check(X)
         self.second.check(X)
 
-    def bind(self, Z: Rows) -> Fill:
+    def bind(self, Z: RowsLike) -> Fill:
         fill_first, fill_second = self.first.bind(Z), self.second.bind(Z)
 
-        def fill(X: Rows, out: Array) -> None:
+        def fill(X: RowsLike, out: Array) -> None:
             other = np.empty_like(out)
             fill_first(X, out)
             fill_second(X, other)
@@ -227,7 +227,7 @@ class Product(_Pair):
     _combine = np.multiply
 
 
-def _floating(X: Rows) -> Rows:
+def _floating(X: RowsLike) -> RowsLike:
     """Return X as an array or CSR matrix of floating-point numbers."""
     X = X if sparse.issparse(X) else np.asarray(X)
     return X if X.dtype.kind == "f" else X.astype(np.float64)
@@ -237,7 +237,7 @@ def _as_kernel(value: Kernel | float) -> Kernel:
     return value if isinstance(value, Kernel) else Constant(float(value))
 
 
-def squared_norms(X: Rows, dtype: Any = None) -> Array:
+def squared_norms(X: RowsLike, dtype: Any = None) -> Array:
     """Return |x|² of each row, computed in `dtype` (default: that of X): (n,)."""
     if sparse.issparse(X):
         total = X.multiply(X).sum(axis=1, dtype=np.float64)
@@ -246,8 +246,8 @@ def squared_norms(X: Rows, dtype: Any = None) -> Array:
 
 
 def right_factor(
-    Z: Rows, scale: float = 1.0, *, dense_bytes: int = _DENSE_BYTES
-) -> Rows:
+    Z: RowsLike, scale: float = 1.0, *, dense_bytes: int = _DENSE_BYTES
+) -> RowsLike:
     """Return scale · Zᵀ (d, m), laid out for products with blocks of rows.
 
     The result is dense, unless Z is sparse and would need more than `dense_bytes`.
@@ -260,7 +260,7 @@ def right_factor(
     return np.ascontiguousarray(Z.T) * Z.dtype.type(scale)
 
 
-def product(X: Rows, right: Rows, out: Array) -> None:
+def product(X: RowsLike, right: RowsLike, out: Array) -> None:
     """Write X @ right to `out`; either factor may be sparse."""
     if sparse.issparse(X) or sparse.issparse(right):
         result = X @ right
@@ -269,7 +269,7 @@ def product(X: Rows, right: Rows, out: Array) -> None:
         np.matmul(X, right, out=out)
 
 
-def to_dense(X: Rows) -> Array:
+def to_dense(X: RowsLike) -> Array:
     """Convert rows to a C-ordered array.
 
     Parameters

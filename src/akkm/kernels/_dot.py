@@ -8,7 +8,7 @@ import numpy as np
 
 from akkm.kernels import _base
 from akkm.kernels._base import Fill, Kernel, squared_norms
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 
 @dataclass(frozen=True)
@@ -22,15 +22,15 @@ class _DotKernel(Kernel):
     def _apply(self, t: Array) -> None:
         """Replace t = gamma x·y by f(t)."""
 
-    def diag(self, X: Rows) -> Array:
+    def diag(self, X: RowsLike) -> Array:
         t = squared_norms(X, np.float64) * self.gamma
         self._apply(t)
         return t
 
-    def bind(self, Z: Rows) -> Fill:
+    def bind(self, Z: RowsLike) -> Fill:
         right = _base.right_factor(Z, self.gamma)
 
-        def fill(X: Rows, out: Array) -> None:
+        def fill(X: RowsLike, out: Array) -> None:
             _base.product(X, right, out)
             self._apply(out)
 
@@ -145,14 +145,14 @@ class Cosine(Kernel):
     psd: ClassVar[bool] = True
     cheap: ClassVar[bool] = True
 
-    def diag(self, X: Rows) -> Array:
+    def diag(self, X: RowsLike) -> Array:
         return (squared_norms(X) > 0).astype(np.float64)
 
-    def bind(self, Z: Rows) -> Fill:
+    def bind(self, Z: RowsLike) -> Fill:
         right = _base.right_factor(Z)
         over_z = _inverse_norms(Z)
 
-        def fill(X: Rows, out: Array) -> None:
+        def fill(X: RowsLike, out: Array) -> None:
             _base.product(X, right, out)
             out *= _inverse_norms(X)[:, None]
             out *= over_z
@@ -160,7 +160,7 @@ class Cosine(Kernel):
         return fill
 
 
-def _inverse_norms(X: Rows) -> Array:
+def _inverse_norms(X: RowsLike) -> Array:
     """1 / |x| of each row, and 0 for zero rows: (n,)."""
     norms = np.sqrt(squared_norms(X))
     return np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from akkm.kernels._base import Fill, Kernel
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 _DIAGONAL_BLOCK = 64
 _SYMMETRY_ROWS = 1024
@@ -36,18 +36,18 @@ class Function(Kernel):
     params: Mapping[str, Any] = field(default_factory=dict)
     psd: ClassVar[bool] = False
 
-    def bind(self, Z: Rows) -> Fill:
-        def fill(X: Rows, out: Array) -> None:
+    def bind(self, Z: RowsLike) -> Fill:
+        def fill(X: RowsLike, out: Array) -> None:
             out[...] = self._block(X, Z)
 
         return fill
 
-    def diag(self, X: Rows) -> Array:
+    def diag(self, X: RowsLike) -> Array:
         starts = range(0, X.shape[0], _DIAGONAL_BLOCK)
         blocks = (X[s : s + _DIAGONAL_BLOCK].astype(np.float64) for s in starts)
         return np.concatenate([self._block(B, B).diagonal() for B in blocks])
 
-    def _block(self, X: Rows, Y: Rows) -> Array:
+    def _block(self, X: RowsLike, Y: RowsLike) -> Array:
         block = np.asarray(self.function(X, Y, **self.params))
         expected = (X.shape[0], Y.shape[0])
         if block.shape != expected:
@@ -114,16 +114,16 @@ class Precomputed(Kernel):
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def select(self, X: Rows, indices: Array) -> Rows:
+    def select(self, X: RowsLike, indices: Array) -> RowsLike:
         return np.asarray(indices)
 
-    def bind(self, Z: Rows) -> Fill:
-        def fill(X: Rows, out: Array) -> None:
+    def bind(self, Z: RowsLike) -> Fill:
+        def fill(X: RowsLike, out: Array) -> None:
             np.take(X, Z, axis=1, out=out, mode="clip")
 
         return fill
 
-    def diag(self, X: Rows) -> Array:
+    def diag(self, X: RowsLike) -> Array:
         return X.diagonal().astype(np.float64)
 
 
@@ -141,8 +141,8 @@ class PrecomputedStrip(Precomputed):
     array([nan])
     """
 
-    def select(self, X: Rows, indices: Array) -> Rows:
+    def select(self, X: RowsLike, indices: Array) -> RowsLike:
         return np.arange(X.shape[1])
 
-    def diag(self, X: Rows) -> Array:
+    def diag(self, X: RowsLike) -> Array:
         return np.full(X.shape[0], np.nan)

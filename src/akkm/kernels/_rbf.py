@@ -8,7 +8,7 @@ from scipy import sparse
 
 from akkm.kernels import _base
 from akkm.kernels._base import Fill, Kernel, squared_norms, to_dense
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class RBF(Kernel):
             return 1.0 / (2.0 * self.sigma**2)
         return 1.0 if self.gamma is None else self.gamma
 
-    def diag(self, X: Rows) -> Array:
+    def diag(self, X: RowsLike) -> Array:
         return np.ones(X.shape[0])
 
-    def bind(self, Z: Rows) -> Fill:
+    def bind(self, Z: RowsLike) -> Fill:
         return self._bind_sparse(Z) if sparse.issparse(Z) else self._bind_dense(Z)
 
     def _bind_dense(self, Z: Array) -> Fill:
@@ -71,7 +71,7 @@ class RBF(Kernel):
         right[d + 1] = -rate * np.einsum("ij,ij->j", right[:d], right[:d])
         right[:d] *= 2 * rate
 
-        def fill(X: Rows, out: Array) -> None:
+        def fill(X: RowsLike, out: Array) -> None:
             left = np.ones((X.shape[0], d + 2), dtype=out.dtype)
             shifted = left[:, :d]
             np.subtract(to_dense(X), center, out=shifted)
@@ -81,13 +81,13 @@ class RBF(Kernel):
 
         return fill
 
-    def _bind_sparse(self, Z: Rows) -> Fill:
+    def _bind_sparse(self, Z: RowsLike) -> Fill:
         # Subtracting a mean would make rows dense; the three terms are added instead.
         rate = Z.dtype.type(self.rate)
         right = _base.right_factor(Z, 2 * self.rate)
         from_z = rate * squared_norms(Z)
 
-        def fill(X: Rows, out: Array) -> None:
+        def fill(X: RowsLike, out: Array) -> None:
             _base.product(X, right, out)
             out -= (rate * squared_norms(X))[:, None]
             out -= from_z

@@ -11,7 +11,7 @@ from akkm.kernels._dot import Cosine, Linear, Polynomial, Sigmoid
 from akkm.kernels._given import Function, Precomputed
 from akkm.kernels._rbf import RBF
 from akkm.kernels._width import gamma_by_rule
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # For each name: the class of the kernel and the settings that it takes.
 _KERNELS: dict[str, tuple[Callable[..., Kernel], tuple[str, ...]]] = {
@@ -41,7 +41,7 @@ class KernelSettings(TypedDict, total=False):
 
 def resolve(
     kernel: str | Kernel | Callable[..., Any],
-    X: Rows,
+    X: RowsLike,
     *,
     gamma: float | str | None = "scale",
     degree: float = 3,

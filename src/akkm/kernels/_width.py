@@ -7,7 +7,7 @@ from sklearn.metrics import pairwise
 from akkm.kernels._additive import Chi2
 from akkm.kernels._base import squared_norms, to_dense
 from akkm.rows import as_rows
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # gamma="median" measures distances between this many sampled rows. "neighbors" measures
 # distances from these rows to the 7th nearest row of a larger sample.
@@ -19,7 +19,7 @@ _MOMENT_ROWS, _NEIGHBOR_ROWS = 8192, 250
 def gamma_by_rule(
     name: str,
     rule: str | None,
-    X: Rows,
+    X: RowsLike,
     weights: Array | None,
     rng: np.random.Generator,
 ) -> float:
@@ -62,7 +62,7 @@ _DISTANCES = {
 }
 
 
-def _scale(name: str, X: Rows, weights: Array | None) -> float:
+def _scale(name: str, X: RowsLike, weights: Array | None) -> float:
     """Return 1 / (d Var X), or its counterpart in units of the kernel's distance."""
     with np.errstate(over="ignore", invalid="ignore"):
         mean, variance = _moments(X, weights)
@@ -79,8 +79,8 @@ def _scale(name: str, X: Rows, weights: Array | None) -> float:
 
 
 def _sample(
-    X: Rows, size: int, weights: Array | None, rng: np.random.Generator
-) -> Rows:
+    X: RowsLike, size: int, weights: Array | None, rng: np.random.Generator
+) -> RowsLike:
     """Draw at most `size` rows of positive weight, in proportion to weight."""
     available = X.shape[0] if weights is None else int((weights > 0).sum())
     p = None if weights is None else weights / weights.sum()
@@ -88,7 +88,7 @@ def _sample(
     return as_rows(X).gather(np.sort(rows))
 
 
-def _to_neighbors(name: str, sample: Rows, others: Rows) -> Array:
+def _to_neighbors(name: str, sample: RowsLike, others: RowsLike) -> Array:
     """Return the finite distances from sample rows to their 7th nearest neighbours."""
     found = []
     for start in range(0, sample.shape[0], _NEIGHBOR_ROWS):
@@ -101,7 +101,7 @@ def _to_neighbors(name: str, sample: Rows, others: Rows) -> Array:
     return to_nth[np.isfinite(to_nth)]
 
 
-def _centered(name: str, X: Rows, Y: Rows) -> tuple[Rows, Rows]:
+def _centered(name: str, X: RowsLike, Y: RowsLike) -> tuple[RowsLike, RowsLike]:
     """Return both sets of rows as the distance needs them, centered if possible."""
     if name == "chi2":
         return to_dense(X), to_dense(Y)
@@ -112,7 +112,7 @@ def _centered(name: str, X: Rows, Y: Rows) -> tuple[Rows, Rows]:
     return X - mean, Y - mean
 
 
-def _moments(X: Rows, weights: Array | None) -> tuple[float, float]:
+def _moments(X: RowsLike, weights: Array | None) -> tuple[float, float]:
     """Return weighted mean and variance of all entries of X, without copying X."""
     entries = (X.shape[0] if weights is None else weights.sum()) * X.shape[1]
     if sparse.issparse(X):

@@ -9,7 +9,7 @@ from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
 from akkm.rows import chunks
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # n_landmarks="auto" is the square root of n, within these limits.
 _FEWEST, _MOST = 256, 2048
@@ -97,7 +97,7 @@ class Pool:
     array([2])
     """
 
-    X: Rows
+    X: RowsLike
     kernel: Kernel
     weights: Array | None
     engine: Threads

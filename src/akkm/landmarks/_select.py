@@ -14,7 +14,7 @@ from akkm.landmarks._pool import Pool, number_of_landmarks
 from akkm.landmarks._representatives import k_means
 from akkm.landmarks._scores import column_norm, diagonal, leverage, uniform
 from akkm.rows import as_rows
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 from akkm.validation import generator, require_count, validate_rows, validated_weights
 
 # Each strategy takes a pool, m and a random generator, and returns m row numbers.
@@ -52,22 +52,22 @@ class Landmarks:
     (2, 2)
     """
 
-    points: Rows
-    rows: Rows
+    points: RowsLike
+    rows: RowsLike
     indices: Array | None
 
     @property
-    def attribute(self) -> Rows:
+    def attribute(self) -> RowsLike:
         """The value of `landmarks_`: points, or indices for a precomputed kernel."""
         return self.indices if self.points.ndim == 1 else self.points
 
 
 def select_landmarks(
-    X: Rows,
+    X: RowsLike,
     kernel: Kernel,
     engine: Threads,
     *,
-    given: str | Rows,
+    given: str | RowsLike,
     n_landmarks: int | str,
     n_clusters: int,
     weights: Array | None,
@@ -219,11 +219,7 @@ def choose(
     weights = validated_weights(sample_weight, X)
     rng = generator(random_state)
     X, kernel = validate_rows(
-        X,
-        kernel,
-        **kernel_settings,
-        sample_weight=weights,
-        rng=rng.spawn(1)[0],
+        X, kernel, **kernel_settings, sample_weight=weights, rng=rng.spawn(1)[0]
     )
     with Threads(n_jobs) as engine:
         landmarks = select_landmarks(

@@ -21,7 +21,7 @@ from akkm.core.products import KernelProduct
 from akkm.core.strip import Strip, float32_suffices
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # Number of rows on which float32 kernel values are compared with float64 ones.
 _PROBES = 256
@@ -45,7 +45,7 @@ class ExactSolution(Outcome):
 
 
 def kernel_k_means(
-    X: Rows,
+    X: RowsLike,
     kernel: Kernel,
     engine: Threads,
     *,
@@ -84,9 +84,7 @@ def kernel_k_means(
 
         scorer = Scorer.of(alpha, norms, dtype)
         length = np.sqrt(np.maximum(np.abs(diag), np.abs(norms).max()))
-        rescore = (
-            None if dtype == np.float64 else partial(_rescore, X, kernel, U, norms)
-        )
+        rescore = partial(_rescore, X, kernel, U, norms)
         found = nearest_by_score(
             scores,
             scorer.slack * length,
@@ -123,7 +121,7 @@ def _members(labels: Array, weights: Array, n_clusters: int) -> Array:
 
 def _add_columns(
     F: Array,
-    X: Rows,
+    X: RowsLike,
     kernel: Kernel,
     engine: Threads,
     columns: Array,
@@ -141,7 +139,7 @@ def _add_columns(
 
 
 def _products(
-    X: Rows, kernel: Kernel, columns: Array, S: Array, dtype: Any
+    X: RowsLike, kernel: Kernel, columns: Array, S: Array, dtype: Any
 ) -> Iterator[KernelProduct]:
     """Yield K[:, columns] @ S as one product per block of columns, to save memory."""
     for start in range(0, len(columns), _COLUMNS):
@@ -149,7 +147,7 @@ def _products(
         yield KernelProduct(kernel, kernel.select(X, columns[part]), S[part], dtype)
 
 
-def _rescore(X: Rows, kernel: Kernel, U: Array, norms: Array, rows: Array) -> Array:
+def _rescore(X: RowsLike, kernel: Kernel, U: Array, norms: Array, rows: Array) -> Array:
     """Return the scores (C, b) of a few rows (b,) in float64, for U (n, C)."""
     products = _products(X, kernel, np.arange(X.shape[0]), U, np.float64)
     G = sum(product(X[rows]) for product in products)
@@ -173,7 +171,7 @@ def _reseed(
     return True
 
 
-def working_dtype(X: Rows, kernel: Kernel, dtype: Any) -> np.dtype[Any]:
+def working_dtype(X: RowsLike, kernel: Kernel, dtype: Any) -> np.dtype[Any]:
     """Return float64 if float32 kernel values lose too many digits, else `dtype`."""
     if np.dtype(dtype) != np.float32:
         return np.dtype(dtype)

@@ -16,7 +16,7 @@ from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
 from akkm.rows import pieces
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # Rounding error of a squared distance of zero, as a share of k(x, x).
 _ZERO = 1e-12
@@ -40,11 +40,11 @@ class LeaderPoints:
     """Leaders as points with which rows are compared, in float64."""
 
     kernel: Kernel
-    points: Rows  # (L, d), or column numbers of a precomputed kernel
+    points: RowsLike  # (L, d), or column numbers of a precomputed kernel
     diag: Array  # (L,) k(z, z)
     threshold: float
 
-    def follow(self, X: Rows, diag: Array, engine: Threads) -> Array:
+    def follow(self, X: RowsLike, diag: Array, engine: Threads) -> Array:
         """Return each row's leader (n,): first within the threshold, else the nearest.
 
         `diag` (n,) is k(x, x). If it is unknown (NaN), the row follows the nearest.
@@ -52,7 +52,7 @@ class LeaderPoints:
         return self.map_scores(_first_or_nearest, X, diag, engine)
 
     def map_scores(
-        self, function: Callable[..., Array], X: Rows, diag: Array, engine: Threads
+        self, function: Callable[..., Array], X: RowsLike, diag: Array, engine: Threads
     ) -> Array:
         """Apply function(scores, limits) to rows X (n, d), tile by tile; join results.
 
@@ -103,7 +103,7 @@ class LeaderSearch:
     in blocks of `block` rows.
     """
 
-    X: Rows
+    X: RowsLike
     kernel: Kernel
     engine: Threads
     weights: Array | None = None

@@ -22,7 +22,7 @@ from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
 from akkm.rows import chunks
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 
 # A degree below this share of the mean degree is a rounding error.
 _ROUNDING = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-10}
@@ -33,13 +33,13 @@ class SpectralEmbedding:
     """Maps rows to their entries in the top q eigenvectors, scaled to unit length."""
 
     kernel: Kernel
-    points: Rows  # the landmarks (m, d), or column numbers of a precomputed kernel
+    points: RowsLike  # the landmarks (m, d), or column numbers of a precomputed kernel
     columns: Array  # (m, 1 + q); kernel rows @ columns give degrees and vectors
     dtype: Any  # precision of the kernel rows
     least: float  # rows with a degree up to this are mapped to zero
     eigenvalues: Array  # (q,) of the normalised kernel, in descending order
 
-    def __call__(self, X: Rows, engine: Threads) -> Array:
+    def __call__(self, X: RowsLike, engine: Threads) -> Array:
         """Return the embedding (n, q) of rows X (n, d), in the precision of X."""
         product = KernelProduct(self.kernel, self.points, self.columns, self.dtype)
         points = np.empty((X.shape[0], len(self.eigenvalues)), dtype=X.dtype)

@@ -12,7 +12,7 @@ from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.kernels import Precomputed, PrecomputedStrip
 from akkm.rows import chunks
-from akkm.typing import Array, Rows
+from akkm.typing import Array, RowsLike
 from akkm.validation import generator, require_count, validate_rows
 
 
@@ -127,7 +127,7 @@ def nystroem_error(
     return NystroemError(trace, trace / total if total else 0.0, norm, least, n, size)
 
 
-def _validate(model: Any, X: Any) -> Rows:
+def _validate(model: Any, X: Any) -> RowsLike:
     """The rows X, after checking that they match the model's kernel and landmarks."""
     if not hasattr(model, "kernel_") or not hasattr(model, "landmarks_"):
         raise ValueError(
