@@ -18,8 +18,8 @@ BIN = .venv/bin
 demo: .venv/ready  ## cluster something k-means can't, and draw it
 	$(BIN)/akkm demo
 
-test: .venv/ready  ## the whole test suite
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+test: .venv/ready  ## the whole test suite; each worker uses one core
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 check: .venv/ready  ## lint, format, types, docstrings and imports
 	$(BIN)/ruff check .
