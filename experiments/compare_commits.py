@@ -134,7 +134,7 @@ def _from_dask(X: Any) -> Any:
 
 
 def digests(folder: Path) -> dict[str, list[str]]:
-    """Return a digest of the labels and the clustering error of each fit."""
+    """Return, for each fit, a digest of its labels and its clustering error."""
     import warnings
 
     warnings.simplefilter("ignore")

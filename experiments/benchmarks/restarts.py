@@ -1,6 +1,6 @@
 """Is there anything better than restarts of k-means in the same time?
 
-Every fit starts from k-means on a sample of at most 10,000 to 20,000 points: ten
+The baseline is k-means on a sample of the rows (10,000 points, or up to 20,000): ten
 restarts of greedy k-means++ and Lloyd. Here two other algorithms get the processor time
 of these restarts, on the same points and with one thread:
 
@@ -149,7 +149,7 @@ def breathing(X: Array, C: int, rng: np.random.Generator) -> Runs:
 
 
 def _without(X: Array, centers: Array, count: int) -> Array:
-    """Remove the centers whose loss costs least, avoiding nearest neighbours."""
+    """Remove the centers that raise the error least, no two of them neighbours."""
     D = pairwise_distances(X, centers, metric="sqeuclidean")
     nearest_two = np.partition(D, 1, axis=1)[:, :2]
     missed = np.bincount(

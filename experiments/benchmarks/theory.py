@@ -250,7 +250,10 @@ def _all_positive(K: Array) -> Array:
 def _span_measures(
     K: Array, labels: Array, rows: Array, whiten: Callable[[Array], Array]
 ) -> tuple[float, float, float]:
-    """Return the share of tr K in the span, max |image|² / k(x, x), and L(U, ξ)."""
+    """Return the share of tr K in the span, the largest |p|² / k(x, x), and L(U, ξ).
+
+    p is the image of a row, projected onto the span.
+    """
     coordinates = K[:, rows] @ whiten(K[np.ix_(rows, rows)])
     squared = (coordinates**2).sum(axis=1)
     longest = float((squared / K.diagonal()).max())

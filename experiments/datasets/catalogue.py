@@ -23,7 +23,7 @@ from experiments.datasets.image_rows import ARCHIVE, image_classes, pyramids
 Array = NDArray[Any]
 
 _TINY = "tiny-"
-# The seed of the twins, which no experiment is likely to use.
+# Seed that generates the twins: an unusual one, so that no experiment shares it.
 _TWIN_SEED = 20140124
 
 
@@ -90,8 +90,8 @@ _ABOUT = {
         "KDD Cup 99, 10 % file",
         Polynomial(gamma=1.0, degree=3, coef0=1.0),
         23,
-        "494,021 x 50: numbers that vary, each scaled to [0, 1], protocol and flag "
-        "one-hot, service left out; (x·y + 1)³",
+        "494,021 x 50: the numeric columns that are not constant, each scaled to "
+        "[0, 1]; protocol and flag one-hot encoded; service left out; (x·y + 1)³",
         "kddcup99/kddcup.data_10_percent.gz",
         ("kddcup99.npz",),
         fetchable=True,

@@ -14,7 +14,7 @@ from experiments.datasets.files import data_folder, original
 Array = NDArray[Any]
 Arrays = dict[str, Array]  # X: (n, d) float32, classes: (n,) uint8, from 0
 
-# Row counts in the full file, for the seven classes that the 10 % file has in part.
+# Row counts in the full file of the seven classes that the 10 % file has a part of.
 _KDD_COUNTS = {
     "smurf.": 2_807_886,
     "neptune.": 1_072_017,
@@ -82,7 +82,7 @@ def kdd_ten_percent() -> Arrays:
 
 
 def kdd_full() -> Arrays:
-    """Return the full file, which only scikit-learn can fetch."""
+    """Return the full file, always fetched by scikit-learn, never from AKKM_DATA."""
     table, labels = _fetched_kdd(percent10=False)
     return {"X": kdd_columns(*table), "classes": _numbered(labels)}
 

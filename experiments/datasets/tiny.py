@@ -43,7 +43,7 @@ def tiny_kddcup99(rng: np.random.Generator, copies: int = 1) -> tuple[Array, Arr
 
 
 def tiny_imagenet12(rng: np.random.Generator) -> tuple[Any, Array]:
-    """Return histograms, 85 cells of ten words, CSR (300, 850), and classes (300,)."""
+    """Return histograms (300, 850), ten words in each of 85 cells, and classes."""
     y = rng.integers(CLASSES, size=ROWS)
     chance = rng.dirichlet(np.full(850, 0.1), size=CLASSES)
     counts = np.array([rng.multinomial(200, chance[k]) for k in y])

@@ -162,9 +162,9 @@ CLAIMS = (
         "6.3.3, Cover Type",
         "The time of nysSC grows with the third power of m.",
         cost.spectral_grows,
-        "Judged by the slope of log time from m = 1,000 on, which must be at least 2.5 "
-        "or the slope in the paper's own table. Our nysSC needs n m² + m³ operations, "
-        "and n m² is the larger term if m is below n.",
+        "Time ~ m^p is fitted from m = 1,000 on. The claim holds if p is at least "
+        "2.5, or at least the p of the paper's own table if that is smaller. Our nysSC "
+        "needs n m² + m³ operations, and n m² is the larger term if m is below n.",
     ),
     Claim(
         "6.3.3, Cover Type",
@@ -181,9 +181,10 @@ CLAIMS = (
         "Figures 3(c), 3(d)",
         "On Cover Type and KDD aKKm reduces the error more than tKKm, at every m.",
         quality.better("reduction", LARGE, "tKKm"),
-        "With random labels for millions of rows all centers nearly coincide; with "
-        "random labels for a few landmarks less so. With a start from k-means++, aKKm "
-        "reduces the error more (see Choices).",
+        "aKKm starts from random labels of millions of rows, so its initial centers "
+        "nearly coincide. tKKm starts from random labels of a few landmarks, so its "
+        "centers differ more. With a start from k-means++, aKKm reduces the error more "
+        "(see Choices).",
     ),
     Claim(
         "Figure 4(c)",

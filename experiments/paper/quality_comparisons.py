@@ -34,7 +34,7 @@ def setting(data: str, m: int) -> str:
 def sizes_of(
     results: Results, data: str, least: int = 0, most: int = 10**9
 ) -> list[int]:
-    """Return the planned m from `least` to `most`, which are values of the paper."""
+    """Return the planned m from `least` to `most`, limits in the paper's sizes."""
     bounds = results.scaled(least), results.scaled(most)
     return [m for m in results.sizes(data) if bounds[0] <= m <= bounds[1]]
 

@@ -101,9 +101,10 @@ def _blocks(results: Results) -> list[Block]:
             "of the methods include it, except kernel k-means on images, which is "
             "given the matrix. aKKm may cache up to 8 GB of kernel values. The paper's "
             "columns for aKKm and tKKm are the sum of its kernel and clustering times. "
-            "So is its nysSC on images, where the printed time is below the kernel "
-            "time. Its times of kernel k-means do not include the kernel. The machines "
-            "differ, so only ratios between methods are comparable; see the last table."
+            "Its times of nysSC include the kernel; only on images the printed time is "
+            "below the kernel time, which is therefore added. Its times of kernel "
+            "k-means do not include the kernel. The machines differ, so only ratios "
+            "between methods are comparable; the last table shows them."
         ),
         *tables.running_time(results),
         Heading("Agreement with kernel k-means"),
@@ -128,8 +129,8 @@ def _blocks(results: Results) -> list[Block]:
         Paragraph(
             "The tables show the time to choose landmarks. Column norms depend on "
             "neither m nor seed: n times 10,000 kernel values are computed once, and "
-            "every row includes their time in full. The paper takes the norms from an "
-            "existing kernel matrix. Diagonal and column-norm sampling draw rows with "
+            "each line includes the whole time of that. The paper takes the norms from "
+            "an existing kernel matrix. Diagonal and column-norm sampling draw rows with "
             "probabilities proportional to these numbers; the paper describes sorting "
             "them and taking the first m. In the paper's source Figure 5 comes before "
             "Figures 3 and 4, so the figures may be numbered differently."
@@ -172,7 +173,8 @@ def _about_the_run(results: Results) -> Paragraph:
         ]
         for used in sorted({tuple(r["versions"].items()) for r in results.records}):
             facts.append(", ".join(f"{name} {version}" for name, version in used) + ".")
-    facts += [] if n_done == n_cells else ["All others are marked *not run yet*."]
+    if n_done < n_cells:
+        facts.append("Cells without a record are marked *not run yet*.")
     tiny = " --tiny" if results.tiny else ""
     command = "python -m experiments paper"
     return Paragraph(

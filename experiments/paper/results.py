@@ -58,7 +58,7 @@ def ari(table: Sequence[Sequence[int]]) -> float:
     columns = sum(comb(int(x), 2) for x in counts.sum(axis=0))
     expected = rows * columns / comb(int(counts.sum()), 2)
     most = (rows + columns) / 2
-    # They are equal if both labelings have one cluster, or one cluster per row.
+    # Equal only if both labelings have one cluster, or both have one per row.
     return 1.0 if most == expected else (pairs - expected) / (most - expected)
 
 
@@ -114,7 +114,7 @@ class Results:
         return sorted(sizes - {None})
 
     def rows(self, data: str) -> list[int]:
-        """Return the numbers of landmarks of a table, including those left out."""
+        """Return the values of m in a table, with those that the plan leaves out."""
         gaps = (gap for e in self.plan for gap in e.left_out)
         out = {m for gap in gaps if self.name(data) in gap.data for m in gap.sizes}
         return sorted({*self.sizes(data), *out})

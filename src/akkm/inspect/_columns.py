@@ -84,7 +84,7 @@ def column_differences(
             squares += np.einsum("ij,ij->j", block, block)
     mean = sums.sum(axis=0) / n
     variance = squares / n - mean**2
-    # A smaller variance is rounding error: the column is constant.
+    # A variance below this threshold is rounding error: the column is constant.
     variance[variance <= 1e-12 * (squares / n)] = 0
     with np.errstate(divide="ignore", invalid="ignore"):
         z = (sums / sizes[:, None] - mean) / np.sqrt(variance)
