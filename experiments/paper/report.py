@@ -130,7 +130,7 @@ def _blocks(results: Results) -> list[Block]:
             "The tables show the time to choose landmarks. Column norms depend on "
             "neither m nor seed: n times 10,000 kernel values are computed once, and "
             "each line includes the whole time of that. The paper takes the norms from "
-            "an existing kernel matrix. Diagonal and column-norm sampling draw rows with "
+            "an existing kernel matrix. Diagonal and column-norm sampling draw rows by "
             "probabilities proportional to these numbers; the paper describes sorting "
             "them and taking the first m. In the paper's source Figure 5 comes before "
             "Figures 3 and 4, so the figures may be numbered differently."

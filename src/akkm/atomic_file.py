@@ -52,7 +52,7 @@ class AtomicFile:
         self.target = Path(os.path.realpath(path))
         hidden = f".{self.target.name}.{secrets.token_hex(6)}.akkm"
         self._temporary = self.target.with_name(hidden)
-        # Not by tempfile, which makes files private: the umask decides the permissions.
+        # tempfile would make the file private; `open` lets the umask set permissions.
         self.file: BinaryIO = open(self._temporary, "x+b")  # noqa: SIM115
 
     def sync(self) -> None:

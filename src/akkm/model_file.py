@@ -323,7 +323,7 @@ def _checksum(archive: zipfile.ZipFile, header: dict[str, Any]) -> str:
 
 
 def _require_readable_version(name: str, header: dict[str, Any]) -> None:
-    """Raise ModelFileError for another format or major, or a later minor version."""
+    """Raise ModelFileError if format or major version differs or minor is later."""
     theirs = str(header["akkm"])
     there, here = _major_minor(theirs), _major_minor(__version__)
     if header["format"] != FORMAT or there[0] != here[0] or there > here:
@@ -362,7 +362,7 @@ def _nodes(state: Any) -> Iterator[dict[str, Any]]:
 
 
 def _without_training_state(estimator: Any) -> Any:
-    """Copy an estimator to predict: without per-row, process and file attributes."""
+    """Return a copy that can predict, without per-row, process and file settings."""
     bare = copy.copy(estimator)
     for attribute in (*_PER_ROW, *_OF_PROCESS):
         bare.__dict__.pop(attribute, None)

@@ -16,7 +16,7 @@ from akkm.consensus._partition import MetaGraph
 
 
 def split(y, rng, most=6):
-    """Labels that split every cluster into parts and permute a tenth of the rows."""
+    """Split every cluster into parts; give a tenth of the rows random labels."""
     parts = y * most + rng.integers(rng.integers(2, most + 1), size=len(y))
     stray = rng.random(len(y)) < 0.1
     return np.where(stray, rng.permutation(parts), parts)

@@ -1,6 +1,6 @@
 """Combine labelings that are Dask arrays, without gathering all rows.
 
-Rows that get the same labels from all members are one distinct row of labels. A
+Rows whose tuples of members' labels are equal are one distinct row of labels. A
 consensus of the distinct rows, weighted by how often they occur, is a consensus of all
 rows.
 """

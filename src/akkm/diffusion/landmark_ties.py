@@ -14,7 +14,7 @@ from akkm.typing import Array, RowsLike
 
 # Extra candidates, so that rounding can't leave out one of the p nearest landmarks.
 _SPARE = 2
-# Ties with a smaller share of the strongest tie's weight are dropped.
+# Ties weaker than this share of the row's strongest tie are dropped.
 _WEAK = 0.01
 # Size of a block of approximate distances, to fit into the processor's cache.
 _BLOCK_BYTES = 4 * 2**20

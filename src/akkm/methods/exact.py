@@ -73,7 +73,7 @@ def kernel_k_means(
         inside = np.bincount(labels, w * G[np.arange(n), labels], n_clusters)
         norms = inside / np.where(filled, counts, 1)
         U = _members(labels, w, n_clusters) / np.where(filled, counts, 1)
-        # An empty cluster gets the first nonempty one's center; the lower number wins.
+        # Empty clusters copy the first nonempty center; ties go to the lower number.
         first = filled.argmax()
         for array in (G, U, norms[None]):
             array[:, ~filled] = array[:, [first]]

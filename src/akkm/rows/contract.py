@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 # Largest number of chunks, and smallest number of rows in a chunk and in a piece of an
 # index array. Chunks depend on n alone, never on the number of threads.
 _MAX_CHUNKS, _CHUNK_ROWS, _PIECE_ROWS = 64, 4096, 2048
-# Rows per piece if rows are read from files: small, so that threads read nearby rows.
+# Rows per piece for rows in files: few, so that all threads read the same batches.
 _STORED_PIECE_ROWS = 4096
 # Rows per block when a function is applied to all rows of an array.
 _BLOCK_ROWS = 65536

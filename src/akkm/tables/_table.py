@@ -70,7 +70,7 @@ class Table:
         Assumptions that the user should know about.
     n_rows : int or None
         The number of rows; None until it is known.
-    pieces : akkm.rows.formats.Pieces or None
+    pieces : akkm.rows.column_files.Pieces or None
         The rows in pieces that can be read in any order; None for formats that can
         only be read from start to end.
     typed : bool
@@ -211,7 +211,7 @@ def first_few(items: Sequence[str], most: int = 5) -> str:
 
 
 def row_text(row: int) -> str:
-    """Describe the position of row 0, 1, ... for messages, as lines may not be rows."""
+    """Describe a row (from 0) for messages; its line number in the file may differ."""
     return f"row {row + 1:,} of the data"
 
 
