@@ -3,7 +3,7 @@
 import os
 import pathlib
 
-# Without this, scikit-learn skips its array API checks; SciPy reads it at import.
+# scikit-learn skips its array API checks unless this is set before SciPy's import.
 os.environ["SCIPY_ARRAY_API"] = "1"
 
 import numpy as np

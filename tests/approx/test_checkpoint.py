@@ -102,7 +102,7 @@ def test_a_short_fit_writes_only_one_checkpoint(X, tmp_path, monkeypatch, expect
     )
     monkeypatch.setattr(checkpoint, "_EVERY", 1e9)
     ApproxKernelKMeans(**SETTINGS, checkpoint=tmp_path).fit(X)
-    assert len(written) == 1  # after the initialisation
+    assert len(written) == 1  # the one after the initialisation
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ np.save(sys.argv[3], model.fit(X).labels_)
 
 
 def test_a_fit_killed_at_random_moments_gives_the_same_labels(tmp_path, rng):
-    """Two fits are killed after writing checkpoints; the third one finishes."""
+    """Two runs are killed after they wrote checkpoints; the third run finishes."""
     X, _ = make_blobs(20_000, 5, centers=6, cluster_std=4, random_state=1)
     X = X.astype(np.float32)
     np.save(tmp_path / "x.npy", X)

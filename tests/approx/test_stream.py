@@ -27,7 +27,7 @@ class TestReservoir:
             assert sample.seen == 60
             assert len(np.unique(sample.rows)) == 12
             hits[sample.rows.astype(int).ravel()] += 1
-        # Expected 2,000 / 5 = 400 hits per row, within five standard deviations.
+        # Each row is sampled 2,000 / 5 = 400 times, up to five standard deviations.
         assert np.abs(hits - 400).max() < 5 * np.sqrt(2_000 * 0.2 * 0.8)
 
     def test_all_rows_are_stored_until_the_reservoir_is_full(self):
@@ -57,7 +57,7 @@ def test_match_labels_restores_the_previous_numbering():
 
 @pytest.fixture
 def small(monkeypatch):
-    """Limit the reservoir to 500 rows, far fewer than the data have."""
+    """Limit the reservoir to 500 rows, far fewer than the rows of the data."""
     monkeypatch.setattr(_streaming, "_RESERVOIR", 500)
 
 
@@ -94,7 +94,7 @@ def test_cluster_numbers_stay_the_same_from_the_first_batch_on(small):
 
 
 def test_a_batch_moves_the_centers_as_computed_by_hand():
-    """Points on a line: the center is a mean in which earlier rows count less."""
+    """The center of points on a line is a mean that weights earlier rows less."""
     model = ApproxKernelKMeans(2, kernel="linear", n_landmarks=2, random_state=0)
     first = np.array([[0.0], [0.2], [10.0], [10.2]])
     model.partial_fit(first)
@@ -102,7 +102,8 @@ def test_a_batch_moves_the_centers_as_computed_by_hand():
     model._refit_at = 6
     model.partial_fit(np.array([[11.1]]))
     own = int(model.predict([[10.0]])[0])
-    # The 2 rows of this cluster count as 1, times 1 - 1 / (5 / 2); 11.1 counts as 1.
+    # The 2 earlier rows of this cluster have weight 1 · (1 - 1 / (5 / 2)) in total;
+    # the new row 11.1 has weight 1.
     kept = 1.0 * (1 - 1 / 2.5)
     center = (kept * 10.1 + 11.1) / (kept + 1)
     distance = model.transform(np.array([[center]]))[0, own]

@@ -8,7 +8,7 @@ from akkm.model_file import load_model
 
 
 def run(*args, **options):
-    """Run a command; return its result, with exit_code, stdout and stderr."""
+    """Run a command; return an object with its exit_code, stdout and stderr."""
     return CliRunner().invoke(app, [str(arg) for arg in args], **options)
 
 

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 
 @pytest.fixture(scope="session")
 def iris():
-    """150 flowers: a name, four numbers, a colour and a species."""
+    """Table of 150 flowers: each has a name, four numbers, a colour and a species."""
     data = load_iris()
     table = {"name": [f"flower {i}" for i in range(150)]}
     table |= {f"x{j}": data.data[:, j] for j in range(4)}
@@ -20,7 +20,7 @@ def iris():
 
 @pytest.fixture
 def here(iris, tmp_path, monkeypatch):
-    """The current folder, which contains iris.csv only."""
+    """Temporary current folder that contains only iris.csv."""
     monkeypatch.chdir(tmp_path)
     csv.write_csv(iris, "iris.csv")
     return tmp_path

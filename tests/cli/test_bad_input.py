@@ -26,7 +26,7 @@ def numbers(path, rows=30, columns=("a", "b"), end=""):
 
 
 def made(name, content=None, end=""):
-    """Function that writes a file: text, bytes, or numbers followed by `end`."""
+    """Return a function that writes `content`, or numbers followed by `end`."""
 
     def make(here):
         if content is None:
@@ -40,7 +40,7 @@ def made(name, content=None, end=""):
 
 
 def truncated(name):
-    """Function that writes the first half of a Parquet or gzip file."""
+    """Return a function that writes the first half of a Parquet or gzip file."""
 
     def make(here):
         table = pa.table({"a": np.arange(5000.0), "b": np.arange(5000.0) ** 2 % 7})
@@ -56,7 +56,7 @@ def truncated(name):
 
 
 def modelled(change=None, data=None):
-    """Function that writes d.csv and a model m.skops, then modifies them."""
+    """Return a function that writes d.csv and m.skops, then modifies them."""
 
     def make(here):
         numbers(here / "d.csv")
@@ -70,7 +70,7 @@ def modelled(change=None, data=None):
 
 
 def with_version(version):
-    """Function that sets the akkm version in a model file."""
+    """Return a function that sets the akkm version in a model file."""
 
     def change(path):
         with zipfile.ZipFile(path) as archive:
@@ -85,7 +85,7 @@ def with_version(version):
 
 
 def foreign(path):
-    """Replace the kernel type in a model file by an unknown type."""
+    """Replace the kernel type in a model file with an unknown type."""
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     schema = members["schema.json"].replace(b'"RBF"', b'"Bomb"')
@@ -96,7 +96,7 @@ def foreign(path):
 
 
 def labelled(first, second):
-    """Function that writes the label files a.csv and b.csv."""
+    """Return a function that writes the label files a.csv and b.csv."""
 
     def make(here):
         (here / "a.csv").write_text(first)

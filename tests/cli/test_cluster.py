@@ -106,7 +106,7 @@ def test_the_report_shows_values_as_in_the_file(here):
     args = ("-k", 2, "--id", "name", "--label", "species", "--report", "r.html")
     output_of("cluster", "iris.csv", *args)
     page = (here / "r.html").read_text(encoding="utf-8")
-    assert "violet" in page  # a cell, not only a column name
+    assert "violet" in page  # the value of a cell, not a column name
     shown = json.loads(re.search(r"<script[^>]*json[^>]*>(.*?)</script>", page)[1])
     at = shown["map"]["features"].index("colour")
     assert {row[at] for row in shown["map"]["values"]} == {"blue", "violet", "white"}

@@ -1,4 +1,4 @@
-"""Rows that do not fit in --memory get the same clusters as rows in memory."""
+"""Data larger than --memory get the same clusters as if they were in memory."""
 
 import gzip
 import re
@@ -28,7 +28,7 @@ def succeed(*args, **options):
 
 @pytest.fixture(scope="module")
 def table():
-    """Table of four groups: numbers, a correlated category, an id and a label."""
+    """Table of an id, four numbers, a category and the group of each row."""
     rng = np.random.default_rng(0)
     kind = rng.integers(4, size=ROWS)
     columns = {f"x{j}": rng.normal(kind * (j + 1), 1.0) for j in range(4)}
@@ -40,7 +40,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def files(table, tmp_path_factory):
-    """Folder with CSV, gzip, a Parquet folder, and Parquet with missing values."""
+    """Folder with the table as CSV, gzip and Parquet; gaps.parquet lacks values."""
     folder = tmp_path_factory.mktemp("files")
     csv.write_csv(table, folder / "x.csv")
     (folder / "x.csv.gz").write_bytes(gzip.compress((folder / "x.csv").read_bytes()))
@@ -70,7 +70,7 @@ def expected(files):
 def assert_same_labels(found, expected):
     assert found.schema == expected.schema
     for name in expected.column_names:
-        if name in MEASURES:  # rounding depends on the batch size
+        if name in MEASURES:  # their rounding depends on the batch size
             ours, theirs = (t[name].to_numpy() for t in (found, expected))
             np.testing.assert_allclose(ours, theirs, atol=1e-5)
         else:

@@ -73,7 +73,7 @@ def test_plan_fits_a_sample(here, monkeypatch):
 
 def test_plan_accepts_as_many_clusters_as_rows(here):
     out = output_of("plan", "iris.csv", "-k", 150, "--drop", "name")
-    assert "s for 150 rows, " in out  # half the rows would be fewer than k
+    assert "s for 150 rows, " in out  # half of the rows are fewer than k
 
 
 def test_plan_itemises_the_memory(here):

@@ -59,7 +59,7 @@ def test_a_stopped_run_writes_no_file(number, code, long_command):
         stderr=subprocess.PIPE,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         text=True,
-        # A background job ignores Ctrl-C, and child processes inherit this.
+        # Background jobs ignore SIGINT and child processes inherit that; undo it.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     while process.poll() is None and not list(folder.glob(".*")):
@@ -101,7 +101,7 @@ def test_files_are_complete_if_killed_between_two_renames(here):
 
 
 def test_a_closed_standard_output_is_no_error(here):
-    """As in `akkm cluster ... | true`."""
+    """The reader closes the pipe, as in `akkm cluster ... | true`."""
     read, write = os.pipe()
     os.close(read)
     command = [*AKKM, *CLUSTER, "--labels", "l.csv"]
@@ -112,7 +112,7 @@ def test_a_closed_standard_output_is_no_error(here):
 
 
 def test_ctrl_c_during_imports_exits_cleanly():
-    """Importing NumPy sends Ctrl-C to the process."""
+    """The import of NumPy is made to send SIGINT to the process."""
     program = """
         import os, signal, sys
         class Finder:
@@ -151,7 +151,7 @@ def test_progress_is_shown_on_a_terminal(long_command):
     while True:
         try:
             part = os.read(ours, 65536)
-        except OSError:  # the other end is closed
+        except OSError:  # the other end of the pipe is closed
             break
         if not part:
             break

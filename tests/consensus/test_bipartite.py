@@ -16,7 +16,7 @@ from akkm.consensus._partition import MetaGraph
 
 
 def split(y, rng, most=6):
-    """Split every cluster into parts; give a tenth of the rows random labels."""
+    """Split each cluster into parts, then give random labels to a tenth of the rows."""
     parts = y * most + rng.integers(rng.integers(2, most + 1), size=len(y))
     stray = rng.random(len(y)) < 0.1
     return np.where(stray, rng.permutation(parts), parts)
@@ -63,7 +63,7 @@ class TestCut:
         np.testing.assert_array_equal(weighted.labels.repeat(w), repeated.labels)
 
     def test_the_majority_wins_whatever_the_number_of_parts(self, rng):
-        """One cluster is split into six parts; row 0 has 5 of 8 votes for it."""
+        """Members split one cluster into six parts; 5 of 8 members put row 0 in it."""
         y = np.repeat([0, 1], 600)
         labelings = []
         for q in range(8):

@@ -116,7 +116,7 @@ def test_consensus_of_three_members_by_hand():
     """The third member assigns one of six rows differently and is outvoted."""
     labelings = [[5, 5, 5, -2, -2, -2], list("aaabbb"), [0, 0, 1, 1, 1, 1]]
     result = mcla(labelings, 2)
-    # Clusters are numbered as the first member's labels in order: -2, 5.
+    # Clusters are numbered in the sorted order of the first member's labels: -2, 5.
     np.testing.assert_array_equal(result.labels, [1, 1, 1, 0, 0, 0])
     np.testing.assert_allclose(result.agreement, [1, 1, 2 / 3, 1, 1, 1])
     parts = [part.tolist() for part in result.meta.parts]
@@ -125,7 +125,7 @@ def test_consensus_of_three_members_by_hand():
 
 
 def test_mean_votes_decide_instead_of_counts():
-    """2 votes for a meta-cluster of 2 clusters outweigh 2 votes for one of 4."""
+    """2 votes for a meta-cluster of 2 clusters beat 2 votes for one of 4 clusters."""
     meta = consensus.MetaClusters(
         values=tuple(np.array([0, 1]) for _ in range(5)),
         parts=tuple(np.array(p) for p in ([0, 1], [0, 1], [1, 2], [1, 2], [2, 2])),
@@ -159,7 +159,7 @@ def test_a_planted_partition_is_recovered(rng):
 
 @pytest.mark.parametrize("noise", [0.2, 0.5])
 def test_both_partitioners_give_the_same_labels(rng, noise):
-    """More noise gives many ties, which are broken in the same way."""
+    """Noise gives many ties; both partitioners break them in the same way."""
     pytest.importorskip("pymetis")
     _, labelings = noisy_copies(rng, noise=noise)
     by_matching, by_metis = (
@@ -199,7 +199,7 @@ def test_more_clusters_can_be_requested_than_any_member_has(partitioner):
 
 
 def test_matching_is_no_worse_than_the_planted_assignment(rng):
-    """Compares the total similarity within meta-clusters."""
+    """Compare the total similarities within meta-clusters."""
     n, r, c = 2000, 6, 8
     plant = rng.integers(c, size=n)
     noise = rng.random((r, n)) < 0.6
@@ -215,7 +215,7 @@ def test_matching_is_no_worse_than_the_planted_assignment(rng):
 
 @pytest.mark.parametrize("clusters", [[4, 4, 4, 4], [4, 2, 3, 4, 4], [3, 5, 4, 6]])
 def test_no_other_match_of_a_single_member_is_better(rng, clusters):
-    """Tries all matches, by mean similarity with the other members' clusters."""
+    """Try all matches; compare mean similarities with other members' clusters."""
     n_clusters = 4
     labelings = [rng.integers(c, size=200) for c in clusters]
     similarity = naive_jaccard(indicators(labelings))
@@ -253,7 +253,7 @@ def test_a_weight_of_two_equals_a_repeated_row(rng, partitioner, noise):
 
 
 def test_rows_of_weight_zero_do_not_change_the_consensus(rng, partitioner):
-    """This includes clusters that have only rows of weight zero."""
+    """Some clusters contain only rows of weight zero."""
     plant, labelings = noisy_copies(rng, n=600, r=5, n_clusters=7)
     labelings = [np.append(labels, [99, labels[0], 98]) for labels in labelings]
     labelings[0][-3:] = labelings[0][[0, 0, 1]]
@@ -355,7 +355,7 @@ def test_more_than_256_members_or_clusters_are_counted_correctly(rng):
 
 def test_ties_depend_on_the_seed_but_are_equal_for_equal_rows(rng):
     patterns = np.array([(a, b) for a in range(4) for b in range(4)])
-    # Rows on which both members agree fix a one-to-one match; the others are ties.
+    # Rows on which both members agree fix a one-to-one match; other rows are ties.
     rows = np.concatenate([np.arange(16), rng.permutation(np.repeat(range(16), 3))])
     rows = np.concatenate([rows, np.repeat([0, 5, 10, 15], 50)])
     labelings = patterns[rows].T

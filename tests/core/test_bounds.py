@@ -12,13 +12,13 @@ from akkm.core.gram import Centers
 @settings(max_examples=40, deadline=None)
 @given(st.integers(2, 6), st.integers(1, 5), st.integers(0, 10_000))
 def test_proved_labels_are_correct(n_clusters, steps, seed):
-    """Points in the plane, with centers that move at random."""
+    """Points in the plane are fixed; their centers move at random."""
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(60, 2))
     paths = [rng.normal(size=(n_clusters, 2))]
     for _ in range(steps):
         paths.append(paths[-1] + rng.normal(scale=0.1, size=(n_clusters, 2)))
-        if rng.random() < 0.3:  # jumps, as the center of an empty cluster does
+        if rng.random() < 0.3:  # center 0 jumps, as if its cluster were empty
             paths[-1][0] = rng.normal(size=2)
     past = [Centers(b, b, (b**2).sum(axis=1)) for b in paths]
     state = State.start(60, np.zeros(60, dtype=int))
@@ -79,7 +79,7 @@ def test_only_a_gap_wider_than_the_movement_proves_a_label():
     now = Centers(moved, moved, (moved**2).sum(axis=1))
     state = State.start(2, np.zeros(2, dtype=int))
     state.upper[:], state.gap[:], state.length[:] = 4.97, [1.5, 1.3], 1
-    # The difference of the centers changes by 0.1414, so gaps above
+    # The vector between the centers changes by length 0.1414, so gaps above
     # 2 · 4.97 · 0.1414 = 1.41 prove the label.
     doubtful = Moves([then], now).unproved(state, slice(0, 2), 0.0)
     np.testing.assert_array_equal(doubtful, [1])

@@ -21,7 +21,7 @@ def blobs(rng):
 @in_the_rkhs
 @pytest.mark.parametrize("degree", [1, 5, 9])
 def test_kernel_values_up_to_1e90_are_clustered(Estimator, degree, blobs):
-    """A polynomial kernel times a constant gives the labels of the kernel."""
+    """Multiplying a polynomial kernel by a constant does not change its labels."""
     X, y = blobs
     model = Estimator(2, kernel="poly", degree=degree, gamma=1.0, random_state=0)
     near = model.fit(X + 20).labels_
@@ -38,7 +38,7 @@ def test_kernel_values_up_to_1e90_are_clustered(Estimator, degree, blobs):
 def test_shifting_the_data_keeps_labels(Estimator, dtype, offset, blobs):
     X, _ = blobs
     far = (X + offset).astype(dtype)
-    near = np.float64(far) - offset  # with the rounding of the addition
+    near = np.float64(far) - offset  # has the same rounding errors as `far`
     a = Estimator(2, kernel="linear", random_state=0).fit(near)
     b = Estimator(2, kernel="linear", random_state=0).fit(far)
     assert adjusted_rand_score(a.labels_, b.labels_) == 1.0

@@ -109,7 +109,7 @@ class TestSparse:
     @pytest.mark.parametrize("n_clusters", [2, 7, 20])
     def test_the_number_of_gaussian_clusters_is_found(self, n_clusters, rng):
         centers = rng.uniform(-12, 12, size=(400, 5))
-        apart = [centers[0]]  # centers far enough from one another
+        apart = [centers[0]]  # chosen centers, far apart
         for c in centers[1:]:
             if min(np.linalg.norm(c - a) for a in apart) > 8:
                 apart.append(c)

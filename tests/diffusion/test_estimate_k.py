@@ -17,7 +17,7 @@ def spectrum(*rates):
 
 
 def gap(ratio):
-    """Widest gap for two rates of this ratio, from a fine grid of times."""
+    """Widest gap over a fine grid of times, for two rates with this ratio."""
     t = np.exp(np.linspace(-12, 6, 200_001))
     return (np.exp(-t) - np.exp(-ratio * t)).max()
 
@@ -47,7 +47,8 @@ class TestGaps:
         np.testing.assert_allclose(found.gaps, [gap(3), gap(10)], atol=1e-8)
 
     def test_the_finest_of_nested_clusters_are_counted(self):
-        # Two distant pairs of clusters: the gap of 2 is wider, that of 4 is wide.
+        # For two distant pairs of clusters, k = 2 has the widest gap, but that of
+        # k = 4 is wide enough.
         found = estimate_n_clusters(spectrum(0.0, 1.0, 1.1, 20.0, 25.0))
         assert found.gaps[0] > found.gaps[2] > 0.55
         assert (found.n_clusters, found.second, found.sure) == (4, 2, True)
@@ -140,8 +141,8 @@ class TestCut:
         assert 0.2 < found.gaps[1] < 0.5
         assert (found.n_clusters, found.sure) == (3, False)
         assert "they share almost no similarity, but there may be" in found.why
-        assert asked == [4, 3]  # larger numbers are tried first
-        # Without cuts the wide gap decides. Very narrow gaps are never accepted.
+        assert asked == [4, 3]  # larger numbers of clusters are tried first
+        # Without cuts, the wide gap decides. Even tight cuts need more than tiny gaps.
         assert estimate_n_clusters(values).n_clusters == 2
         steps = spectrum(1.0, 1.2, 1.4, 1.6)
         assert (
@@ -156,7 +157,7 @@ class TestCut:
                 values, lambda k: Cut(0.02 if k == 4 else 0.3, False), least
             )
             assert (found.n_clusters, found.sure) == (number, True)
-        # If all numbers are rejected, the largest with a wide gap is unsure.
+        # If all numbers are rejected, return the largest with a wide gap as unsure.
         found = estimate_n_clusters(values, lambda k: Cut(0.001, False))
         assert (found.n_clusters, found.sure) == (4, False)
         assert found.why.endswith("but one of them has only a few rows")

@@ -19,7 +19,7 @@ from akkm.diffusion.landmark_ties import Ties, tie_rows
 
 
 def nearest(X, points, p):
-    """Indices of the p nearest points of each row, from all distances."""
+    """Indices and squared distances (n, p) of the p points nearest to each row."""
     D = cdist(X, points, "sqeuclidean")
     order = D.argsort(axis=1, kind="stable")[:, :p]
     return order, np.take_along_axis(D, order, axis=1)
@@ -71,7 +71,7 @@ class TestPositions:
         assert len(points) == 9
 
     def test_a_dense_group_gets_few_landmarks(self, rng):
-        """Nine of ten rows are in a group a thousand times narrower than the rest."""
+        """Nine of ten rows form a group a thousand times narrower than the others."""
         X = np.r_[1e-3 * rng.normal(size=(9000, 3)), rng.uniform(1, 2, size=(1000, 3))]
         with Threads(1) as engine:
             points = place_landmarks(X, 100, None, engine, rng)

@@ -33,7 +33,7 @@ def find(X, k):
 
 
 class TestSimilarity:
-    @pytest.mark.parametrize("d", [3, 40])  # by a tree, by products in blocks
+    @pytest.mark.parametrize("d", [3, 40])  # 3: by a tree; 40: by blocks
     def test_similarity_equals_its_definition(self, d, rng):
         X = rng.normal(size=(120, d))
         W = graph.shared_neighbour_similarity(find(X, 7)).toarray()
@@ -65,7 +65,7 @@ class TestComponents:
         label = np.array([0, 0, 1, 2, 2])
         with Threads(1) as engine:
             to = graph.attach_small_components(X, inside, label, "euclidean", engine)
-        assert to.tolist() == [0, 1, 2, 2, 2]  # 7.9 is nearest to 10
+        assert to.tolist() == [0, 1, 2, 2, 2]  # 7.9 is closer to 10 than 4 is to 1
 
     def test_links_join_all_components(self, rng):
         X = rng.normal(size=(300, 2)) + np.repeat(100 * np.eye(3)[:, :2], 100, axis=0)

@@ -23,7 +23,7 @@ def test_fitted_attributes_are_consistent(digits):
     assert model.negative_mass_ == 0
     assert isinstance(model.inertia_, float)
     assert model.n_iter_ >= 1
-    # The error from its definition: center = dual_coef_ @ landmarks in feature space.
+    # Compute the error with centers dual_coef_ @ landmarks in feature space.
     K, Phi = model.kernel_(model.landmarks_), model.kernel_(X, model.landmarks_)
     alpha = model.dual_coef_
     norms = np.einsum("km,mn,kn->k", alpha, K, alpha)

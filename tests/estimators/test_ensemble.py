@@ -1,4 +1,4 @@
-"""EnsembleKernelKMeans: consensus of its members, warnings, progress."""
+"""EnsembleKernelKMeans: consensus of the members, warnings and progress."""
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +22,7 @@ def test_labels_are_the_mcla_consensus_of_the_members(digits):
     assert len(drawn) == 6
     labelings = [member.labels_ for member in model.members_]
     expected = mcla(labelings, 10)
-    ties = expected.labels != model.labels_  # ties are broken with another seed
+    ties = expected.labels != model.labels_  # mcla breaks ties with another seed
     assert ties.mean() < 0.02
     anmi = [
         normalized_mutual_info_score(model.labels_, x, average_method="geometric")
@@ -37,7 +37,7 @@ def test_labels_are_the_mcla_consensus_of_the_members(digits):
 
 
 def test_an_ensemble_is_better_and_varies_less_than_its_members(digits):
-    """The mean NMI is higher and its standard deviation over seeds is lower."""
+    """Over seeds, the ensemble's NMI has a higher mean and lower deviation."""
     X, y = digits[0][:900], digits[1][:900]
     params = {"n_landmarks": 20, "gamma": 0.03, "init": "random"}
     models = [

@@ -124,7 +124,7 @@ def test_labels_do_not_depend_on_the_memory_layout(Estimator, digits):
 
 @every()
 def test_results_do_not_depend_on_the_threads(Estimator, digits, monkeypatch):
-    monkeypatch.setattr("akkm.rows.contract._CHUNK_ROWS", 200)  # gives nine chunks
+    monkeypatch.setattr("akkm.rows.contract._CHUNK_ROWS", 200)  # nine chunks
     monkeypatch.setattr("akkm.core.model._BLOCK_ROWS", 200)
     X = digits[0].astype(np.float32)
     one, two = (create(Estimator, 10, n_jobs=j).fit(X) for j in (1, 2))

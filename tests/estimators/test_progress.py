@@ -49,7 +49,7 @@ class StopAtTwo:
 
 @every(has_centers)
 def test_a_callback_gets_fitted_models_and_can_stop_the_fit(Estimator, digits):
-    """A requested stop gives no warning, and no other start is tried."""
+    """A stop by a callback gives no warning and skips the remaining starts."""
     X = digits[0]
     callback = StopAtTwo(X)
     model = create(Estimator, 5, init="random", n_init=4)
