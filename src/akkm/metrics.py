@@ -42,7 +42,7 @@ def error_reduction(initial: float, final: float) -> float:
     Returns
     -------
     float
-        The error reduction, 1 if no error is left.
+        The error reduction. It is 1 if the final error is 0.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def nmi_from_counts(counts: Any) -> float:
     Returns
     -------
     float
-        As `nmi` of the two labelings.
+        The value that `nmi` returns for the two labelings.
 
     Notes
     -----
@@ -112,7 +112,7 @@ def nmi_from_counts(counts: Any) -> float:
     table = sparse.coo_array(counts)
     a, b = _entropy(table.sum(axis=1)), _entropy(table.sum(axis=0))
     if a == b == 0:
-        return 1.0  # one cluster each: equal partitions, as in scikit-learn
+        return 1.0  # both labelings have one cluster; scikit-learn also returns 1
     information = a + b - _entropy(table.data)
     if information <= np.finfo(float).eps:
         return 0.0

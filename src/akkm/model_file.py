@@ -43,7 +43,7 @@ __all__ = [
 FORMAT = 1
 _HEADER = "akkm.json"
 
-# Fitted attributes with one entry per training row: long, and not needed to predict.
+# Fitted attributes with one entry per training row. Prediction does not need them.
 _PER_ROW = ("labels_", "agreement_", "embedding_", "outlying_")
 # Attributes that only make sense in the process that fitted the model.
 _OF_PROCESS = ("_warnings", "_skl_callbacks", "_reservoir", "_stream", "_refit_at")
@@ -323,7 +323,7 @@ def _checksum(archive: zipfile.ZipFile, header: dict[str, Any]) -> str:
 
 
 def _require_readable_version(name: str, header: dict[str, Any]) -> None:
-    """Raise ModelFileError if format or major version differs or minor is later."""
+    """Raise ModelFileError if this version of akkm can't read the file's version."""
     theirs = str(header["akkm"])
     there, here = _major_minor(theirs), _major_minor(__version__)
     if header["format"] != FORMAT or there[0] != here[0] or there > here:
@@ -362,7 +362,7 @@ def _nodes(state: Any) -> Iterator[dict[str, Any]]:
 
 
 def _without_training_state(estimator: Any) -> Any:
-    """Return a copy that can predict, without per-row, process and file settings."""
+    """Return a copy that can predict, without attributes per row, process or file."""
     bare = copy.copy(estimator)
     for attribute in (*_PER_ROW, *_OF_PROCESS):
         bare.__dict__.pop(attribute, None)

@@ -16,15 +16,15 @@ from akkm.inspect import Inspection, sample_rows
 
 __all__ = ["convergence", "evidence", "features", "map", "margins", "sizes"]
 
-# Okabe and Ito's colours without black. The first clusters have these colours, the next
-# ones darker and then paler shades of them. With eight shapes, 168 clusters look
-# different.
+# Okabe and Ito's colours without black. The first clusters have these colours. Later
+# clusters have darker shades of them, and then paler shades. With eight shapes, 168
+# clusters look different.
 _COLOURS = (
     "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f0e442",
 )  # fmt: skip
 _SHADES = ((0.0, 1.0), (0.0, 0.5), (1.0, 0.5))  # grey level mixed in, share of hue
 _SHAPES = ("o", "s", "^", "D", "P", "v", "*", "X")
-# More clusters do not fit into a legend.
+# A legend has space for at most this many clusters.
 _MAX_LEGEND = 30
 
 

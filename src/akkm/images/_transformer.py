@@ -22,7 +22,7 @@ from akkm.validation import generator, require_count
 
 # The vocabulary is learned from at most this many images.
 _MAX_IMAGES = 2_000
-# Largest number of unreadable files that a warning names.
+# A warning names at most this many unreadable files.
 _MAX_NAMED = 5
 _COUNT = Interval(Integral, 1, None, closed="left")
 
@@ -203,7 +203,7 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
     def describe(
         self, X: Sequence[Any], progress: Callable[[int], None] | None = None
     ) -> DescribedImages:
-        """Describe images as `transform` does, and return which could not be read.
+        """Describe images as `transform` does, and list those that could not be read.
 
         Parameters
         ----------
@@ -263,7 +263,7 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
         items: Sequence[Any],
         progress: Callable[[int], None] | None,
     ) -> tuple[Array, list[Any], tuple[str, ...]]:
-        """Return positions and results of readable items, and messages on others."""
+        """Return positions and results of readable items, and messages for others."""
 
         def attempt(item: Any) -> Any:
             try:
@@ -320,7 +320,7 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
 
 
 def _require_sequence(X: Any) -> Sequence[Any]:
-    """Return X itself; raise an error if it is a single path or empty."""
+    """Return X itself; raise an error if X is a single path or is empty."""
     if isinstance(X, str) or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
         raise TypeError(
             f"X is a {type(X).__name__}; expected a list of file names or of images."

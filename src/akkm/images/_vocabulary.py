@@ -6,7 +6,8 @@ from threadpoolctl import threadpool_limits
 
 from akkm.typing import Array
 
-# Descriptors compared with the vocabulary at a time, and batch size of k-means.
+# Number of descriptors that are compared with the vocabulary at a time. It is also
+# the batch size of k-means.
 _BATCH = 4096
 
 

@@ -19,9 +19,10 @@ class Certainty:
     sample : RowSample
         The rows that were evaluated.
     values : float array of shape (s,)
-        From distances: 0 on the border to the nearest other cluster, 1 as far from it
-        as the center of the row's own cluster. From votes: the share of the ensemble's
-        members that agree with the label.
+        If computed from distances, the value is 0 on the border to the nearest other
+        cluster, and 1 if the row is as far from that border as the center of its own
+        cluster. If computed from votes, it is the share of the ensemble's members that
+        agree with the label.
     from_votes : bool
         Whether the values are shares of votes.
 
@@ -41,7 +42,7 @@ class Certainty:
 
     @property
     def limit(self) -> float:
-        """Value below which a label counts as uncertain: votes 0.6, else 1/3."""
+        """Value below which a label is uncertain: 0.6 for votes, 1/3 for distances."""
         return 0.6 if self.from_votes else 1 / 3
 
     @property
@@ -70,7 +71,8 @@ class Certainty:
         Returns
         -------
         counts : float array of shape (b,)
-            Number of rows in each bin. The outermost bins include all values beyond.
+            Number of rows in each bin. The first and the last bin also count the values
+            below the first edge and above the last edge.
         edges : float array of shape (b + 1,)
             Bin edges, from 0 to 1 for votes and from 0 to 2 for distances.
         """

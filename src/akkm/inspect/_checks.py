@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 Grade = Literal["fine", "look closer", "doubt"]
 
-# Values beyond these are a reason for doubt.
-_MAX_NEGATIVE = 0.1  # share of negative eigenvalues in the absolute sum
-_MIN_MEAN_SIZE = 5  # rows per cluster
-_NEARLY_ALL = 0.9  # of the rows in one cluster, or of the variance in one column
+# The grade is "doubt" if a value exceeds a maximum or is below a minimum.
+_MAX_NEGATIVE = 0.1  # share of the negative eigenvalues in the sum of |eigenvalues|
+_MIN_MEAN_SIZE = 5  # mean number of rows per cluster
+_NEARLY_ALL = 0.9  # share of rows in one cluster, or of the variance in one column
 _MAX_SINGLE = 1 / 4  # share of clusters that have a single row
 _NARROW, _WIDE = 0.05, 0.99  # similarity of rows
 # Beyond the first value, the grade is "look closer"; beyond the second, "doubt".
 _UNCERTAIN = (0.1, 1 / 3)
 _NOT_CAPTURED = (0.2, 0.5)
-# The grade is "look closer" if a cluster has a smaller share of the rows, or if the
-# map shows a smaller share of the variance.
+# The grade is "look closer" if a cluster has less than this share of the rows, or if
+# the map shows less than this share of the variance.
 TINY = 0.001
 _MIN_MAP = 0.1
 

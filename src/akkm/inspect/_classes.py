@@ -24,7 +24,7 @@ class ClassComparison:
     table : int array of shape (n_classes, n_clusters)
         Number of rows in each class and cluster.
     n_missing : int
-        Number of rows without a class, which are left out.
+        Number of rows without a class. These rows are left out.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def compare_with_classes(labels_true: Any, labels: Array) -> ClassComparison:
 
 
 def _encode(labels: Any) -> tuple[list[str], Array]:
-    """Names of the classes and the class of each row (n,), -1 if missing."""
+    """Names of the classes, and the class number of each row (n,): -1 if missing."""
     if hasattr(labels, "dictionary_encode"):  # Arrow
         names, codes, missing = _encode_arrow(labels)
     else:

@@ -32,7 +32,7 @@ class ColumnDifferences:
     widest : str
         Name of the column with the largest variance.
     widest_share : float
-        Its share of the sum of all columns' variances.
+        Share of the column `widest` in the sum of all columns' variances.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def column_differences(
 
 
 def column_names(model: Any, given: Sequence[str] | None, d: int) -> list[str]:
-    """Names of the d columns: those given, those seen in the fit, or numbers."""
+    """Names of the d columns: given names, else names from the fit, else numbers."""
     if given is None:
         given = getattr(model, "feature_names_in_", None)
     if given is None:

@@ -15,9 +15,9 @@ from akkm.inspect._sample import RowSample, sample_rows
 from akkm.kernels import Precomputed
 from akkm.typing import Array, RowsLike
 
-# Multiplications spent on distances: about one second.
+# Number of multiplications to spend on distances; they take about one second.
 _WORK = 1e10
-# Minimum number of rows to evaluate; maximum number for an ensemble.
+# Minimum number of rows to evaluate, and maximum number of rows for an ensemble.
 _MIN_ROWS, _ENSEMBLE_ROWS = 2_000, 50_000
 _PER_CLUSTER = 100
 _TILE_ROWS = 1024
@@ -44,11 +44,12 @@ class CenterDistances:
 
     Notes
     -----
-    With distances d_a to the center of the row's cluster a and d_b to the next, the
-    certainty is d_b² - d_a², divided by the mean of d_b² - d_a² over the rows of a. If
-    centers are means, that mean is the squared distance between the two centers.
-    Certainty is then the position between the border (0) and the row's center (1),
-    independent of all directions in which the two centers do not differ.
+    Let d_a be the distance to the center of the row's cluster a, and d_b the distance
+    to the nearest other center. The certainty is d_b² - d_a², divided by the mean of
+    d_b² - d_a² over the rows of a. If centers are means, this divisor is the squared
+    distance between the two centers. Certainty is then the row's position between the
+    border (0) and the center of its cluster (1), independent of all
+    directions in which the two centers do not differ.
 
     Examples
     --------
@@ -93,7 +94,7 @@ class CenterDistances:
 
 
 def center_distances(model: Any, X: RowsLike, labels: Array) -> CenterDistances | None:
-    """Distances of as many rows as take about a second; None if they are undefined."""
+    """Distances of as many rows as fit in about a second; None if undefined."""
     sizes = np.bincount(labels)
     if np.count_nonzero(sizes) < 2:
         return None

@@ -60,7 +60,7 @@ def fitted_to(model: Any, X: Any, *, new_rows: bool) -> tuple[Any, RowsLike]:
             seen.labels_, seen.agreement_ = votes.labels, votes.agreement
         else:
             seen.labels_ = nameless.predict(X)
-    # A model that was read from a file has no embedding, even if it got labels since.
+    # A model read from a file has no embedding, even if labels_ was set afterwards.
     stale = new_rows or len(getattr(model, "embedding_", ())) != n
     if isinstance(model, _EMBEDDING) and stale:
         with Threads(model.n_jobs) as engine:
@@ -69,7 +69,7 @@ def fitted_to(model: Any, X: Any, *, new_rows: bool) -> tuple[Any, RowsLike]:
 
 
 def _has_labels_of(model: Any, X: RowsLike) -> bool:
-    """Whether labels_ belong to the rows X, judged by predictions for some of them."""
+    """Whether labels_ belong to the rows X, judged by predictions for some rows."""
     n = X.shape[0]
     needed = ("labels_", "agreement_") if hasattr(model, "_votes") else ("labels_",)
     if any(len(getattr(model, name, ())) != n for name in needed):

@@ -53,8 +53,8 @@ class Inspection:
         column names and the values before encoding.
     new_rows : bool, default=False
         Whether X contains other rows than those of the fit. Their labels are then
-        predicted. This is always so for a model that was read from a file, because it
-        has no labels.
+        predicted. Labels are always predicted if the model was read from a file,
+        because such a model has no labels.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class Inspection:
 
     @cached_property
     def similarity(self) -> KernelSimilarity | None:
-        """How similar rows are, which shows a kernel that is too narrow or too wide."""
+        """How similar rows are. This shows if the kernel is too narrow or too wide."""
         return kernel_similarity(self.model, self.X, new_rows=self.new_rows)
 
     @cached_property
@@ -217,7 +217,7 @@ class Inspection:
 
     @cached_property
     def map(self) -> MapPlane:
-        """At most 2,000 rows, with known distances, on the map's plane."""
+        """At most 2,000 rows on the map's plane, all from `distances` if available."""
         if self.distances is None:
             return self.map_of(sample_rows(self.labels, _MAP_ROWS))
         known = self.distances.sample
@@ -228,8 +228,9 @@ class Inspection:
     def map_of(self, sample: RowSample) -> MapPlane:
         """Project rows onto the map's plane.
 
-        The plane is that of kernel PCA in the span of the model's landmarks (of some
-        rows, if it has none), or of PCA of the embedding, if the model has one.
+        If the model has an embedding, PCA of the embedding gives the plane. Otherwise
+        kernel PCA does, in the span of the model's landmarks, or of some rows if the
+        model has no landmarks.
 
         Parameters
         ----------

@@ -14,14 +14,14 @@ from akkm.inspect._sample import RowSample
 from akkm.kernels import Kernel, Linear, Precomputed, PrecomputedStrip
 from akkm.typing import Array, RowsLike
 
-# The span of this many points determines the two leading directions well.
+# Maximum number of spanning points; this many determine the two directions well.
 _MAX_POINTS = 512
 _TILE_ROWS = 1024
 
 
 @dataclass(frozen=True)
 class Space:
-    """Rows as the kernel takes them, and points that span a part of its space."""
+    """Rows as the kernel takes them, and points that span part of the kernel space."""
 
     X: RowsLike  # (n, d), or their embedding (n, q)
     kernel: Kernel

@@ -16,7 +16,7 @@ _TRACE_ROWS = 2_000
 # Number of rows whose similarity is evaluated; maximum number of other rows to
 # compare them with.
 _SIMILARITY_ROWS, _SIMILARITY_POINTS = 500, 10_000
-# Fewer rows say nothing about the kernel's width.
+# With fewer rows than this, similarities say nothing about the kernel's width.
 _MIN_ROWS = 20
 
 
@@ -31,8 +31,8 @@ class Convergence:
     max_iter : int
         Limit on the number of iterations.
     n_restarts : int
-        Number of runs from which the initial labels were chosen. 0 if these were given
-        or random.
+        Number of runs from which the initial labels were chosen. 0 if the initial
+        labels were given or random.
 
     Examples
     --------

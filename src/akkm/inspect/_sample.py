@@ -42,10 +42,10 @@ def sample_rows(labels: Array, n_rows: int, *, n_per_cluster: int = 20) -> RowSa
     labels : int array of shape (n,)
         Cluster of each row.
     n_rows : int
-        Size of the sample; all rows are taken if there are fewer.
+        Size of the sample; if there are fewer rows than this, all are taken.
     n_per_cluster : int, default=20
-        Minimum number of rows of each cluster. Smaller clusters are taken whole, and
-        the minimum is lowered if `n_rows` is too small for it.
+        Minimum number of rows of each cluster. Clusters with fewer rows are taken
+        whole. The minimum is lowered if `n_rows` is too small for all clusters.
 
     Returns
     -------

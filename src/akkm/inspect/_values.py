@@ -72,7 +72,7 @@ def original_values(
 
 
 def _original_columns(encoded: Sequence[str], columns: list[str]) -> list[str]:
-    """All original columns; those that the encoded ones were made from come first."""
+    """All original columns; first those from which the encoded columns were made."""
     original = {readable_name(column): column for column in columns}
     found: dict[str, None] = {}
     for name in encoded:

@@ -10,7 +10,8 @@ from scipy import sparse
 
 from akkm.typing import Array, RowsLike
 
-# Sparse points are made dense for matrix products up to this many bytes.
+# Sparse points are made dense for matrix products if that takes at most this many
+# bytes.
 _DENSE_BYTES = 256 * 2**20
 
 
@@ -45,8 +46,8 @@ class Kernel(ABC):
     def psd(self) -> bool:
         """Whether every kernel matrix is positive semi-definite."""
 
-    # Whether a block costs little more than one matrix product: then recomputing it
-    # takes no longer than reading it from a cache.
+    # Whether a block of kernel values costs little more than one matrix product. If so,
+    # recomputing the block takes no longer than reading it from a cache.
     cheap: ClassVar[bool] = False
     # Whether k(x, x) = 1 for every x.
     unit: ClassVar[bool] = False

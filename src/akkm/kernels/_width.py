@@ -54,7 +54,8 @@ def gamma_by_rule(
     return 1.0 / typical if typical > 0 else 1.0
 
 
-# Distances of all pairs of rows: the factor of gamma in the exponent, for rbf doubled.
+# Distances D of all pairs of rows, for which gamma is 1 / median D. For rbf, D is twice
+# the squared distance.
 _DISTANCES = {
     "rbf": lambda X, Y: 2.0 * pairwise.euclidean_distances(X, Y, squared=True),
     "laplacian": pairwise.manhattan_distances,

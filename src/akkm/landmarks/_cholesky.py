@@ -19,14 +19,14 @@ from akkm.landmarks._pool import Pool, fill_up
 from akkm.rows import chunks
 from akkm.typing import Array
 
-# Number of candidates: at least 10,000 and 10 per landmark, but fewer if the factor
-# would have more than 2^26 entries. There are always at least 4 per landmark.
+# The number of candidates is the larger of 10,000 and 10 per landmark. It is reduced if
+# the factor would have more than 2^26 entries, but never below 4 per landmark.
 _CANDIDATES, _PER_LANDMARK, _ENTRIES, _LEAST_PER_LANDMARK = 10_000, 10, 2**26, 4
-# Proposals per block, and the maximal number taken from a block. Fewer are taken if
-# less than the last share of the proposals' residuals is left: then other rows are
-# better.
+# Number of proposals per block, and the maximal number of pivots taken from a block.
+# A block ends early when less than the share _STALE of its proposals' residuals is
+# left, because other rows are then better pivots.
 _PROPOSED, _TAKEN, _STALE = 1024, 64, 0.5
-# Columns of the sketch.
+# Number of columns of the sketch.
 _SKETCH = 50
 # Residuals below this share of k(x, x) are rounding errors.
 _EXHAUSTED = 1e-12
@@ -37,11 +37,11 @@ def rpcholesky(
 ) -> Array:
     """Select m rows by randomly pivoted Cholesky: sorted row numbers (m,).
 
-    Candidates are all rows, or a uniform sample if n x m numbers are too many.
+    Candidates are all rows, or a uniform sample if there are too many rows.
     """
     size = min(max(candidates, _PER_LANDMARK * m), _ENTRIES // m)
     rows = pool.sample(max(size, _LEAST_PER_LANDMARK * m), rng)
-    # If fewer than m pivots span all candidates, add random ones.
+    # If fewer than m pivots span all candidates, add random candidates.
     return fill_up(rows[_pivots(pool, rows, m, rng)], rows, m, rng)
 
 

@@ -13,7 +13,7 @@ from akkm.typing import Array, RowsLike
 
 # n_landmarks="auto" is the square root of n, within these limits.
 _FEWEST, _MOST = 256, 2048
-# The smallest probability of a row, as a share of the largest one.
+# The smallest probability of a row, as a share of the largest probability.
 _LEAST_CHANCE = 1e-30
 
 
@@ -186,7 +186,8 @@ class Pool:
         Returns
         -------
         int array
-            Sorted row numbers; all rows of positive weight if they are at most `size`.
+            Sorted row numbers. If at most `size` rows have positive weight, all of them
+            are returned.
         """
         available = np.flatnonzero(self.weights_of(np.arange(self.n)) > 0)
         if size >= len(available):

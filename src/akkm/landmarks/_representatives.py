@@ -11,7 +11,7 @@ from akkm.landmarks._pool import Pool, fill_up
 from akkm.silence import ignore_warnings
 from akkm.typing import Array
 
-_PER_LANDMARK = 10  # candidates
+_PER_LANDMARK = 10  # number of candidates per landmark
 _COORDINATES = 256
 _ITERATIONS = 5
 
@@ -28,7 +28,8 @@ def k_means(pool: Pool, m: int, rng: np.random.Generator) -> Array:
         return fill_up(rows[:0], rows, m, rng)
     seed = int(rng.integers(2**31))
     fit = KMeans(m, init="random", n_init=1, max_iter=_ITERATIONS, random_state=seed)
-    # One thread makes it reproducible. KMeans warns if fewer than m rows are distinct.
+    # One thread makes the result reproducible. KMeans warns if fewer than m rows are
+    # distinct.
     with threadpool_limits(1, "openmp"), ignore_warnings(ConvergenceWarning):
         fit.fit(points, sample_weight=pool.weights_of(rows))
     squared = np.square(points - fit.cluster_centers_[fit.labels_]).sum(axis=1)

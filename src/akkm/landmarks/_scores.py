@@ -10,7 +10,7 @@ from akkm.typing import Array
 
 # Number of rows of the kernel matrix from which its column norms are estimated.
 _COLUMN_ROWS = 10_000
-# Candidates per landmark for which leverage scores are computed.
+# Leverage scores are computed for this many candidates per landmark.
 _PER_LANDMARK = 50
 
 
@@ -90,7 +90,7 @@ def leverage(pool: Pool, m: int, rng: np.random.Generator) -> Array:
 def _ridge_leverage(pool: Pool, rows: Array, diag: Array, basis: Array) -> Array:
     """Approximate the ridge leverage scores (K (K + λ)⁻¹)ᵢᵢ of `rows` (b,): (b,).
 
-    The score is the share of a row's image that the others do not explain, up to a
+    The score is the share of a row's image that the other rows do not explain, up to a
     ridge λ (Alaoui and Mahoney 2015). K is approximated from the rows `basis` (m,).
     λ is chosen so that about m / 2 directions count (Musco and Musco 2017).
     """

@@ -135,7 +135,8 @@ def select_landmarks(
         select = STRATEGIES[given]
         available = X.shape[0] if weights is None else int((weights > 0).sum())
         m = number_of_landmarks(n_landmarks, available, n_clusters)
-        # With its own generator, later steps don't depend on how many numbers it draws.
+        # The strategy has its own generator, so that later steps don't depend on how
+        # many random numbers it draws.
         own_rng = rng.spawn(1)[0]
         if not as_rows(X).in_memory and given != "uniform":
             among: Any = X.shape[0] if weights is None else np.flatnonzero(weights > 0)
@@ -178,7 +179,7 @@ def choose(
         * `"uniform"`: with equal chances, or in proportion to their weights.
         * `"diagonal"`: in proportion to k(x, x).
         * `"column-norm"`: in proportion to the squared norm of the row's column of the
-          kernel matrix, estimated from 10,000 of its rows if there are more.
+          kernel matrix. If n > 10,000, norms are estimated from 10,000 rows of it.
         * `"k-means"`: the rows nearest to the centers of m clusters of 10 m candidates.
         * `"rpcholesky"`: proposed in proportion to the squared distance to the span of
           the landmarks so far, as in randomly pivoted Cholesky. The proposals that

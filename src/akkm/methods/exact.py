@@ -73,7 +73,8 @@ def kernel_k_means(
         inside = np.bincount(labels, w * G[np.arange(n), labels], n_clusters)
         norms = inside / np.where(filled, counts, 1)
         U = _members(labels, w, n_clusters) / np.where(filled, counts, 1)
-        # Empty clusters copy the first nonempty center; ties go to the lower number.
+        # Empty clusters copy the first nonempty center; ties go to the cluster of
+        # lower number.
         first = filled.argmax()
         for array in (G, U, norms[None]):
             array[:, ~filled] = array[:, [first]]
@@ -157,7 +158,7 @@ def _rescore(X: RowsLike, kernel: Kernel, U: Array, norms: Array, rows: Array) -
 def _reseed(
     labels: Array, weights: Array, squared: Array, n_clusters: int, noise: Array
 ) -> bool:
-    """Move the row farthest from its center to an empty cluster; tell if one moved."""
+    """Move the row farthest from its center to an empty cluster; return if it moved."""
     counts = np.bincount(labels, weights, n_clusters)
     empty = np.flatnonzero(counts <= 0)
     if not empty.size:

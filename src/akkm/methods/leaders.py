@@ -20,7 +20,7 @@ from akkm.typing import Array, RowsLike
 
 # Rounding error of a squared distance of zero, as a share of k(x, x).
 _ZERO = 1e-12
-# A number of leaders within this factor of the requested one is accepted.
+# A number of leaders within this factor of the requested number is accepted.
 _TOLERANCE = 1.1
 # A threshold found on a sample is accepted if all rows together have at most this many
 # times the requested number of leaders.
@@ -30,7 +30,8 @@ _AT_MOST = 1.2
 _TOO_MANY = 20
 # The first threshold to try, if k(x, x) is zero for all rows.
 _SMALLEST = 1e-9
-# Rows per requested leader in the first sample, and the growth of the samples.
+# Rows per requested leader in the first sample, and the factor by which each further
+# sample is larger.
 _PER_LEADER, _GROWTH = 10, 8
 _BISECTIONS = 40
 
@@ -47,7 +48,8 @@ class LeaderPoints:
     def follow(self, X: RowsLike, diag: Array, engine: Threads) -> Array:
         """Return each row's leader (n,): first within the threshold, else the nearest.
 
-        `diag` (n,) is k(x, x). If it is unknown (NaN), the row follows the nearest.
+        `diag` (n,) is k(x, x). Rows whose k(x, x) is unknown (NaN) follow the nearest
+        leader.
         """
         return self.map_scores(_first_or_nearest, X, diag, engine)
 
@@ -124,7 +126,7 @@ class LeaderSearch:
     def one_pass(
         self, threshold: float, *, rows: Array | None = None, most: float = np.inf
     ) -> Leaders | None:
-        """Find leaders in one pass over `rows`; return None if more than `most` lead.
+        """Find leaders in one pass over `rows`; None if there are more than `most`.
 
         By default, the pass is over all rows. With `rows`, `followed` and `counted` of
         the result have one entry for each of these rows.
@@ -214,7 +216,7 @@ class LeaderSearch:
             low, size = threshold, min(n, _GROWTH * size)
 
     def _all_lead(self) -> Leaders:
-        """Make every row of positive weight a leader; copies follow the first of them.
+        """Make every row of positive weight a leader; equal rows follow the first one.
 
         With a kernel that is not positive definite, a row may follow a different row
         whose squared distance is zero or negative.
@@ -241,11 +243,11 @@ class LeaderSearch:
     def _bisect(
         self, rows: Array | None, low: float, wanted: int, least: int
     ) -> tuple[float, Leaders | None]:
-        """Find a threshold above `low` with about `wanted` leaders; return both.
+        """Return a threshold above `low` that gives about `wanted` leaders, and these.
 
-        The leaders are None if there are many more. If no threshold gives about
-        `wanted` leaders, the one with fewer leaders is returned, unless they are fewer
-        than `least`.
+        If no threshold gives about `wanted` leaders, the threshold is one that gives
+        fewer. If these are fewer than `least`, it is one that gives more. The leaders
+        are None if there are more than _TOLERANCE times `wanted`.
         """
 
         def attempt(threshold: float) -> tuple[Leaders | None, float]:

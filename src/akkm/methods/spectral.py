@@ -36,7 +36,7 @@ class SpectralEmbedding:
     points: RowsLike  # the landmarks (m, d), or column numbers of a precomputed kernel
     columns: Array  # (m, 1 + q); kernel rows @ columns give degrees and vectors
     dtype: Any  # precision of the kernel rows
-    least: float  # rows with a degree up to this are mapped to zero
+    least: float  # rows whose degree is at most this are mapped to zero
     eigenvalues: Array  # (q,) of the normalised kernel, in descending order
 
     def __call__(self, X: RowsLike, engine: Threads) -> Array:

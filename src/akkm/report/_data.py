@@ -10,12 +10,13 @@ from akkm.report._format import json_number, short
 from akkm.report._shown import Shown
 from akkm.typing import Array
 
-# The map is cropped if its extent is more than this many times that of 99 % of rows.
+# The map is cropped if the extent of all rows is more than this many times the extent
+# of 99 % of the rows.
 _FAR = 2.0
 
 
 def picture_data(shown: Shown) -> dict[str, Any]:
-    """The numbers for all pictures, by picture."""
+    """The numbers that each picture shows, as a dict with one entry per picture."""
     facts, clusters = shown.facts, shown.clusters
     drawn: dict[str, Any] = {
         "map": _map(shown),
@@ -62,7 +63,7 @@ def map_frame(xy: Array) -> tuple[Array, Array]:
 
 
 def n_outside(facts: Inspection) -> int:
-    """Number of points beyond the map's frame, which are drawn on its edge."""
+    """Number of points outside the map's frame. They are drawn on the frame's edge."""
     xy = facts.map.xy
     low, high = map_frame(xy)
     return int(((xy < low) | (xy > high)).any(axis=1).sum())
@@ -71,7 +72,7 @@ def n_outside(facts: Inspection) -> int:
 def _map(shown: Shown) -> dict[str, Any]:
     facts, rows = shown.facts, shown.facts.map.sample.rows
     low, high = map_frame(facts.map.xy)
-    # Coordinates are in units of the longer side.
+    # Coordinates are in units of the longer side of the map.
     scale = float((high - low).max()) or 1.0
     xy = (facts.map.xy.clip(low, high) - low) / scale
     width, height = ((high - low) / scale).round(4).tolist()
