@@ -2,9 +2,9 @@
 
     AKKM_DATA=folder python -m experiments.compare_commits OLD NEW
 
-Both commits are checked out into temporary folders. The same data sets are clustered
-with both, each in its own process, and the table shows whether labels and clustering
-errors are identical bit for bit. The exit code is 1 if any label differs.
+Both commits are checked out into temporary folders. Each commit clusters the same data
+sets in its own process. The table shows whether labels and clustering errors are
+identical bit for bit. The exit code is 1 if any label differs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TWINS = ("tiny-mnist", "tiny-covtype", "tiny-kddcup99", "tiny-imagenet12")
 
 
 def data_sets(folder: Path) -> None:
-    """Write digits, tiny twins and, with AKKM_DATA, 20,000 rows of Cover Type."""
+    """Write digits, tiny twins and, if AKKM_DATA is set, 20,000 rows of Cover Type."""
     from sklearn.datasets import load_digits
 
     from experiments.datasets import load

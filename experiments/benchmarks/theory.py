@@ -36,9 +36,9 @@ Array = NDArray[Any]
 
 _COUNTS = (5, 10, 20, 50, 100, 200, 500, 1000)
 _SAMPLES = 20
-# Large data sets: rows, the m of the reference fit, and seeds.
+# Large data sets: number of rows, m of the reference fit, number of seeds.
 _ROWS, _MANY, _SEEDS = 20_000, 2_000, 5
-# Indefinite kernel: rows and numbers of landmarks.
+# Indefinite kernel: number of rows, and the values of m.
 _FEW, _SPANS = 4_000, (64, 256, 1_000)
 _BLUE, _ORANGE, _GREEN = "#0072b2", "#d55e00", "#009e73"
 
@@ -63,7 +63,7 @@ class Curves:
     corollary: Array  # (s,) relative bound times L(U, 1)
     without: Array  # (s, samples) L(U, ξ), landmarks drawn without replacement
     each: Array  # (s, samples) L(U, ξ), each row is a landmark with chance m / n
-    inertia: Array  # (s, samples) of ApproxKernelKMeans, landmarks as in `without`
+    inertia: Array  # (s, samples) `inertia_`, with the landmarks of `without`
 
 
 def small_sets() -> list[KernelData]:
@@ -79,7 +79,7 @@ def small_sets() -> list[KernelData]:
 
 
 def large_sets() -> Iterator[KernelData]:
-    """Yield samples of MNIST and Cover Type with the paper's kernels, and with rbf."""
+    """Yield a sample of MNIST with two kernels, and one of Cover Type with rbf."""
     try:
         mnist = np.load(prepare("mnist", _ROWS))
         covtype = np.load(prepare("covtype", _ROWS))
@@ -201,7 +201,7 @@ def print_curves(name: str, c: Curves) -> None:
 def compare(data: KernelData) -> list[str]:
     """Return a table row that compares the square root rule with the suggested m.
 
-    Errors are means over five seeds, relative to those with m = 2,000.
+    Errors are means over five seeds, divided by the mean errors at m = 2,000.
     """
     suggestion = suggest_n_landmarks(
         data.X, data.n_clusters, random_state=0, **data.kernel
@@ -252,7 +252,7 @@ def _span_measures(
 ) -> tuple[float, float, float]:
     """Return the share of tr K in the span, the largest |p|² / k(x, x), and L(U, ξ).
 
-    p is the image of a row, projected onto the span.
+    p is the projection of the image of a row x onto the span of the landmarks.
     """
     coordinates = K[:, rows] @ whiten(K[np.ix_(rows, rows)])
     squared = (coordinates**2).sum(axis=1)
@@ -262,7 +262,7 @@ def _span_measures(
 
 
 def _fit_errors(data: KernelData, m: int, seed: int) -> tuple[float, float]:
-    """Return `inertia_` and the exact error of the labels."""
+    """Fit aKKm; return its `inertia_` and the labels' error with the exact kernel."""
     model = ApproxKernelKMeans(
         data.n_clusters, n_landmarks=m, random_state=seed, **data.kernel
     )

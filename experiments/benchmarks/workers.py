@@ -2,8 +2,8 @@
 
 `overhead` compares fits of Cover Type at m = 1,000 from an array and from a Dask array
 on the workers. `memory` measures the client's peak memory for 20 million generated
-rows. `rows` measures how long one thread takes per row, and `estimate` extrapolates
-this time to 10^9 rows on 100 workers.
+rows. `rows` measures the time that one thread needs per row. `estimate` extrapolates
+from this time to 10^9 rows on 100 workers.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def memory(n: int = 20_000_000, width: int = 20, rows: int = 500_000) -> None:
 
 
 def time_per_row(n: int = 200_000) -> tuple[float, float]:
-    """Measure the microseconds per evaluated row, and per skipped row."""
+    """Measure the time of an evaluated and of a skipped row, in microseconds."""
     from akkm.approx import factor
     from akkm.core.bounds import Moves
     from akkm.core.lloyd import centers_of

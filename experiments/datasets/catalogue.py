@@ -23,7 +23,7 @@ from experiments.datasets.image_rows import ARCHIVE, image_classes, pyramids
 Array = NDArray[Any]
 
 _TINY = "tiny-"
-# Seed that generates the twins: an unusual one, so that no experiment shares it.
+# Seed of the tiny twins. It is unusual, so that no experiment uses the same seed.
 _TWIN_SEED = 20140124
 
 
@@ -49,8 +49,8 @@ class _About:
     kernel: Kernel
     n_clusters: int
     note: str
-    original: str  # one of its original files
-    prepared: tuple[str, ...]  # its files in the cache
+    original: str  # path of one of the original files
+    prepared: tuple[str, ...]  # names of the files in the cache
     fetchable: bool  # whether scikit-learn can fetch it
 
 
@@ -134,15 +134,17 @@ def load(name: str) -> Dataset:
 
     Original files are read from the folder that the environment variable AKKM_DATA
     names (`mnist/`, `covtype/`, `kddcup99/`, `imagenet12/`), and their checksums are
-    verified. If AKKM_DATA is not set, scikit-learn fetches them. Prepared arrays are
-    cached in scikit-learn's data home, or in the folder that AKKM_CACHE names.
+    verified. If AKKM_DATA is not set, scikit-learn fetches the data sets that it
+    offers. Prepared arrays are cached in scikit-learn's data home, or in the folder
+    that AKKM_CACHE names.
 
     Parameters
     ----------
     name : str
-        "imagenet12", "mnist", "covtype", "kddcup99" (the 10 % file) or "kddcup99-full"
-        (with AKKM_DATA: a stand-in of its size, drawn from the 10 % file). With the
-        prefix "tiny-": a few hundred similar generated rows in four classes.
+        "imagenet12", "mnist", "covtype", "kddcup99" (the 10 % file) or "kddcup99-full".
+        If AKKM_DATA is set and the full KDD file is not cached, "kddcup99-full" is a
+        stand-in of the same size, drawn from the 10 % file. The prefix "tiny-" selects
+        the tiny twin: a few hundred generated rows in four classes.
 
     Returns
     -------

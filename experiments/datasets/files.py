@@ -107,7 +107,7 @@ def cached_arrays(name: str, make: Callable[[], dict[str, Array]]) -> dict[str, 
 
 @contextmanager
 def naming_broken_file(path: Path) -> Iterator[None]:
-    """Add the name of the cache file to errors that occur while reading it."""
+    """Name the cache file in errors that occur while the file is read."""
     try:
         yield
     except (ValueError, EOFError, BadZipFile) as error:

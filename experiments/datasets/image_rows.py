@@ -20,7 +20,7 @@ from experiments.datasets.files import cache_folder, naming_broken_file, origina
 Array = NDArray[Any]
 
 ARCHIVE = "imagenet12/imagenet12.tar.gz"
-# Columns of the kernel matrix that are computed at a time.
+# Number of columns of the kernel matrix that are computed at a time.
 _COLUMNS = 1000
 
 

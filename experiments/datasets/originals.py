@@ -88,7 +88,7 @@ def kdd_full() -> Arrays:
 
 
 def _fetched_kdd(percent10: bool) -> tuple[tuple[Array, Array, Array], Array]:
-    """Return numbers, protocol and flag of each row, and its class."""
+    """Return (numbers, protocol, flag) of all rows, and the classes of the rows."""
     table, labels = _fetched("fetch_kddcup99", percent10=percent10)
     protocol, flag = (table[:, i].astype("U16") for i in (_KDD_PROTOCOL, _KDD_FLAG))
     numbers = table[:, _KDD_NUMBERS].astype(float)
@@ -109,7 +109,7 @@ def kdd_columns(numbers: Array, protocol: Array, flag: Array) -> Array:
 
 
 def _stand_in(labels: Array) -> Array:
-    """Return row numbers with the full file's class counts, shuffled."""
+    """Return shuffled row numbers; each class is as frequent as in the full file."""
     rng = np.random.default_rng(0)
     rows = [np.flatnonzero(~np.isin(labels, list(_KDD_COUNTS)))]
     for name, count in _KDD_COUNTS.items():

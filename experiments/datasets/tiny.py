@@ -23,7 +23,7 @@ def tiny_mnist(rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 def tiny_covtype(rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return rows (300, 54) of numbers, areas and soils, and classes (300,)."""
+    """Return X (300, 54): numbers and one-hot area and soil; and classes (300,)."""
     y = rng.integers(CLASSES, size=ROWS)
     numbers = rng.random((CLASSES, 10))[y] + rng.normal(scale=0.1, size=(ROWS, 10))
     area = _one_hot((y + (rng.random(ROWS) < 0.2)) % 4, 4)
@@ -32,7 +32,7 @@ def tiny_covtype(rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 def tiny_kddcup99(rng: np.random.Generator, copies: int = 1) -> tuple[Array, Array]:
-    """Return rows (n, 50) of numbers and two words, and unequal classes (n,)."""
+    """Return X (n, 50), numbers and one-hot words, and classes (n,) of unequal size."""
     y = rng.choice(CLASSES, size=ROWS, p=(0.6, 0.25, 0.1, 0.05))
     numbers = rng.random((CLASSES, 36))[y] * rng.uniform(0.6, 1, size=(ROWS, 36))
     protocol = _one_hot(y % 3, 3)
@@ -43,7 +43,7 @@ def tiny_kddcup99(rng: np.random.Generator, copies: int = 1) -> tuple[Array, Arr
 
 
 def tiny_imagenet12(rng: np.random.Generator) -> tuple[Any, Array]:
-    """Return histograms (300, 850), ten words in each of 85 cells, and classes."""
+    """Return histograms (300, 850) of 10 words in each of 85 cells; classes (300,)."""
     y = rng.integers(CLASSES, size=ROWS)
     chance = rng.dirichlet(np.full(850, 0.1), size=CLASSES)
     counts = np.array([rng.multinomial(200, chance[k]) for k in y])

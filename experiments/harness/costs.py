@@ -24,8 +24,8 @@ class Costs:
     seconds: float = 0.0
     cpu_seconds: float = 0.0  # of all threads
     peak_bytes: int = 0
-    above_bytes: int = 0  # the peak minus the memory in use before
-    memory_by: str = ""  # "VmHWM" (of the block) or "ru_maxrss" (of the process)
+    above_bytes: int = 0  # peak_bytes minus the memory in use before the block
+    memory_by: str = ""  # "VmHWM": peak of the block; "ru_maxrss": of the process
 
 
 @contextmanager
@@ -42,7 +42,7 @@ def costs() -> Iterator[Costs]:
 
 
 def _reset_peak() -> tuple[int, str]:
-    """Reset peak memory if possible; return the bytes in use and the method."""
+    """Reset peak memory if possible; return the bytes in use and `memory_by`."""
     try:
         (_PROC / "clear_refs").write_text("5")
     except OSError:
@@ -51,7 +51,7 @@ def _reset_peak() -> tuple[int, str]:
 
 
 def _memory(field: str) -> int:
-    """Return a memory field of /proc/self/status in bytes; else use getrusage."""
+    """Return a field of /proc/self/status in bytes, or ru_maxrss if there is none."""
     try:
         lines = (_PROC / "status").read_text().splitlines()
         return int(next(x for x in lines if x.startswith(field)).split()[1]) * 1024
@@ -81,7 +81,7 @@ def processor() -> str:
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
-    """Return the versions of Python and of the packages, if these are installed."""
+    """Return the versions of Python and of those packages that are installed."""
     candidates = {name: _version(name) for name in packages}
     installed = {name: version for name, version in candidates.items() if version}
     return {"python": platform.python_version(), **installed}
@@ -103,6 +103,6 @@ def machine() -> str:
 
 
 def machines(records: Iterable[dict[str, Any]], default: str) -> str:
-    """Return the machines of records; `default` is for records that name none."""
+    """Return the machines that records name; `default` stands for a missing name."""
     names = dict.fromkeys(record.get("machine", default) for record in records)
     return "; ".join(names).replace(" 1 cores", " 1 core")

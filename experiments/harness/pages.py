@@ -62,7 +62,7 @@ Block = Heading | Paragraph | ResultTable | Picture
 
 
 def markdown(title: str, blocks: Iterable[Block]) -> str:
-    """Return the document as Markdown, which refers to pictures by file name."""
+    """Return the document as Markdown that refers to pictures by file name."""
     return "\n\n".join([f"# {title}", *map(_markdown, blocks)]) + "\n"
 
 

@@ -18,7 +18,7 @@ _ROOT = Path(__file__).parents[2]
 def run_missing(
     records: JsonLines, runs: Iterable[Record], measure: Callable[..., Record]
 ) -> int:
-    """Measure the runs that have no record yet, and return how many these were.
+    """Measure the runs that have no record yet, and return their number.
 
     After an interruption, call this again to measure the rest. A run that failed has a
     record, too, and is not repeated.
@@ -30,7 +30,8 @@ def run_missing(
     runs : iterable of dict
         The fields that identify each run.
     measure : callable
-        Called with these fields as keyword arguments; returns the other fields.
+        Called with the fields of a run as keyword arguments; returns a dict with the
+        other fields of the record.
 
     Returns
     -------
@@ -55,16 +56,16 @@ def in_new_process(
     timeout: float | None = None,
     **arguments: Any,
 ) -> Record:
-    """Call a function in a new Python process, so that its peak memory is its own.
+    """Call a function in a new Python process, to measure its peak memory alone.
 
     Parameters
     ----------
     function : callable
         A top-level function of a module in `experiments` that returns a dict.
     timeout : float, optional
-        Time limit in seconds. The process is killed when it is reached.
+        Time limit in seconds. A process that exceeds the limit is killed.
     **arguments : Any
-        Keyword arguments of the function, which must be valid JSON.
+        Keyword arguments of the function. Their values must be valid JSON.
 
     Returns
     -------

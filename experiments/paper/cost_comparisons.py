@@ -25,7 +25,7 @@ from experiments.paper.verdicts import (
 
 # The paper's memory limit in gigabytes.
 _MEMORY_LIMIT = 40
-# "Much longer" means at least this many times as long.
+# A time is "much longer" if it is at least this many times as long as the other.
 _MUCH_LONGER = 10
 
 
@@ -81,7 +81,7 @@ def _plus(a: Spread | None, b: Spread | None) -> Spread | None:
 
 
 def kernel_and_clustering(data: str, *, more: str) -> Comparisons:
-    """Compare: does the "kernel" or the "clustering" take more time?"""
+    """Compare: does `more`, "kernel" or "clustering", take more time than the other?"""
     compare = above if more == "clustering" else below
 
     def comparisons(results: Results) -> list[Comparison]:
@@ -135,7 +135,7 @@ def _power(sizes: list[int], times: list[Spread | None]) -> float | None:
 
 
 def crossing(results: Results) -> list[Comparison]:
-    """Compare: is nysSC faster at the smallest m, and aKKm at the largest?"""
+    """Compare: is nysSC faster than aKKm at the smallest m, slower at the largest?"""
     data, sizes = "covtype", results.sizes("covtype")
     return [
         compare(

@@ -26,7 +26,7 @@ _STYLES = {
     "single runs": ("#0072b2", "o"),
     "ensembles of ten": ("#d55e00", "D"),
 }
-# Lines are shifted sideways by this factor, so that their error bars don't overlap.
+# Each line's m is multiplied by a power of this, so that error bars don't overlap.
 _SHIFT = 1.1
 _DASHES = {"KKm": "-", "lKKm": ":", "k-means": "--"}
 _LONG_NAMES = {"KKm": "kernel k-means"}

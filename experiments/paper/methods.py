@@ -27,7 +27,7 @@ from experiments.paper.prepared import PreparedData
 Array = NDArray[Any]
 
 _N_MEMBERS = 10
-# Megabytes of kernel values to cache: the paper held up to 40 GB in memory.
+# Limit of cached kernel values in megabytes. The paper used up to 40 GB of memory.
 _CACHE_SIZE = 8192
 
 
@@ -84,7 +84,8 @@ def _two_step(prepared: PreparedData, cell: Cell) -> Outcome:
 
 
 def _spectral(prepared: PreparedData, cell: Cell) -> Outcome:
-    # k-means on eigenvectors can't start from random labels; it also runs only once.
+    # k-means on eigenvectors can't start from random labels. With
+    # n_init=1, it runs only once.
     rows, took = _landmarks(prepared, cell)
     model = NystroemSpectralClustering(
         prepared.n_clusters,

@@ -10,8 +10,8 @@ from importlib.resources import files
 from itertools import product
 from typing import Any
 
-# A tiny run uses tiny twins of the data, two seeds, and some of the sizes, each
-# divided by 20.
+# A tiny run uses tiny twins of the data and two seeds. Of the paper's numbers of
+# landmarks it uses those in _TINY_SIZES, divided by 20.
 TINY_FACTOR, _TINY_SEEDS, _TINY_SIZES = 20, 2, (None, 100, 1000, 5000)
 # Settings that change the rows or the kernel, not the method.
 _DATA_SETTINGS = ("rows", "gamma", "coef0")
@@ -32,9 +32,9 @@ class Cell:
 
     data: str
     method: str
-    m: int | None  # landmarks; None for methods without
+    m: int | None  # number of landmarks; None for methods without landmarks
     seed: int
-    settings: tuple[tuple[str, Any], ...] = ()  # that differ from the defaults
+    settings: tuple[tuple[str, Any], ...] = ()  # other than the defaults
 
     @property
     def key(self) -> str:
@@ -49,7 +49,7 @@ class Cell:
 
     @property
     def variation(self) -> tuple[tuple[str, Any], ...]:
-        """The settings of rows and kernel, without those of the method."""
+        """Those settings that change the rows or the kernel, not the method."""
         return tuple((k, v) for k, v in self.settings if k in _DATA_SETTINGS)
 
     def __str__(self) -> str:
@@ -65,8 +65,8 @@ class LeftOut:
 
     data: tuple[str, ...]
     reason: str
-    methods: tuple[str, ...] = ()  # empty: all
-    sizes: tuple[int, ...] = ()  # empty: all
+    methods: tuple[str, ...] = ()  # all methods if empty
+    sizes: tuple[int, ...] = ()  # values of m; all if empty
 
     def covers(self, data: str, method: str, m: int | None) -> bool:
         """Whether cells of this data set, method and size are left out."""

@@ -26,9 +26,9 @@ Array = NDArray[Any]
 # Clustering errors are measured with the exact kernel on this many rows, the same for
 # every method and seed. Computing them on all rows would take longer than the fits.
 ERROR_ROWS = 10_000
-# The paper does not say how many leaders it used.
+# Number of leaders of lKKm. The paper does not say how many it used.
 _N_LEADERS = 1000
-# Columns of the kernel matrix that are computed at a time.
+# Number of columns of the kernel matrix that are computed at a time.
 _COLUMNS = 1000
 
 _ROWS: dict[str, Callable[[Array], Array]] = {
@@ -90,7 +90,7 @@ class PreparedData:
         return norms, perf_counter() - start
 
     def kernel_pass(self, points: Array) -> None:
-        """Compute and discard the kernel values of all rows with the rows `points`."""
+        """Compute and discard the kernel values of all rows and the rows `points`."""
         X, kernel = self.data.X, self.data.kernel
         with Threads() as engine:
             for s in range(0, len(points), _COLUMNS):
@@ -120,7 +120,8 @@ class PreparedData:
     def exact_input(self) -> tuple[Any, Any]:
         """Rows and kernel for exact kernel k-means.
 
-        The kernel of images is slow, and its matrix fits in memory: it is precomputed.
+        For images, the kernel matrix is precomputed: the kernel is slow, and the matrix
+        fits in memory.
         """
         if self.data.name == "imagenet12":
             return image_kernel(), "precomputed"

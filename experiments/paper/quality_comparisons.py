@@ -34,7 +34,7 @@ def setting(data: str, m: int) -> str:
 def sizes_of(
     results: Results, data: str, least: int = 0, most: int = 10**9
 ) -> list[int]:
-    """Return the planned m from `least` to `most`, limits in the paper's sizes."""
+    """Return the planned m from `least` to `most`; a tiny run scales these limits."""
     bounds = results.scaled(least), results.scaled(most)
     return [m for m in results.sizes(data) if bounds[0] <= m <= bounds[1]]
 
@@ -121,7 +121,7 @@ def few_against_many(results: Results) -> list[Comparison]:
 def against_k_means(
     data: str, methods: Sequence[str], *, beat: bool = True
 ) -> Comparisons:
-    """Compare: is each method above k-means (`beat`), or is k-means no worse?"""
+    """Compare: is each method above k-means; if not `beat`, is k-means no worse?"""
 
     def comparisons(results: Results) -> list[Comparison]:
         plain = value(results, "nmi", data, "k-means")

@@ -22,7 +22,7 @@ METHODS = ("aKKm", "tKKm", "nysSC")
 SINGLE = ("KKm", "k-means", "lKKm")
 LARGE = ("covtype", "kddcup99-full")
 SMALL = ("imagenet12", "mnist")
-# Runs over which the paper averages.
+# Number of runs over which the paper averages.
 _PAPER_RUNS = 10
 
 
@@ -58,7 +58,7 @@ def ari(table: Sequence[Sequence[int]]) -> float:
     columns = sum(comb(int(x), 2) for x in counts.sum(axis=0))
     expected = rows * columns / comb(int(counts.sum()), 2)
     most = (rows + columns) / 2
-    # Equal only if both labelings have one cluster, or both have one per row.
+    # most == expected only if both labelings have one cluster, or both one per row.
     return 1.0 if most == expected else (pairs - expected) / (most - expected)
 
 
@@ -114,7 +114,7 @@ class Results:
         return sorted(sizes - {None})
 
     def rows(self, data: str) -> list[int]:
-        """Return the values of m in a table, with those that the plan leaves out."""
+        """Return the values of m in a table, including those left out by the plan."""
         gaps = (gap for e in self.plan for gap in e.left_out)
         out = {m for gap in gaps if self.name(data) in gap.data for m in gap.sizes}
         return sorted({*self.sizes(data), *out})
@@ -127,7 +127,7 @@ class Results:
     def get(
         self, measure: str, data: str, method: str, m: int | None = None, **other: Any
     ) -> Spread | None:
-        """Return mean and spread of a measure over seeds; None if no run has it."""
+        """Return the spread of a measure over seeds; None if no run has the measure."""
         values = []
         for cell in self.cells(data, method, m, **other):
             record = self.store.get(cell)
@@ -168,7 +168,7 @@ def _published_numbers() -> dict[str, Any]:
 def published(
     measure: str, data: str, row: str | None = None, m: int | None = None
 ) -> Spread | None:
-    """Return a number that the paper reports; None if it reports none.
+    """Return a number from the paper, or None if the paper does not report it.
 
     Examples
     --------

@@ -28,7 +28,7 @@ from experiments.paper.store import Store
 Array = NDArray[Any]
 
 _PACKAGES = ("akkm", "numpy", "scipy", "scikit-learn", "numba")
-# Rows of the fit that runs before the first measurement.
+# Number of rows of the warm-up fit, which runs before the first measurement.
 _WARM_UP = 200
 
 
@@ -107,7 +107,7 @@ def run(
 
 
 def _warm_up(prepared: PreparedData) -> None:
-    """Keep imports, compilation and thread pools out of the first measurement."""
+    """Fit once: import, compile and start threads before the first measurement."""
     X = prepared.data.X[: min(prepared.n, _WARM_UP)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -186,8 +186,8 @@ def seconds_left(store: Store, missing: Iterable[Cell]) -> float | None:
     """Estimate how long the missing cells take, from the times of similar cells.
 
     The time of a cell is the mean over cells with the same method, data set and size.
-    If there are none, the time is scaled from another size. If there is no other size
-    either, None is returned.
+    If there are no such cells, the time is scaled from cells of another size. If there
+    are none of these either, None is returned.
     """
     known: dict[tuple[str, str, int | None], list[float]] = {}
     for record in store.records.values():

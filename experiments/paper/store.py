@@ -43,9 +43,10 @@ class Store:
         return self.records.get(cell.key)
 
     def is_done(self, cell: Cell, *, exact_planned: bool) -> bool:
-        """Return whether a cell was run, and compared with exact labels if they exist.
+        """Return whether a cell need not be run, or run again.
 
-        `exact_planned` says whether the same run will compute exact labels.
+        A cell is run again if its labels were not compared with exact labels, but can
+        be now: exact labels are saved, or the same run computes them (`exact_planned`).
         """
         record = self.get(cell)
         if record is None:

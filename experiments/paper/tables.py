@@ -19,7 +19,7 @@ _NAMES = {
 
 
 def title(results: Results, data: str) -> str:
-    """Return the title of a data set, which says if it is a stand-in."""
+    """Return the title of a data set. The title of a stand-in says so."""
     return _about(results, data)[0]
 
 
@@ -113,8 +113,8 @@ def _faster_than_the_paper(results: Results) -> Paragraph:
 def paper_total(results: Results, data: str, method: str, m: int) -> Spread | None:
     """Return the paper's seconds from rows to labels: kernel values and clustering.
 
-    The paper's time of nysSC includes the kernel, except on images: there it is below
-    the time of the kernel alone.
+    The paper's time of nysSC includes the kernel values, except on images, where the
+    time of nysSC is below that of the kernel values alone.
     """
     kernel, clustering = (
         results.paper("seconds", data, x, m) for x in ("kernel", method)

@@ -10,7 +10,8 @@ from scipy.stats import t
 
 from experiments.paper.results import Results, Spread
 
-# Numbers from 0 to 1 are alike if they differ by at most 0.02 and 5 % of the larger.
+# Numbers from 0 to 1 are alike if their difference is not significant, or is at most
+# 0.02 and at most 5 % of the larger number.
 _ALIKE, _ALIKE_SHARE = 0.02, 0.05
 RULE = (
     "A number is above another if its mean over seeds is significantly larger (Welch's "
@@ -22,8 +23,8 @@ RULE = (
 )
 HOLDS, PARTLY, FAILS = "holds", "holds in part", "does not hold here"
 OPEN, SO_FAR = "not measured yet", " so far"
-# At most this many of the comparisons that come out as claimed are shown. All other
-# comparisons are shown.
+# At most this many of the comparisons that hold are shown. Those that do not hold
+# are all shown.
 _MOST_SHOWN = 6
 
 
@@ -32,7 +33,7 @@ class Comparison:
     """One comparison of two numbers."""
 
     text: str  # what is compared, with the numbers
-    holds: bool | None  # None: a number is missing
+    holds: bool | None  # None if a number is missing
 
 
 Comparisons = Callable[[Results], Sequence[Comparison]]
