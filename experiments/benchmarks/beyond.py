@@ -36,7 +36,7 @@ Data = tuple[Array, Array, int]  # rows, classes, number of clusters
 _GUIDE = DOCS / "which-method.md"
 _BEGIN, _END = "<!-- written by experiments bench beyond -->", "<!-- end -->"
 _TIMEOUT = 3600
-# The machine of records that do not name their machine.
+# Records that do not name their machine were measured on this one.
 _MACHINE = (
     "AMD EPYC, 2 cores; Python 3.11.7, numpy 2.4.6, scipy 1.17.1, scikit-learn 1.9.1, "
     "tslearn 0.10.0"
@@ -150,10 +150,10 @@ CONTESTANTS: dict[str, tuple[Callable[[Array, int, int], Array], float]] = {
     "sparse": (_akkm("SparseKernelKMeans"), np.inf),
     "ensemble of 20 sparse": (_akkm("ConsensusKernelKMeans"), 100_000),
 }
-# Rows of the warm-up fit; 5,000 for methods that are not listed. Above 20,000 rows,
-# diffusion uses another algorithm.
+# Number of rows of the warm-up fit; methods that are not listed get 5,000 rows.
+# diffusion gets more, because it uses another algorithm above 20,000 rows.
 _WARM_UP = {"diffusion": 20_500}
-# Methods without randomness need one seed.
+# Methods without randomness are run with one seed only.
 _DETERMINISTIC = ("HDBSCAN",)
 
 
@@ -172,7 +172,7 @@ def measure_here(data: str, contestant: str, seed: int) -> Record:
     if len(X) > most:
         return {"skipped": f"more than {most:,.0f} rows"}
     # A smaller fit first keeps imports, thread pools and compilation out of the
-    # measurement. It has enough rows to use the same algorithm as the whole data.
+    # measurement. It has enough rows to use the same algorithm as the measured fit.
     order = np.random.default_rng(0).permutation(len(X))
     fit(X[order[: _WARM_UP.get(contestant, 5_000)]], n_clusters, seed)
     with costs() as spent:

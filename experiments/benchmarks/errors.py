@@ -16,7 +16,7 @@ from akkm.rows import chunks
 Array = NDArray[Any]
 
 EXACT_ROWS = 20_000
-# No contestant uses this seed.
+# Seed of the rows and landmarks for the errors. No contestant uses it.
 _SEED = 20_260_000
 
 
@@ -33,9 +33,10 @@ def exact_error(X: Array, labels: Array, kernel: Kernel) -> float:
 
 
 def nystroem_error(X: Array, labels: Array, kernel: Kernel, m: int) -> float:
-    """Return sum_i k(x_i, x_i) - sum_k n_k |β_k|², with the same m landmarks for all.
+    """Return sum_i k(x_i, x_i) - sum_k n_k |β_k|², approximated by m landmarks.
 
-    β_k is the mean of cluster k in the coordinates given by the landmarks.
+    β_k is the mean of cluster k in the coordinates given by the landmarks, which are
+    the same for all contestants.
     """
     Z = X[_fixed_sample(len(X), m)]
     strip = Strip(X, kernel, Z, np.float32)

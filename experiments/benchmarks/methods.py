@@ -50,9 +50,9 @@ _DATA: dict[str, tuple[str, int, Kernel]] = {
         Polynomial(gamma=1.0, degree=3, coef0=1.0),
     ),
 }
-# Number of rows on which the trace error is measured, the same rows for all.
+# Number of rows on which the trace error is measured; all strategies get the same.
 _MEASURED = 20_000
-# The machine of old records, which do not name theirs.
+# Old records, which do not name their machine, were measured on this one.
 _MACHINE = (
     "AMD EPYC, 1 cores; Python 3.11.7, numpy 2.4.6, scipy 1.17.1, scikit-learn 1.9.1, "
     "tslearn 0.10.0"
@@ -76,7 +76,7 @@ def trace_error(X: Array, rows: Array, kernel: Kernel, engine: Threads) -> float
 
 def _landmark_runs() -> Iterator[Record]:
     for data, seed, m, strategy in product(_DATA, range(5), _SIZES, STRATEGIES):
-        # column-norm is slow (n x 10,000 kernel values), whatever m: one run is enough.
+        # column-norm is slow for any m (n x 10,000 kernel values), so it is run once.
         is_slow = strategy == "column-norm" and (m != 1000 or seed)
         is_extra = strategy not in ("uniform", "rpcholesky") and seed > 1
         if not (is_slow or is_extra):

@@ -15,7 +15,7 @@ from experiments.datasets import load
 
 Array = NDArray[Any]
 
-# Names of data sets: in tasks, and in the catalogue.
+# Name of a data set in tasks -> its name in the catalogue.
 _NAMES = {"covtype": "covtype", "kdd": "kddcup99-full", "mnist": "mnist"}
 
 

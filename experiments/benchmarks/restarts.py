@@ -41,7 +41,7 @@ from experiments.harness.runner import run_missing
 from experiments.harness.store import JsonLines, Record
 
 Array = NDArray[Any]
-Runs = Iterator[float]  # the errors of one run after the other, without end
+Runs = Iterator[float]  # endless: the error of each run in turn
 
 _RESTARTS, _BREATHS = 10, 5
 
@@ -117,7 +117,7 @@ def local_search(X: Array, C: int, rng: np.random.Generator) -> Runs:
             drawn = rng.choice(len(X), p=nearest_two[:, 0] / cost)
             new = pairwise_distances(X, X[[drawn]], metric="sqeuclidean")[:, 0]
             kept = np.minimum(new, nearest_two[:, 0])
-            # A row that loses its center goes to the second nearest or the new one.
+            # Rows that lose their center go to their second nearest or the new center.
             loss = np.bincount(
                 owner, np.minimum(new, nearest_two[:, 1]) - kept, minlength=C
             )

@@ -30,7 +30,7 @@ _ABOUT = (
 _LETTERS = {"n": "n", "m": "m", "n_clusters": "C"}
 _SECONDS, _MEMORY, _PEAK = "seconds", "peak_above_data_bytes", "peak_bytes"
 
-Runs = dict[int, Record]  # by seed
+Runs = dict[int, Record]  # seed -> record
 
 
 def report(records: JsonLines, sections: Sequence[Section]) -> str:
