@@ -53,14 +53,14 @@ def algorithm2(K_B, K_hat, labels, n_clusters, max_iter=300, inverse=np.linalg.i
 
 
 def clipped_inverse(K):
-    """Inverse of K without negative and small positive eigenvalues."""
+    """Pseudo-inverse of K that drops negative and small positive eigenvalues."""
     w, V = np.linalg.eigh(K)
     keep = w > max(1e-12 * w.max(), min(-w.min(), 0.01 * w.max()))
     return (V[:, keep] / w[keep]) @ V[:, keep].T
 
 
 def exact_kernel_k_means(K, labels, n_clusters, weights=None, max_iter=300):
-    """Kernel k-means on the full kernel matrix; returns labels and error."""
+    """Run kernel k-means on the full kernel matrix; return labels and error."""
     w = np.ones(len(K)) if weights is None else weights
     for _ in range(max_iter):
         U = np.zeros((n_clusters, len(K)))
@@ -90,13 +90,14 @@ def lloyd_on_features(F, labels, n_clusters, max_iter=300):
 
 
 def nystroem_kernel(K_B, K_hat):
-    """K_B K̂⁺ K_Bᵀ, without the negative eigenvalues of K̂."""
+    """K_B K̂⁺ K_Bᵀ, where K̂⁺ drops negative and small eigenvalues of K̂."""
     return K_B @ clipped_inverse(K_hat) @ K_B.T
 
 
 def spectral_rows(K, n_clusters, weights=None):
-    """Rows of the top eigenvectors of D^(-1/2) K D^(-1/2), scaled to length one.
+    """Return the spectral embedding, with rows of length one, and all eigenvalues.
 
+    The columns are the top eigenvectors of D^(-1/2) K D^(-1/2), before rows are scaled.
     A row of weight w stands for w equal rows.
     """
     w = np.ones(len(K)) if weights is None else weights
@@ -104,12 +105,12 @@ def spectral_rows(K, n_clusters, weights=None):
     scale = np.sqrt(w / degrees)
     values, vectors = np.linalg.eigh(scale[:, None] * K * scale)
     top = vectors[:, np.argsort(-values)[:n_clusters]]
-    top = top / np.sqrt(w)[:, None]  # the share of each of the w equal rows
+    top = top / np.sqrt(w)[:, None]  # entries of one of the w equal rows
     return top / np.linalg.norm(top, axis=1, keepdims=True), np.sort(values)[::-1]
 
 
 def leaders(X, kernel, threshold, able=None):
-    """Leaders, and the leader of each row, found one row after the other."""
+    """Visit rows in order; return the leaders and the leader's position per row."""
     K = kernel(X)
     found, followed = [], []
     for i in range(len(X)):
@@ -127,7 +128,7 @@ def leaders(X, kernel, threshold, able=None):
 
 
 def greedy_pivots(K, candidates, count):
-    """Candidates that, chosen one by one, reduce the trace of K the most."""
+    """Choose `count` candidates; each next one reduces the residual trace the most."""
     E = K.copy()
     pivots = []
     for _ in range(count):

@@ -18,7 +18,7 @@ ESTIMATORS = [
     for value in (getattr(akkm, name) for name in akkm.__all__)
     if inspect.isclass(value) and issubclass(value, BaseEstimator)
 ]
-# Small ensembles save time.
+# Ensembles have few members, to save time.
 SMALL = {"n_members": 3}
 
 
@@ -33,7 +33,7 @@ def sets(attribute):
 
 
 def has_centers(Estimator):
-    """Whether the estimator has distances to centers, an error and a score."""
+    """Whether the estimator has centers, and thus distances, an error and a score."""
     return hasattr(Estimator, "transform")
 
 

@@ -8,7 +8,7 @@ import pyarrow.csv
 
 
 class Piped(io.TextIOWrapper):
-    """Standard input that reads piped data."""
+    """Replacement for standard input, with the given bytes as piped data."""
 
     def __init__(self, data):
         super().__init__(io.BytesIO(data))

@@ -1,4 +1,4 @@
-"""Atomic files: the final name has either the complete new file or the old one."""
+"""Atomic files: the path holds either the complete new file or the old one."""
 
 import os
 

@@ -30,7 +30,7 @@ def test_clustering_error_accepts_any_kernel_and_weights(digits, rng):
 
 
 def test_clustering_error_equals_the_value_computed_by_hand():
-    """Clusters: 0 and 2 with mean 1; 10 alone; and one of weight zero."""
+    """The clusters are {0, 2} with mean 1, {10}, and {7} with weight zero."""
     X = np.array([[0.0], [2.0], [10.0], [7.0]])
     labels, w = [4, 4, 9, 1], [1, 1, 1, 0]
     assert metrics.clustering_error(X, labels, "linear", sample_weight=w) == 2.0
@@ -69,7 +69,7 @@ def test_nmi_equals_that_of_scikit_learn(rng, n_clusters):
 
 
 def test_nmi_does_not_depend_on_the_scale_of_the_weights():
-    """All rows have a weight of one half."""
+    """Rows of weight one half give the same NMI as rows of weight one."""
     counts = np.array([[3.0, 1.0], [0.0, 2.0]])
     expected = metrics.nmi([0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 1])
     assert metrics.nmi_from_counts(counts / 2) == pytest.approx(expected)

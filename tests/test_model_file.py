@@ -89,7 +89,7 @@ def test_a_loaded_model_predicts_the_same_bits(Estimator, params, points, tmp_pa
 
 @pytest.mark.filterwarnings("ignore:.*kernel is far from positive definite")
 def test_every_saved_type_is_trusted(points, tmp_path):
-    """This includes types that only some kernels or images need."""
+    """The types include those that only images or certain kernels need."""
     encoder, X = points
     K = X @ X.T + 1
     seen = set()
@@ -324,7 +324,7 @@ def test_bad_files_are_refused_with_a_one_line_message(change, message, saved):
 
 
 def test_a_changed_member_is_detected(saved):
-    """The zip archive and its own checksums are valid."""
+    """The changed zip archive is valid, and so are the checksums of the zip format."""
     _, path = saved
     whole = path.read_bytes()
     with zipfile.ZipFile(path) as archive:
@@ -370,7 +370,7 @@ def test_a_changed_byte_is_detected_or_irrelevant(saved, points):
             loaded = load_model(path).estimator
         except ModelFileError:
             noticed += 1
-        else:  # for example, a date in the archive
+        else:  # an irrelevant byte, such as a date in the archive
             np.testing.assert_array_equal(loaded.predict(X), model.labels_)
     assert noticed > 50
 

@@ -19,8 +19,8 @@ import registry
 SOURCE = pathlib.Path(akkm.__file__).parent
 TESTS = pathlib.Path(__file__).parent
 
-# Every package or module of akkm, lower layers first. Each imports only from lower
-# layers, which are earlier in this list, never from its own layer.
+# Every package or module of akkm, lower layers first. Each imports only from
+# layers that are earlier in this list, never from its own layer.
 LAYERS = [
     ["atomic_file", "extras", "silence", "typing", "version"],
     ["rows"],
@@ -40,7 +40,7 @@ LAYERS = [
 LAYER_OF = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}
 MODULES = sorted(SOURCE.rglob("*.py"))
 PACKAGES = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
-# Packages and modules with `__all__`; in other packages, all modules are public.
+# Packages and modules with `__all__`. In packages without, all modules are public.
 LISTED = [
     module
     for module in (
@@ -66,7 +66,7 @@ class Import(NamedTuple):
 
     @property
     def package(self):
-        """Name of the package or module just below akkm: "rows"."""
+        """Name of the package or module directly below akkm, such as "rows"."""
         return self.module.split(".")[1]
 
     @property

@@ -25,7 +25,7 @@ def read_covtype(folder):
     return (X - X.min(axis=0)) / np.where(np.ptp(X, axis=0) > 0, np.ptp(X, axis=0), 1)
 
 
-# Kernel parameters are those of the paper, where the paper gives them.
+# If the paper gives kernel parameters, they are used here.
 CASES = {
     "MNIST rbf": (read_mnist, RBF(gamma=0.02), 10),
     "MNIST poly": (read_mnist, Polynomial(gamma=0.01), 10),

@@ -1,4 +1,4 @@
-"""The paper's data sets, loaded from files, scikit-learn or cache, and tiny twins."""
+"""Load tiny twins, and the paper's data sets from files, scikit-learn or the cache."""
 
 import gzip
 import hashlib
@@ -31,7 +31,7 @@ TWINS = {
 
 @pytest.fixture
 def folders(tmp_path, monkeypatch):
-    """Paths of an empty folder for original files and of the cache."""
+    """Paths of an empty folder of original files and of a cache not yet created."""
     data, cache = tmp_path / "data", tmp_path / "cache"
     data.mkdir()
     monkeypatch.setenv("AKKM_DATA", str(data))
@@ -41,7 +41,7 @@ def folders(tmp_path, monkeypatch):
 
 @pytest.fixture
 def put(folders, monkeypatch):
-    """Function that writes an original file and registers its checksum."""
+    """Function that writes an original file; if `right`, it registers the checksum."""
 
     def put(place, raw, right=True):
         path = folders[0] / place
@@ -123,7 +123,7 @@ def test_cover_type_is_scaled_column_by_column(put, rng):
 
 
 def kdd_table(rng, n=60):
-    """Return a table with 3 protocols, 11 flags, 36 varying and 2 constant columns."""
+    """Return a table: 3 protocols, 11 flags; 36 varying, 2 constant number columns."""
     table = np.array(rng.integers(10, size=(n, 42)), dtype=object)
     table[0, :41], table[1, :41] = 0, 9
     table[:, [7, 20]] = 0
@@ -151,7 +151,7 @@ def test_kdd_has_fifty_columns_and_a_stand_in(put, rng, monkeypatch):
     assert full.stand_in
     assert "stand-in" in full.title
     assert "stand-in" in full.note
-    # The stand-in has all 30 rows of the rare class, and 100 rows of the other.
+    # The stand-in has all 30 rows of the rare class, and 100 rows of the other class.
     assert np.bincount(full.classes).tolist() == [100, 30]
     rows = {row.tobytes() for row in few.X}
     assert all(row.tobytes() in rows for row in full.X)
@@ -184,11 +184,11 @@ def test_cached_data_are_available(folders):
     cache = folders[1]
     cache.mkdir()
     (cache / "pyramids.npz").touch()
-    assert not availability("imagenet12")[0]  # classes come from the image files
+    assert not availability("imagenet12")[0]  # the classes need the image files
     (cache / "imagenet12").mkdir()
     assert availability("imagenet12") == (True, f"cached in {cache}")
     assert not availability("kddcup99-full")[0]
-    (cache / "kddcup99.npz").touch()  # the stand-in is drawn from it
+    (cache / "kddcup99.npz").touch()  # the stand-in is drawn from this file
     assert availability("kddcup99-full") == (True, f"cached in {cache}")
 
 

@@ -24,7 +24,7 @@ cv2 = pytest.importorskip("cv2")
 
 
 def textures(rng, each, shape=(64, 80)):
-    """Return `each` gray images of each kind: stripes, checks and discs."""
+    """Return 3 * `each` gray images: stripes, checks and discs in turn."""
     y, x = np.mgrid[: shape[0], : shape[1]]
     found = []
     for _ in range(each):
@@ -143,7 +143,7 @@ def test_intersection_equals_the_sum_of_minima(rng, n, m, d, dtype):
     np.testing.assert_allclose(K, expected, rtol=1e-5 if dtype == np.float32 else 1e-12)
     np.testing.assert_array_equal(Intersection()(sparse.csr_array(X), Z), K)
     np.testing.assert_array_equal(Intersection()(X, sparse.csr_array(Z)), K)
-    # Kernel values do not depend on the block of rows.
+    # Kernel values do not depend on which other rows are in the block.
     np.testing.assert_array_equal(Intersection()(X[n // 2 :], Z), K[n // 2 :])
 
 
@@ -394,7 +394,7 @@ def test_the_report_needs_one_image_per_row(described):
     images, _, _, X = described
     model = akkm.EnsembleKernelKMeans(3, kernel="intersection", random_state=0).fit(X)
     page = report(model, X, images=images).html
-    # For each cluster: ten typical images and the other two.
+    # The page shows ten typical images of each cluster and its other two.
     assert page.count("<img") == 36
     with pytest.raises(ValueError, match="images has 35 entries, but X has 36 rows"):
         report(model, X, images=images[1:])

@@ -59,7 +59,7 @@ class TestEveryEstimator:
 
 @pytest.fixture(scope="module")
 def linear(blobs):
-    """Rows, linear model and centers; centers are means of rows."""
+    """Rows, a model with linear kernel, and its centers, which are means of rows."""
     X, _ = blobs
     fitted = KernelKMeans(3, kernel="linear", random_state=0).fit(X)
     centers = np.array([X[fitted.labels_ == k].mean(0) for k in range(3)])

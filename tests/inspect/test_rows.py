@@ -37,7 +37,7 @@ class TestNewRows:
         facts = Inspection(bare, new)
         np.testing.assert_array_equal(facts.labels, fitted.predict(new))
         assert facts.new_rows
-        # The command line assigns labels_; this does not change the map.
+        # Setting labels_, as the command line does, does not change the map.
         bare.labels_ = fitted.predict(new)
         np.testing.assert_allclose(Inspection(bare, new).map.xy, facts.map.xy)
 
@@ -85,7 +85,7 @@ class TestValues:
         facts = Inspection(fitted, encoded, feature_names=names, original=original)
         found = facts.row_values(n_columns=2)
         assert found.original
-        assert found.names[0] == "town"  # its columns differ most
+        assert found.names[0] == "town"  # the encoded columns of town differ most
         assert found.of(np.array([7]))[0][0] == towns[y[7]]
         assert facts.columns.names[0].startswith("town=")
         assert "column 4" in facts.row_values().names

@@ -133,7 +133,7 @@ def test_rbf_takes_sigma_or_gamma():
 def test_rbf_is_accurate_far_from_the_origin(rng):
     X = rng.random((50, 3)).astype(np.float32)
     far = X + np.float32(1000)
-    near = far - np.float32(1000)  # with the rounding of the addition
+    near = far - np.float32(1000)  # same rounding errors as `far`
     np.testing.assert_allclose(RBF(gamma=1.0)(far), RBF(gamma=1.0)(near), atol=1e-5)
 
 
@@ -221,7 +221,7 @@ def test_histogram_kernels_refuse_negative_entries(name):
 
 @pytest.mark.parametrize("name", ["laplacian", "chi2", "intersection"])
 def test_without_numba_the_message_names_the_extra(name, rows, monkeypatch):
-    make(name)(*rows)  # loads the attribute that is patched below
+    make(name)(*rows)  # loads `_compiled`, which is deleted below
     monkeypatch.setitem(sys.modules, "akkm.kernels._compiled", None)
     monkeypatch.delattr(kernels, "_compiled")
     with pytest.raises(ImportError, match=r"pip install 'akkm\[numba\]'"):

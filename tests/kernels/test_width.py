@@ -55,7 +55,7 @@ def test_neighbors_uses_the_distance_of_the_seventh_neighbour(name, rng):
         "chi2": lambda D: (D**2 / (X[:, None] + X)).sum(axis=2),
     }
     distances = np.sort(formulas[name](X[:, None] - X), axis=1)
-    # Column 0 is the row itself.
+    # Column 0 has the distance of each row to itself.
     assert 1 / gamma == pytest.approx(np.median(distances[:, 7]), rel=1e-6)
 
 
@@ -64,7 +64,7 @@ def test_copies_of_a_row_are_not_its_neighbours(rng):
     once = resolve("rbf", X, gamma="neighbors").gamma
     copied = resolve("rbf", np.tile(X, (9, 1)), gamma="neighbors").gamma
     assert np.isfinite(copied)
-    assert copied > once  # the 7th is a copy of the first neighbour
+    assert copied > once  # the 7th neighbour is a copy of the first
     assert resolve("rbf", np.ones((50, 2)), gamma="neighbors").gamma == 1.0
     from_sparse = resolve("rbf", sparse.csr_array(X), gamma="neighbors").gamma
     assert from_sparse == pytest.approx(once)

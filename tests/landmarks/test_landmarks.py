@@ -74,7 +74,7 @@ def test_rows_of_weight_zero_are_never_chosen(strategy, digits, rng):
 
 @every
 def test_heavy_rows_are_chosen_more_often(strategy, rng):
-    """Two equal groups of rows; one has weights a hundred times as large."""
+    """Rows 0 to 999 have a hundred times the weight of the other 1,000 rows."""
     X = rng.normal(size=(2000, 3))
     w = np.where(np.arange(2000) < 1000, 100.0, 1.0)
     rows = choose(X, 40, strategy, gamma=1.0, sample_weight=w, random_state=0)
@@ -150,7 +150,7 @@ def test_weighted_samples_are_distributed_as_those_of_numpy(rng):
     ("strategy", "score"), [("diagonal", [1, 4, 9]), ("column-norm", [14, 56, 126])]
 )
 def test_probabilities_are_proportional_to_scores(strategy, score, rng):
-    """Single landmarks are drawn for a kernel matrix with scores known by hand."""
+    """Draw one landmark, 3,000 times; the scores were computed by hand."""
     counts = np.zeros(3)
     with Threads(1) as engine:
         pool = Pool(np.array([[1.0], [2.0], [3.0]]), Linear(), None, engine)
@@ -175,7 +175,7 @@ def test_leverage_scores_equal_their_definition(digits):
     kernel = RBF(gamma=0.02)
     K = kernel(X)
     with Threads(1) as engine:
-        # The approximation is exact if all rows are the basis.
+        # With all rows as the basis, the approximation is exact.
         pool = Pool(X, kernel, None, engine)
         scores = _ridge_leverage(pool, rows, K.diagonal(), rows)
     ridge = np.linalg.eigvalsh(K)[::-1][200:].sum() / 200

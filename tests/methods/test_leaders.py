@@ -62,7 +62,7 @@ def test_finds_about_as_many_leaders_as_requested(wanted, digits):
 
 
 def test_a_threshold_that_gives_too_many_leaders_is_searched_on_a_larger_sample(rng):
-    """Uniform points in 20 dimensions need more leaders the more rows there are."""
+    """The more uniform points in 20 dimensions, the more leaders they need."""
     X = rng.random((5000, 20))
     model = LeadersKernelKMeans(3, n_leaders=40, gamma=0.5, random_state=0).fit(X)
     assert 30 <= len(model.leader_indices_) <= 50

@@ -38,7 +38,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory, model, blobs):
-    """Three reports: 3 clusters, 23 clusters, and an estimated number of clusters."""
+    """Reports of models with 3, with 23 and with an estimated number of clusters."""
     folder = tmp_path_factory.mktemp("reports")
     X, y = blobs
     report(
@@ -217,8 +217,8 @@ class TestBrowser:
             3 if name == "three" else 23
         )
         assert view.locator("#map-legend").is_visible()
-        assert view.locator("#summary table").last.is_visible()  # unfolded
-        assert not view.locator("#sizes table").is_visible()  # only its picture
+        assert view.locator("#summary table").last.is_visible()  # unfolded for printing
+        assert not view.locator("#sizes table").is_visible()  # only the picture is
         outside = view.evaluate(
             """() => [...document.querySelectorAll("section")].flatMap((section) => {
               const frame = section.getBoundingClientRect();

@@ -98,7 +98,7 @@ class TestPage:
         assert kinds.count("script") == 2
         assert "img" not in kinds
         for _, attributes in outline.tags:
-            assert None not in attributes.values()  # all are quoted
+            assert None not in attributes.values()  # every attribute has a value
             assert not any(name.startswith("on") for name in attributes)
 
     def test_hostile_original_values_are_escaped(self, model, blobs):

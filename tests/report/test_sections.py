@@ -17,7 +17,7 @@ from akkm.report import report
 from registry import ESTIMATORS
 from report.page_parts import ALWAYS, Outline, picture_data, section_ids, text_of
 
-# Additional sections of an estimator; the default is "landmarks".
+# Additional sections per estimator. Estimators not listed have only "landmarks".
 MORE = {
     KernelKMeans: [],
     SparseKernelKMeans: ["landmarks", "evidence"],

@@ -1,4 +1,4 @@
-"""Fits of Dask arrays give the labels of fits in memory, also if workers die."""
+"""Fits of Dask arrays give the labels of fits in memory, even if workers die."""
 
 import os
 import pickle

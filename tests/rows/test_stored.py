@@ -169,7 +169,7 @@ def test_only_batches_with_unproved_labels_are_read(X, table, tmp_path):
 
 
 def test_samples_are_read_in_one_pass(X, table, tmp_path):
-    """One pass reads landmarks and initial sample; the first iteration is another."""
+    """Landmarks and initial sample are read in one pass, iteration 1 in the next."""
     rows = as_parquet(X, table, tmp_path)
     read = []
     batches = rows._batches
@@ -269,7 +269,7 @@ def test_a_full_disk_is_reported_in_one_error(where, size, message, X, tmp_path)
     assert re.search(message, last), done.stderr
     assert "During handling" not in done.stderr
     assert "landmarks" in done.stdout or where == "labels"
-    assert "iteration" not in done.stdout  # disk space is reserved before
+    assert "iteration" not in done.stdout  # disk space is reserved before iteration 1
     assert {path.name for path in tmp_path.iterdir()} == {"x.npy", "labels.npy"}
     assert old.read_bytes() == b"old"
 

@@ -42,7 +42,7 @@ def arrow_twice():
 
 
 def column(*cells):
-    """Text of a CSV file: cells in column x, numbers in column y."""
+    """Text of a CSV file with the given cells in column x and numbers in column y."""
     return "x,y\n" + "".join(f'"{cell}",{i % 5}\n' for i, cell in enumerate(cells))
 
 

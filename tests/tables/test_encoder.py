@@ -16,7 +16,7 @@ from table_files import RAMP, mixed, same
 class TestEncoding:
     def test_encoded_values_are_those_computed_by_hand(self, encode):
         encoder, encoded = encode("a,b,t\n1,0,v\n2,5,u\n3,5,v\n6,10,v\n", label="b")
-        root = np.sqrt(3.5)  # variance of 1, 2, 3, 6, whose mean is 3
+        root = np.sqrt(3.5)  # 1, 2, 3, 6 have mean 3 and variance 3.5
         assert encoder.feature_names_ == ["a", "t=u", "t=v"]
         expected = [[-2 / root, 0, 1], [-1 / root, 1, 0], [0, 0, 1], [3 / root, 0, 1]]
         np.testing.assert_allclose(encoded.X, expected, rtol=1e-6)
@@ -72,7 +72,8 @@ class TestEncoding:
             "(other)",
         ]
         encoder, _ = encode("t\n" + "\n".join(rows) + "\n", most_values=4)
-        assert encoder.feature_names_ == ["t=a", "t=c", "t=d", "t=other"]  # d before e
+        # d and e are equally frequent; d is first in alphabetical order.
+        assert encoder.feature_names_ == ["t=a", "t=c", "t=d", "t=other"]
 
     def test_a_value_called_other_is_merged_with_the_pooled_values(self, encode):
         rows = ["other"] * 5 + ["a"] * 4 + ["b", "c"]
@@ -127,7 +128,7 @@ class TestEncoding:
         np.testing.assert_array_equal(encoded.X, expected)
         assert "missing values filled" in encoder.notes_[-1]
         new = encoder.transform(open_table(write("new.csv", "a,t\n,\n")))
-        np.testing.assert_array_equal(new.X, [[3, 1, 0, 0]])  # training mean
+        np.testing.assert_array_equal(new.X, [[3, 1, 0, 0]])  # 3 is the training mean
 
     def test_true_and_false_are_encoded_as_text(self, encode, write, tmp_path):
         flags = ["True", "False", "true"]

@@ -259,7 +259,7 @@ class TestTypesInCsv:
             "a,b\n" + "1,\n2,\n" * 1_000 + f"1,{late}\n1,{'v' if late == 'u' else 8}\n"
         )
         encoder, encoded = encode(text, missing="drop")
-        assert encoder.feature_names_ == features[1:]  # a is constant where b is set
+        assert encoder.feature_names_ == features[1:]  # a is constant in the kept rows
         assert encoded.rows.tolist() == [2_000, 2_001]
 
     def test_late_text_in_a_number_column_names_the_row(self, write, open_table):

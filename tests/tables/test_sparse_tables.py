@@ -64,7 +64,7 @@ class TestSparse:
         assert (read.transform(table).X != encoded.X).nnz == 0
 
     def test_columns_are_named_by_their_number_in_the_file(self, write):
-        """Column 2 is the same column in files that start at 0 and at 1."""
+        """Column 2 is the same whether a file numbers columns from 0 or from 1."""
         train = open_table(write("x.svm", "1 0:1 1:2 2:3\n0 0:2 1:4\n0 2:6\n"))
         encoder = TableEncoder(scale="none").fit(train)
         assert encoder.feature_names_ == ["0", "1", "2"]

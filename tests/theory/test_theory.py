@@ -24,7 +24,7 @@ from akkm.theory import (
 
 @pytest.fixture(scope="module")
 def rows(digits):
-    """200 images (200, 64), few enough for dense matrices."""
+    """200 images (200, 64), few enough for dense kernel matrices."""
     return digits[0][::8][:200]
 
 
@@ -105,7 +105,7 @@ class TestSpectrum:
         found = spectrum(X, "linear", n_landmarks=20, random_state=0)
         assert found.trace == pytest.approx((X**2).sum())
         assert found.largest_diagonal == pytest.approx((X**2).sum(axis=1).max())
-        assert found.rank == 4  # known, because it is below n_landmarks
+        assert found.rank == 4  # exact, because the rank is below n_landmarks
 
     def test_all_rows_as_landmarks_give_the_exact_spectrum(self, rows):
         drawn = spectrum(rows, n_landmarks=200, random_state=3)
@@ -177,7 +177,7 @@ class TestTheorem1:
 
     @pytest.mark.parametrize("m", [3, 10, 30, 100, 199])
     def test_the_mean_error_is_below_the_bound(self, rows, labels, m, rng):
-        """20 draws without replacement, and 20 of each row with probability m / n."""
+        """Test 20 samples of m rows, and 20 that take each row with chance m / n."""
         kernel = RBF(gamma=1 / (64 * rows.var()))
         K = kernel(rows)
         bound = expected_error_bound(rows, labels, m)
@@ -189,7 +189,7 @@ class TestTheorem1:
             assert exact - 1e-6 <= np.mean(errors) <= bound
 
     def test_the_mean_inertia_after_fitting_is_below_the_bound(self, rows, labels):
-        """Iterations can only lower the error."""
+        """The fit starts from `labels`, and iterations can only lower the error."""
         found = []
         for seed in range(20):
             drawn = np.random.default_rng(seed).choice(200, 30, replace=False)
@@ -202,7 +202,7 @@ class TestTheorem1:
         exact = clustering_error(rows, labels)
         assert (np.diff(bounds) < 0).all()
         assert bounds[-1] > exact
-        # Rows repeated s times: n / m stays 1, and the exact error is s times larger.
+        # With rows repeated s times, n / m stays 1; the exact error is multiplied by s.
         shares = [
             expected_error_bound(
                 np.tile(rows[:100], (s, 1)),
@@ -216,7 +216,7 @@ class TestTheorem1:
         assert shares[1] - 1 < 0.2 * (shares[0] - 1)
 
     def test_rows_of_norm_zero_add_nothing_to_the_bound(self, rng):
-        """The bound is that of the other rows, with the same m / n."""
+        """The bound equals that of the nonzero rows for the same m / n."""
         X = rng.standard_normal((20, 3))
         X[:10] = 0
         labels = np.repeat([0, 1], 10)
@@ -254,7 +254,7 @@ class TestTheorem1:
 
 class TestCorollary1:
     def test_bounds_equal_those_computed_by_hand(self):
-        """Three rows with eigenvalues λ = 6, 3, 1; two clusters, m = 2 landmarks."""
+        """K has the eigenvalues 6, 3 and 1, for two clusters and m = 2 landmarks."""
         vectors = np.linalg.qr(np.arange(9).reshape(3, 3) ** 2.0 + np.eye(3))[0]
         K = vectors @ np.diag([6.0, 3.0, 1.0]) @ vectors.T
         kappa = K.diagonal().max()
@@ -270,7 +270,7 @@ class TestCorollary1:
     )
     @settings(max_examples=50, deadline=None)
     def test_corollary_1_is_above_theorem_1(self, values, C, seed):
-        """For random labels and positive definite matrices, relative to the error."""
+        """Both bounds are relative to the exact error; labels and K are random."""
         rng = np.random.default_rng(seed)
         n = len(values)
         Q = np.linalg.qr(rng.standard_normal((n, n)))[0]
@@ -286,7 +286,7 @@ class TestCorollary1:
         assert (np.diff(bound.sharp) < 0).all()
 
     def test_the_example_of_the_paper_is_reproduced(self):
-        """For a eigenvalues λ = n/a, the excess over 1 is at most C a / (m (a - C))."""
+        """If `a` eigenvalues are n/a, the bound is at most 1 + C a / (m (a - C))."""
         K = np.kron(np.eye(10), np.ones((8, 8)))  # a = 10, n = 80
         bound = relative_error_bound(spectrum(K, "precomputed"), 2, 40)
         assert bound.simple - 1 == pytest.approx(2 * 10 / (40 * 8))
@@ -422,7 +422,7 @@ class TestNystroemError:
             landmarks_=np.array([0, 1]),
         )
         error = nystroem_error(model, K)
-        assert error.trace == pytest.approx(2.0)  # -1 + 3
+        assert error.trace == pytest.approx(2.0)  # the residual's diagonal is 0, -1, 3
         assert error.spectral_norm == pytest.approx(3.0)
 
     def test_results_depend_on_the_seed_but_not_on_threads(self, digits):
@@ -489,7 +489,7 @@ class TestSuggestion:
         assert nystroem_error(model.fit(X), X).relative_trace < 1e-9
 
     def test_a_rank_that_uniform_landmarks_miss_is_not_trusted(self):
-        """One row of 300 alone has the second direction, so the coherence is high."""
+        """Only one of 300 rows has the second direction, so the coherence is high."""
         X = np.repeat([[1.0, 0.0]], 300, axis=0)
         X[7] = [0.0, 1.0]
         assert suggest_n_landmarks(X, 1, "linear", tolerance=1e-4).n_landmarks == 300
