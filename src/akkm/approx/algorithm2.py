@@ -17,9 +17,11 @@ from akkm.core.threads import Threads
 from akkm.rows import mapped
 from akkm.typing import Array
 
-# For fewer columns, recomputing kernel values is cheaper than caching them.
+# For data with fewer columns than this, recomputing cheap kernel values is faster than
+# caching them.
 _WIDE = 256
-# If more rows than this are not in memory, their state (over 1 GB) is kept in a file.
+# For more rows than this outside memory, the labels and bounds of the rows (over 1 GB)
+# are kept in a file.
 _MANY = 2**26
 
 
@@ -39,7 +41,8 @@ def solve(
 ) -> Solution:
     """Initialise and iterate: return the best of `n_init` runs.
 
-    With a checkpoint there is one run, which resumes where it was interrupted.
+    If a checkpoint is given, there is only one run. It resumes where the interrupted
+    run stopped.
     """
     starts = _starts(factored, engine, n_clusters, init, n_init, weights, rng)
     folder = None
@@ -99,7 +102,7 @@ def _parts(
 ) -> Parts:
     """Prepare the strip's rows for the loop, in this process or on their workers.
 
-    If there are very many rows outside memory, their state is stored in `folder`.
+    For very many rows outside memory, their labels and bounds are files in `folder`.
     """
     strip, gram, partitions = factored.strip, factored.gram, factored.strip.X.partitions
     if partitions is not None:

@@ -2,7 +2,7 @@
 
 The state of the rows is not written: one pass over the rows restores it from the
 centers. A checkpoint is therefore small for every n. It does not depend on whether the
-rows are in memory, in files or on a cluster.
+rows are in memory, in files or on Dask workers.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from akkm.core.lloyd import Step
 from akkm.rows.mapped import explain_errors
 
 _NAME = "akkm-checkpoint.npz"
-# Minimal number of seconds between checkpoints.
+# Minimum number of seconds between two checkpoints.
 _EVERY = 5.0
 
 
@@ -75,7 +75,7 @@ class Checkpoint:
             ) from None
 
     def load(self) -> Start | None:
-        """Read the checkpoint, if there is one."""
+        """Read the checkpoint if the folder has one."""
         path = self.folder / _NAME
         if not path.exists():
             return None

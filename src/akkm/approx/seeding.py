@@ -21,18 +21,21 @@ from akkm.rows import as_rows, chunks
 from akkm.silence import ignore_warnings
 from akkm.typing import Array, RowsLike
 
-# The smallest sample has at least this many rows, and at least this many per cluster.
-# Each further sample is larger by the last factor.
+# Minimum size of the first sample, in total and per cluster, and the factor by which
+# each further sample is larger than the previous one.
 _SAMPLE, _PER_CLUSTER, _GROWTH = 10_000, 20, 8
-# Leading coordinates for the restarts: two per cluster, within these limits.
+# Limits on the number of leading coordinates in which k-means runs (two per cluster).
 _MIN_COORDINATES, _MAX_COORDINATES = 64, 256
-# Breathing: the maximal number of centers added and removed at a time; the distance of
-# an added center from the center it splits, relative to the root mean squared error;
-# and the relative decrease of the error that counts as an improvement.
+# Breathing: the maximum number of centers added and then removed at a time; the
+# distance of an added center from the center of the cluster that it splits, relative to
+# the root mean squared error; the smallest relative decrease of the error that counts
+# as an improvement.
 _BREATH, _NUDGE, _SAME = 5, 0.01, 1e-9
-# Kernel rows of samples are stored up to this size, whatever the `cache_size` is.
+# Maximum number of bytes for the cached kernel rows of a sample. `cache_size` does not
+# apply to samples.
 _STORED_BYTES = 256 * 2**20
-# Larger samples are not used, except the smallest one: they may not fit in memory.
+# Maximum number of bytes of a sample's rows, so that they fit in memory. The first
+# sample may be larger.
 _MAX_SAMPLE_BYTES = 128 * 2**20
 
 
@@ -48,10 +51,11 @@ def initial_centers(
 
     The first sample has about 10,000 rows. k-means++ and k-means run `n_init` times in
     the leading coordinates of the landmarks' span, and the best run is improved by
-    breathing. Lloyd's algorithm continues from its labels in the whole span. It then
-    runs on further samples, each eight times as large as the previous one, while these
-    are much smaller than the data. The numbering of the clusters and the draws of
-    k-means++ do not depend on the order of the sample's rows.
+    breathing. Lloyd's algorithm continues from the labels of this run in the whole
+    span. Lloyd's algorithm then runs on further samples, each eight times as large as
+    the previous one, as long as a sample has less than half of the rows. The
+    numbering of the clusters and the draws of k-means++ do not depend on the order of
+    the sample's rows.
     """
     strip, gram = factored.strip, factored.gram
     drawn, sizes = _draw_sample(strip.X, n_clusters, weights, rng)
@@ -87,7 +91,7 @@ def prefetch_sample(
 ) -> None:
     """Announce the rows that `initial_centers` will read, without advancing `rng`.
 
-    Rows in files are then read together with the landmarks.
+    If the rows are in files, one pass then reads both the sample and the landmarks.
     """
     rows = as_rows(X)
     if not rows.in_memory:
@@ -97,9 +101,9 @@ def prefetch_sample(
 def _draw_sample(
     X: RowsLike, n_clusters: int, weights: Array | None, rng: np.random.Generator
 ) -> tuple[Array, list[int]]:
-    """Draw the largest sample; return its rows (s,) and the sizes of all samples.
+    """Draw the largest sample; return its row numbers (s,) and all samples' sizes.
 
-    A sample of smaller size consists of the first rows of the largest sample.
+    Each smaller sample consists of the first rows of the largest sample.
     """
     positive = None if weights is None else np.flatnonzero(weights > 0)
     count = X.shape[0] if positive is None else len(positive)
@@ -189,7 +193,7 @@ def _rank(points: Array, mean: Array) -> Array:
 
 
 def _distinct(points: Array) -> int:
-    """Count the points (b, q) that differ by more than rounding."""
+    """Count distinct points (b, q); rounding errors do not make points distinct."""
     unit = max(np.abs(points).max(), 1e-300)
     return len(np.unique(np.round(points / unit, 9), axis=0))
 
@@ -205,7 +209,8 @@ def _breathe(
 
     New centers split the clusters with the largest error. The centers whose removal
     increases the error least are then removed, if possible without removing two
-    neighbours. If the error does not decrease, one center fewer is added the next time.
+    neighbouring centers. If the error does not decrease, the next attempt adds one
+    center fewer.
     """
     rng = np.random.default_rng(seed)
     w = np.ones(len(X)) if weights is None else weights
@@ -241,7 +246,7 @@ def _centers_to_keep(X: Array, w: Array, centers: Array, count: int) -> Array:
     kept = np.ones(len(centers), dtype=bool)
     spared = np.zeros(len(centers), dtype=bool)
     order = np.argsort(loss, kind="stable")
-    for c in np.concatenate([order, order]):  # neighbours too, if necessary
+    for c in np.concatenate([order, order]):  # second pass: neighbours too
         if (~kept).sum() < count and kept[c] and not spared[c]:
             kept[c] = False
             spared[apart[c].argmin()] = True

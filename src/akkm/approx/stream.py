@@ -14,8 +14,8 @@ from akkm.core.parts import Part, Stats
 from akkm.core.threads import Threads
 from akkm.typing import Array, RowsLike
 
-# The total weight of the sums, as a share of all rows so far. Older rows, which were
-# assigned to outdated centers, count less and less.
+# Total weight of the rows in the clusters' sums, as a share of all rows so far. The
+# weight of older rows shrinks, because they were assigned to outdated centers.
 _MEMORY = 0.5
 
 
@@ -69,7 +69,7 @@ class Stream:
         n_clusters: int,
         times: float,
     ) -> "Stream":
-        """Start from labels (n,) of a sample; each row represents `times` rows."""
+        """Start from a sample's labels (n,); a sampled row stands for `times` rows."""
         strip, gram = factored.strip, factored.gram
         part = Part.of(strip, gram, engine, labels=labels, weights=weights)
         stats = part.label_stats(n_clusters)
@@ -80,7 +80,7 @@ class Stream:
     def follow(
         self, X: RowsLike, weights: Array | None, seen: int, engine: Threads
     ) -> Array:
-        """Return labels (b,) of a batch, and move the centers towards it."""
+        """Return labels (b,) of a batch; move the centers towards the batch's rows."""
         strip, gram = self._factored.strip.with_rows(X), self._factored.gram
         alpha, norms = self.centers.alpha, self.centers.norms
         scorer = Scorer.of(alpha, norms, strip.dtype, self._factored.probes)
@@ -99,7 +99,7 @@ class Stream:
 
 
 def match_labels(labels: Array, before: Array, n_clusters: int) -> Array:
-    """Renumber clusters so that labels (n,) agree with earlier ones where possible.
+    """Renumber clusters so that labels (n,) agree with `before` where possible.
 
     Examples
     --------

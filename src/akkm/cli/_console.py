@@ -33,7 +33,7 @@ class Printer:
             raise OSError(error.errno, error.strerror, "standard output") from error
 
     def facts(self, facts: Mapping[str, str | Sequence[str]]) -> None:
-        """Print each name with its value: one line, several lines, or none if empty."""
+        """Print each name and its value, a list in several lines; skip empty lists."""
         lines = {name: [v] if isinstance(v, str) else v for name, v in facts.items()}
         width = max((len(name) for name in lines if lines[name]), default=0)
         for name in lines:

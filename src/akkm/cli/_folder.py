@@ -9,7 +9,7 @@ import pyarrow as pa
 from akkm.cli._progress import Phases
 from akkm.images import SpatialPyramid, find_files
 
-# The column of label files that identifies images.
+# Name of the column that identifies images in label files.
 KEY = "path"
 # Maximum number of unreadable files that are listed by name.
 _NAMED = 20

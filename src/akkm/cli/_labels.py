@@ -14,7 +14,7 @@ from akkm.estimators import LeadersKernelKMeans
 from akkm.tables import TableError, open_table, quoted_names
 from akkm.typing import Array
 
-# Rows that are assigned and written at a time.
+# Number of rows that are assigned and written at a time.
 _BATCH_ROWS = 2**17
 _COLUMNS = ("cluster", "distance", "margin", "agreement")
 
@@ -49,7 +49,11 @@ def label_batches(
 def _distances(
     estimator: Any, X: Any, clusters: Array | None
 ) -> tuple[Array, dict[str, Array]]:
-    """Clusters (b,); distances to their centers and margins to the next, both (b,)."""
+    """Clusters (b,), and a dict of distances and margins (b,).
+
+    The distance of a row is that to the center of its cluster. The margin is the
+    distance to the nearest other center minus this distance.
+    """
     if clusters is None and isinstance(estimator, LeadersKernelKMeans):
         clusters = estimator.predict(X)  # the leader's cluster, not the nearest center
     nearest, distances = estimator._nearest(X)
@@ -110,7 +114,7 @@ def read_labels(path: str) -> tuple[str, Any, Any]:
 
     Returns the name of the column that identifies rows, this column, and the clusters.
     """
-    table = open_table(path, missing=())  # an id may be the text NA
+    table = open_table(path, missing=())  # the text NA is a valid id
     names = [column.name for column in table.columns]
     if "cluster" not in names[1:]:
         raise TableError(

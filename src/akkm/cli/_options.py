@@ -46,7 +46,10 @@ _NAMES: dict[str, Any] = {"metavar": "NAMES", "multiple": True, "callback": spli
 
 @dataclass(frozen=True)
 class Source:
-    """The data file and how to read it; None: the model's setting, or the default."""
+    """The data file and how to read it.
+
+    None stands for the setting of the model, or for the default if there is no model.
+    """
 
     data: str = field(metadata={"option": click.argument("data", metavar="DATA")})
     header: bool | None = option(
@@ -181,7 +184,7 @@ class PyramidMethod(Method):
 
 @dataclass(frozen=True)
 class Output:
-    """The files to write (None: option not given), and whether to print nothing."""
+    """The files to write (None if not requested), and whether to print nothing."""
 
     labels: str | None = _file("--labels", help="Write clusters: .parquet or .csv.")
     model: str | None = _file("--model", help="Write the model: .skops.")
@@ -190,7 +193,7 @@ class Output:
 
     @property
     def paths(self) -> dict[str, str | None]:
-        """Option names and the files that they name."""
+        """The file of each option, by option name."""
         names = ("labels", "model", "report")
         return {f"--{name}": getattr(self, name) for name in names}
 

@@ -30,22 +30,22 @@ def open_outputs(
 ) -> Iterator[dict[str, OutputFile]]:
     """Open temporary files, which are renamed if the block succeeds.
 
-    They are created at the start, so that a folder that can't be written to is noticed
-    before the long computation.
+    The temporary files are created before the long computation. A folder that can't be
+    written to is therefore noticed early.
 
     Parameters
     ----------
     paths : mapping
-        Option names and the files that they name; None if an option was not given.
+        The file of each option, by option name; None if an option was not given.
     inputs : mapping
-        Option names and files that must not be overwritten.
+        The files that must not be overwritten, by option name.
     written : list
         List to which the names of published files are appended.
 
     Yields
     ------
     dict
-        Option names and their temporary files.
+        The temporary file of each option that was given, by option name.
 
     Examples
     --------

@@ -22,13 +22,13 @@ from akkm.diffusion.landmark_positions import resolve_n_landmarks
 from akkm.landmarks import number_of_landmarks
 from akkm.theory import suggest_n_landmarks
 
-# Minimum size of the sample, in total and per cluster. The total is so large that
-# approximate kernel k-means initialises on a part of the sample, as with all rows.
+# Minimum size of the sample, in total and per cluster. Approximate kernel k-means
+# initialises on a part of so many rows, as it would for all rows.
 _SAMPLE_ROWS, _ROWS_PER_CLUSTER = 50_000, 100
-# Methods whose time grows faster than n are tried on fewer rows: exact compares all
-# pairs of rows, diffusion searches the neighbours of each row.
+# Methods whose time grows like a power of n, and the number of rows on which they are
+# tried: exact compares all pairs of rows, diffusion searches each row's neighbours.
 _POWERS, _FEW_ROWS = {"exact": 2.0, "diffusion": 1.5}, 4_000
-# Rows from which the error bound is computed, and the relative error that it allows.
+# Number of rows from which the error bound is computed, and the relative error allowed.
 _THEORY_ROWS, _TOLERANCE = 2_000, 0.05
 _GAMMA_RULES = {
     "scale": "1 / (number of features x variance of all values)",
@@ -174,7 +174,7 @@ class SampledTable:
                 yield batch.take(rows)
 
     def _drawn(self, n: int, start: int = 0) -> Any:
-        """Indices of the sampled ones among the n rows from row `start` on."""
+        """Offsets of the sampled rows in a batch of n rows that begins at `start`."""
         rng = np.random.default_rng([self._seed, start])
         return np.flatnonzero(rng.random(n) < self._share)
 

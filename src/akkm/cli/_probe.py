@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-# An ensemble is tried with at most this many members: its time is proportional to
-# their number, and its memory hardly depends on it.
+# Maximum number of members of an ensemble that is tried. The time of an ensemble is
+# proportional to the number of members; its memory hardly depends on that number.
 _MEMBERS = 2
 
 
@@ -39,7 +39,7 @@ class Probe:
         return self.whole.peak + max(self._slope("peak"), 0) * (n - self.whole.rows)
 
     def seconds(self, n: int, power: float) -> float:
-        """Seconds for n rows; beyond the sample, they grow like n to the `power`."""
+        """Seconds for n rows; beyond the sample, the time grows like n ** power."""
         ratio = max(n / self.whole.rows, 1)
         if power > 1:
             return self.whole.seconds * ratio**power
@@ -85,7 +85,7 @@ def _timed(function: Callable[[Any], Any], X: Any) -> float:
 def _peak(estimator: Any, X: Any) -> int:
     """Peak memory that a fit without a cache allocates, in bytes.
 
-    This fit is not the one that is timed, because tracing allocations slows it down.
+    The time is measured by another fit, because tracing allocations slows a fit down.
     """
     uncached = clone(estimator)
     if "cache_size" in uncached.get_params():

@@ -57,7 +57,7 @@ class Phase:
         self._phases.update(self._task, detail=detail, completed=done, total=total)
 
     def watch(self, table: Any) -> Any:
-        """The same table; reading its rows advances this phase."""
+        """Return a wrapped table; reading rows from it advances this phase."""
         return _WatchedTable(table, self)
 
 
@@ -80,7 +80,8 @@ class _WatchedTable:
 class Iterations:
     """A callback for estimators that shows their iterations, or an ensemble's members.
 
-    `members` is the number of members. akkm calls `on_step`, scikit-learn the others.
+    `members` is the number of members. akkm calls `on_step`; scikit-learn calls the
+    other methods.
     """
 
     def __init__(self, phase: Phase, members: int | None = None) -> None:
@@ -116,7 +117,8 @@ class Iterations:
 def iterations_left(changed: Sequence[int]) -> float | None:
     """Estimate the number of iterations left, from the number of changed labels.
 
-    That number is assumed to shrink by a constant factor. None if it does not shrink.
+    The number of changed labels is assumed to shrink by a constant factor. Returns None
+    if it does not shrink.
     """
     if len(changed) < 3 or not 0 < changed[-1] < changed[-3]:
         return None

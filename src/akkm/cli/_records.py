@@ -66,7 +66,7 @@ def option_of(record: Any, name: str) -> Option:
 
 
 def options_of(argument: str, record: Any) -> Option:
-    """Decorator that adds a record's options to a command and passes it the record."""
+    """Decorator: the command gets a record's options and receives the record."""
     options = {f.name: f.metadata["option"] for f in fields(record) if f.metadata}
 
     def decorate(command: Command) -> Command:

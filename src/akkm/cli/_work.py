@@ -25,7 +25,7 @@ from akkm.report import report
 from akkm.tables import MISSING, Table, TableEncoder, open_table
 from akkm.typing import Array
 
-# Maximum number of clusters whose sizes are printed; the largest are chosen.
+# Maximum number of clusters whose sizes are printed; the largest clusters are chosen.
 _SHOWN = 30
 # Number of sampled rows that a report describes if the rows are on disk.
 _REPORTED = 20_000
@@ -57,7 +57,7 @@ def describe(data: str) -> str:
 
 
 def open_source(source: Source, about: Mapping[str, Any] | None = None) -> Table:
-    """Open the data; options not given are taken from `about`, which a model stores."""
+    """Open the data; options not given are taken from a model's `about`."""
     about = about or {}
     header = about.get("header") if source.header is None else source.header
     return open_table(
@@ -72,7 +72,7 @@ def open_source(source: Source, about: Mapping[str, Any] | None = None) -> Table
 def fit_encoder(
     source: Source, encoding: Encoding, phases: Phases
 ) -> tuple[Table, TableEncoder]:
-    """Open the table and fit an encoder to it, which reads it once."""
+    """Open the table and fit an encoder to it, in one pass over the table."""
     table = open_source(source)
     columns = encoding.columns or None
     encoder = TableEncoder(**{**asdict(encoding), "columns": columns})
@@ -93,7 +93,7 @@ def require_enough(n: int, method: Method) -> None:
 
 
 def require_memory(encoder: TableEncoder, method: Method, allowed: float) -> None:
-    """Raise ValueError if a method needs all rows in memory: more than `allowed` MB."""
+    """Raise ValueError if a method that holds all rows needs more than `allowed` MB."""
     n, d = encoder.n_rows_, len(encoder.feature_names_)
     needed = 4 * n * d
     reads_from_disk = method.method == "approx" and method.ensemble is None
@@ -112,7 +112,7 @@ def require_memory(encoder: TableEncoder, method: Method, allowed: float) -> Non
 
 
 def storage_notes(encoded: Any, megabytes_allowed: float) -> list[str]:
-    """A note why rows stayed on disk; an empty list if they did not."""
+    """A list with the reason why rows stay on disk; empty if they are in memory."""
     if not encoded.on_disk:
         return []
     n, d = encoded.X.shape
@@ -216,8 +216,8 @@ def _write_report(
 ) -> None:
     """Write the HTML report.
 
-    `assigned` has the clusters and the agreement of the rows. It is None for the rows
-    that the estimator was fitted to.
+    `assigned` has the clusters and the agreement of new rows. It is None if the rows
+    are the training rows.
     """
     encoder, estimator, about = model.encoder, model.estimator, model.about
     notes = list(about["notes"])

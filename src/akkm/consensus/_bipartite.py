@@ -1,9 +1,9 @@
 """The bipartite graph of rows and clusters, and its normalised cut.
 
 Each row is joined to the r clusters that contain it. A random walk goes from a cluster
-to one of its rows and on to a cluster of that row. Seen from the clusters, the graph is
-therefore the matrix of weights that clusters share. This matrix is enough to cut the
-graph (Huang et al. 2020).
+to one of its rows and on to a cluster of that row. The walk between clusters therefore
+depends only on the matrix of weights that pairs of clusters share. This matrix is
+enough to cut the graph (Huang et al. 2020).
 """
 
 from collections.abc import Sequence
@@ -38,9 +38,9 @@ def bipartite_cut(
 ) -> Consensus:
     """Combine partitions that have more clusters than the consensus.
 
-    The clusters of all members are joined by the rows they share. The graph is cut
-    along its top eigenvectors. Each row is assigned to the part that contains most of
-    its clusters.
+    The clusters of all members form a graph, joined by the rows they share. The graph
+    is cut along its top eigenvectors. Each row is assigned to the part that
+    contains most of its clusters.
 
     Parameters
     ----------

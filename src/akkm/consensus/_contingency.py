@@ -12,9 +12,9 @@ from akkm.consensus._labelings import Labeling, smallest_dtype
 from akkm.metrics import nmi_from_counts
 from akkm.typing import Array
 
-# The limit on the bins of a table is the number of rows, but at least and at most these
-# numbers, to fit into the processor's cache. The last number is that of rows counted at
-# a time.
+# A table has at most as many bins as there are rows. The first two numbers are the
+# lower and upper limit of this maximum, so that tables fit into the processor's cache.
+# The last number is how many rows are counted at a time.
 _FEWEST_BINS, _MOST_BINS, _ROWS = 2**12, 2**20, 2**20
 
 
@@ -27,7 +27,7 @@ class Group:
 
     @property
     def size(self) -> int:
-        """The number of codes."""
+        """The number of possible codes."""
         return prod(self.shape)
 
     @property
@@ -52,7 +52,7 @@ def fuse(labelings: list[Labeling]) -> list[Group]:
     four members.
     """
     n = len(labelings[0].codes)
-    # With many more bins than rows, counting would take longer.
+    # Counting into many more bins than rows would be slower.
     most = isqrt(min(max(n, _FEWEST_BINS), _MOST_BINS))
     groups: list[Group] = []
     for labeling in labelings:
@@ -68,7 +68,7 @@ def fuse(labelings: list[Labeling]) -> list[Group]:
 def contingency(groups: list[Group], weights: Array | None) -> Array:
     """The weight of the rows that any two clusters share: (V, V) for V clusters.
 
-    Clusters are in the order of their members. The diagonal holds their own weights.
+    Clusters are in the order of their members. The diagonal has the clusters' weights.
     """
     widths = [sum(group.shape) for group in groups]
     shared = np.zeros((sum(widths), sum(widths)))
@@ -86,7 +86,7 @@ def contingency(groups: list[Group], weights: Array | None) -> Array:
 
 
 def _count(groups: list[Group], weights: Array | None) -> Array:
-    """The weight of the rows with each code of one group, or pair of codes of two."""
+    """The weight of the rows per code of one group or per pair of two groups' codes."""
     sizes = [group.size for group in groups]
     counts = np.zeros(prod(sizes))  # float64 is exact up to 2^53 rows
     for start in range(0, len(groups[0].codes), _ROWS):

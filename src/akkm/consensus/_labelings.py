@@ -7,7 +7,8 @@ import numpy as np
 
 from akkm.typing import Array
 
-# Integers in a range narrower than this are counted, which is faster than sorting.
+# If integer labels span at most this many values, they are counted instead of sorted,
+# because counting is faster.
 _NARROW = 2**16
 # With more members than this, and more members than rows, the array is probably
 # transposed.

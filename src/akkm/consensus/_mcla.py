@@ -66,8 +66,8 @@ def mcla(
         The labels that each member gives, of any sortable type. Members may have
         different labels and different numbers of clusters.
     n_clusters : int
-        The number of meta-clusters. The labels may use fewer of them, and will do so if
-        no member has as many clusters.
+        The number of meta-clusters. Some of them may get no rows. This always happens
+        if every member has fewer than `n_clusters` clusters.
     partitioner : {"matching", "metis"}, default="matching"
         How the graph is cut. "matching" matches members' clusters one to one with
         meta-clusters until no member has a better match. "metis" is the paper's graph
@@ -94,9 +94,10 @@ def mcla(
     For n rows and r members, MCLA takes O(n r²) time and O(n r) memory, besides the
     graph.
 
-    Meta-clusters are numbered by the first cluster in them. So clusters keep the first
-    member's numbers if its clusters match the meta-clusters one to one. Rows with the
-    same labels by all members get the same label, even if there is a tie.
+    Meta-clusters are numbered in the order of their first clusters. If the first
+    member's clusters match the meta-clusters one to one, the consensus therefore keeps
+    the first member's numbers. Two rows to which every member gives equal labels get
+    the same label, even if there is a tie.
 
     Examples
     --------
@@ -131,8 +132,8 @@ def combine(
 ) -> Consensus:
     """Group clusters into meta-clusters by `cut`, and let members vote for them.
 
-    The meta-cluster with the largest share of its clusters wins. With `majority`, the
-    meta-cluster with the most votes wins.
+    A row gets the meta-cluster with the largest number of votes divided by its number
+    of clusters. With `majority`, it gets the meta-cluster with the most votes.
     """
     members = check_labelings(labelings)
     weights = validated_weights(sample_weight, members[0])
@@ -159,7 +160,7 @@ def combine(
     part = np.full(len(member), -1)
     part[used] = renumber(cut(graph, n_clusters, for_cut))
     unused = part < 0
-    if unused.any():  # each gets the most similar meta-cluster
+    if unused.any():  # clusters of weight zero join the most similar one
         similarity = jaccard(contingency(groups, None))
         inside = part[:, None] == np.arange(n_clusters)
         part[unused] = (similarity[unused] @ inside).argmax(axis=1)
@@ -182,7 +183,7 @@ def _salt(
 ) -> Array:
     """Random numbers (r + 1, C) that decide ties.
 
-    They are assigned to meta-clusters in the order of their weights, not their numbers.
+    Meta-clusters get them by decreasing weight, so that the numbering has no effect.
     """
     order = np.argsort(-np.bincount(part, weight, minlength=n_clusters), kind="stable")
     salt = np.empty((r + 1, n_clusters), dtype=np.uint64)

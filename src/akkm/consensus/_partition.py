@@ -10,11 +10,13 @@ from scipy.optimize import linear_sum_assignment
 from akkm.extras import import_extra
 from akkm.typing import Array
 
-# Numbers of members tried as the reference, and of rounds of matching for each.
+# Maximum number of members tried as the reference, and of rounds of matching for each
+# reference.
 _REFERENCES, _ROUNDS = 10, 50
 # A cluster only moves if another meta-cluster is better by more than rounding.
 _STAY = 1e-9
-# METIS adds up its integer weights in 32 bits.
+# Limits on an integer weight and on the sum of all weights: METIS adds weights in 32
+# bits.
 _LARGEST_WEIGHT, _LARGEST_SUM = 10**6, 2**30
 
 
@@ -33,9 +35,9 @@ Partitioner = Callable[[MetaGraph, int, np.random.Generator], Array]
 def matching(graph: MetaGraph, n_clusters: int, rng: np.random.Generator) -> Array:
     """Meta-clusters (V,) by repeatedly matching members' clusters one to one.
 
-    Each of several members is the reference once. The partition with the largest
-    similarity within meta-clusters is returned. The result is not random: `rng` is not
-    used.
+    Each of several members serves once as the reference. The partition with the largest
+    similarity within meta-clusters is returned. `rng` is not used: the result is not
+    random.
     """
     # Members whose clusters are most similar to those of others come first.
     affinity = np.bincount(graph.member, weights=graph.similarity.sum(axis=1))
@@ -66,7 +68,7 @@ def _match_all(
 
 
 def _match(graph: MetaGraph, n_clusters: int, part: Array, q: int) -> None:
-    """Match member q's clusters with the meta-clusters of the others; writes `part`."""
+    """Match member q's clusters with the other members' meta-clusters, in `part`."""
     own = np.flatnonzero(graph.member == q)
     before = part[own]
     part[own] = -1

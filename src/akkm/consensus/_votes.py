@@ -11,7 +11,7 @@ from akkm.core.threads import Threads
 from akkm.rows import chunks
 from akkm.typing import Array
 
-# The votes of this many rows are counted at a time, to fit into the processor's cache.
+# Number of rows whose votes are counted at a time; they fit into the processor's cache.
 _ROWS = 16384
 
 
@@ -23,7 +23,8 @@ class Votes(NamedTuple):
     labels : int32 array of shape (n,)
         The meta-cluster of each row, in 0 .. n_clusters - 1.
     agreement : array of shape (n,)
-        The share of members whose cluster is in that meta-cluster, in [0, 1].
+        The share of members whose cluster of the row is in that meta-cluster, in
+        [0, 1].
 
     Examples
     --------

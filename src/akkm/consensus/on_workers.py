@@ -1,8 +1,8 @@
 """Combine labelings that are Dask arrays, without gathering all rows.
 
-Rows whose tuples of members' labels are equal are one distinct row of labels. A
-consensus of the distinct rows, weighted by how often they occur, is a consensus of all
-rows.
+The labels that all members give to a row are its row of labels. Many rows have equal
+rows of labels. The consensus of the distinct rows of labels, weighted by how often each
+occurs, is the consensus of all rows.
 """
 
 from collections.abc import Callable, Sequence

@@ -9,8 +9,8 @@ by Δ. This changes d²(center k) - d²(own center) by
 The first part is known exactly for the pair (a, k). The second is at most
 2 upper |Δ_k - Δ_a|. This first bound is tight for centers that moved little. For a
 center that jumped there is a second bound: the row is at most u' = upper + |Δ_a| from
-its own center, so if center k is now at distance D from that center, its squared
-distance is larger by at least D (D - 2 u').
+its own center. If center k is now at distance D from the own center, the row's squared
+distance to center k exceeds that to its own center by at least D (D - 2 u').
 
 If the better of the two bounds is positive for every center, the label is proved and
 the row is skipped.
@@ -25,7 +25,8 @@ import numpy as np
 from akkm.core.gram import Centers
 from akkm.typing import Array
 
-# Limits on the past centers that are kept: how many, and their total count of numbers.
+# Limits on the past positions of the centers that are kept: the number of positions,
+# and the number of array entries for all of them.
 _MAX_PAST, _MAX_PAST_ENTRIES = 32, 2**23
 
 
@@ -97,8 +98,8 @@ class Moves:
         self.spread = 2 * np.concatenate([spread.T for _, spread, _ in pairs], axis=1)
         self.shift = np.concatenate([shift for _, _, shift in pairs])  # (S C,)
         self.between = _between(now)  # (C, C)
-        # These prove most labels without comparing every center: one lower bound for a
-        # whole column, and the distance to the nearest other center.
+        # One lower bound for a whole column, and the distance to the nearest other
+        # center. They prove most labels without comparing every center.
         self.min_known = self.known.min(axis=0)
         self.max_spread = self.spread.max(axis=0)
         self.nearest_other = self.between.min(axis=0)
@@ -126,7 +127,7 @@ class Moves:
     def current_upper(self, state: State, chunk: slice) -> Array:
         """Return upper bounds (b,) on each row's present distance to its own center.
 
-        Rows evaluated in this iteration have the stamp that follows the past centers'.
+        Rows evaluated in this iteration have a stamp one above the last past position.
         """
         shift = np.append(self.shift, np.zeros(self.n_clusters))
         return state.upper[chunk] + shift[self._columns(state, chunk)]
@@ -165,18 +166,18 @@ class Moves:
 
 
 def round_up(values: Array) -> Array:
-    """Round float64 values to float32 numbers that are not smaller."""
+    """Round float64 values up to float32: no result is smaller than its value."""
     with np.errstate(over="ignore"):
         return np.nextafter(values.astype(np.float32), np.float32(np.inf))
 
 
 def _round_down(values: Array) -> Array:
-    """Round float64 values to float32 numbers that are not larger."""
+    """Round float64 values down to float32: no result is larger than its value."""
     return -round_up(-values)
 
 
 def max_past(n_clusters: int, rank: int) -> int:
-    """Return how many past centers to keep before the bounds are rebased."""
+    """Return how many past positions to keep before the bounds are rebased."""
     entries = n_clusters * (rank + 2 * n_clusters)
     return int(np.clip(_MAX_PAST_ENTRIES // max(entries, 1), 1, _MAX_PAST))
 

@@ -1,8 +1,8 @@
 """Centers by conjugate gradients, without factoring the landmarks' kernel matrix K̂.
 
-The paper's eq. 13: α minimises tr(α K̂ αᵀ) / 2 - tr(Û K_B αᵀ). The number of products
-with K̂ grows with its condition number for steepest descent, but only with the square
-root of that number for conjugate gradients, at the same cost per step. Without a
+By the paper's eq. 13, α minimises tr(α K̂ αᵀ) / 2 - tr(Û K_B αᵀ). Each step multiplies
+by K̂ once. Steepest descent takes a number of steps proportional to the condition number
+of K̂; conjugate gradients take a number proportional to its square root. Without a
 factorisation, there are no coordinates in which movements of the centers are cheap to
 measure. Therefore rows are not pruned.
 """
@@ -16,9 +16,10 @@ from scipy import linalg
 from akkm.core.gram import Centers, Gram, factor
 from akkm.typing import Array
 
-# A solve has converged if the residual is below this share of the right-hand side.
+# A solve has converged if the norm of the residual is at most this share of the norm of
+# the right-hand side.
 _TOLERANCE = 1e-6
-# Maximal number of steps.
+# Maximum number of steps of a solve.
 _MAX_STEPS = 1000
 # Number of landmarks that span the coordinates for the initialisation.
 _COARSE = 256
@@ -28,8 +29,9 @@ _COARSE = 256
 class Unfactored(Gram):
     """The landmarks' kernel matrix K̂, not factored.
 
-    The whitener is computed from a subset of the landmarks. It covers only part of
-    their span, which suffices for the initialisation and for measuring rounding errors.
+    The whitener is computed from a subset of the landmarks. Its coordinates cover only
+    a part of the landmarks' span. This part suffices for the initialisation and for
+    measuring rounding errors.
     """
 
     K: Array  # (m, m) float64
@@ -57,7 +59,7 @@ class Unfactored(Gram):
         return Centers(means @ self.whitener, alpha, norms)
 
     def failure(self) -> float | None:
-        """Return the condition number of K̂ if the last solve did not converge."""
+        """Return K̂'s condition number if the last solve did not converge, else None."""
         return self.failures[-1]
 
 
@@ -89,7 +91,7 @@ def conjugate_gradients(
     """Solve A K ≈ B for all rows of B (C, m) at once, starting at A (C, m).
 
     Returns the solution A, whether all its rows converged, and an estimate of K's
-    condition number. The estimate comes from the steps taken and may be too low.
+    condition number. The estimate is computed from the steps and may be too low.
     """
     small = tolerance**2 * (B * B).sum(axis=1)
     A = np.where(small[:, None] > 0, A, 0)

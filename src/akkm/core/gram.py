@@ -8,13 +8,13 @@ from scipy import linalg
 
 from akkm.typing import Array
 
-# For each precision of the kernel rows: eigenvalues below this share of the largest are
-# dropped, because kernel rows can't resolve them.
+# Eigenvalues below this share of the largest eigenvalue are dropped, because kernel
+# rows of the given precision can't resolve them.
 TOLERANCE = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-12}
 
 INDEFINITE = ("clip", "flip", "pinv")
-# Positive eigenvalues up to this share of the largest are dropped if a negative one is
-# as large in absolute value.
+# "clip" drops a positive eigenvalue up to this share of the largest eigenvalue if a
+# negative eigenvalue is at least as large in absolute value.
 _UNRELIABLE = 0.01
 
 
@@ -76,8 +76,8 @@ def factor(K: Array, *, dtype: Any = np.float64, indefinite: str = "clip") -> Gr
     eigenvalues: "clip" drops them, "flip" replaces them by their absolute values, and
     "pinv" inverts them as they are (the paper's K̂⁻¹; distances are then not a metric).
     "clip" also drops small positive eigenvalues that are not larger in absolute value
-    than a negative one. They carry as little information, and dividing by them would
-    make images far too long.
+    than a negative one. They carry as little information as the negative one, and
+    dividing by them would make the images of rows far too long.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def factor(K: Array, *, dtype: Any = np.float64, indefinite: str = "clip") -> Gr
     values, vectors = linalg.eigh(K, driver="evd", check_finite=False)
     negative = float(-values[values < 0].sum() / np.abs(values).sum().clip(1e-300))
     largest = np.abs(values).max()
-    # Smaller eigenvalues of either sign are rounding errors.
+    # Eigenvalues below `floor` in absolute value are rounding errors.
     floor = TOLERANCE[np.dtype(dtype)] * largest
     if indefinite == "clip":
         kept = values > max(floor, min(-values[0], _UNRELIABLE * values[-1]))
