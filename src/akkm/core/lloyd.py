@@ -1,4 +1,4 @@
-"""The loop: Lloyd's algorithm in the span of the landmarks.
+"""Lloyd's algorithm with centers in the span of the landmarks.
 
 In each iteration, a sweep over the rows returns new labels and sums of kernel rows per
 cluster (`Stats`). The new centers are computed from these sums. Bounds prove most
@@ -83,7 +83,7 @@ def lloyd(
     prune: bool = True,
     history: Sequence[tuple[int, int]] = (),
 ) -> Solution:
-    """Iterate from centers, or from the labels of the parts, until no label changes.
+    """Iterate from given centers or the parts' labels until no label changes.
 
     Assumes validated arrays. `dtype` is the precision of the kernel rows. `watch` is
     called after each iteration and stops the run by returning true. Without `prune`,
@@ -125,7 +125,7 @@ def lloyd(
 def _refresh(parts: Parts, stats: Stats, largest: Array) -> Array:
     """Recompute the sums of clusters that shrank to a small share of their size.
 
-    Otherwise rounding errors of the former large sum would distort the small one.
+    Otherwise rounding errors from when the sum was large would distort the small sum.
     Returns the largest size (C,) of each cluster since its sums were last recomputed.
     """
     largest = np.maximum(largest, stats.counts)
@@ -139,8 +139,8 @@ def _refresh(parts: Parts, stats: Stats, largest: Array) -> Array:
 def centers_of(stats: Stats, gram: Gram, previous: Centers | None) -> Centers:
     """Return the centers at the clusters' means: α = Û K_B K̂⁻¹.
 
-    An empty cluster keeps its previous center. If there is none, it gets the center of
-    the first cluster that is not empty; in ties the lower cluster number wins.
+    An empty cluster keeps its previous center. Without `previous`, it copies the
+    center of the first nonempty cluster; ties go to the cluster of lower number.
     """
     filled = stats.counts > 0
     means = stats.sums / np.where(filled, stats.counts, 1)[:, None]
@@ -156,7 +156,7 @@ def _reseed(parts: Parts, stale: Moves | None, stats: Stats, scorer: Scorer) -> 
 
     Only one cluster is filled per iteration; the next one is filled after the centers
     have moved. `stale` is given if bounds refer to past centers. Returns whether a row
-    was moved. No row is moved if every row lies on its center.
+    was reassigned. This fails if every row lies on its center.
     """
     empty = np.flatnonzero(stats.counts <= EMPTY_SHARE * stats.counts.sum())
     if not empty.size:

@@ -24,7 +24,7 @@ class Comparison:
 
     labels: Array  # (b,) int32
     squared: Array  # (b, C) squared distances to the centers
-    squared_own: Array  # (b,) to the nearest center, with k(x, x) as in the paper
+    squared_own: Array  # (b,) to the nearest center; uses k(x, x), as in the paper
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Model:
     points: RowsLike  # (m, d), or column numbers of a precomputed kernel
     scorer: Scorer
     dtype: Any
-    # needed for lengths within the span if k may be indefinite
+    # gives lengths within the span, needed if k may be indefinite
     gram: Gram | None = None
-    # k(x, x) of new rows for a precomputed kernel, if all training rows have this value
+    # k(x, x) of new rows for a precomputed kernel: the value that training rows share
     constant: float = np.nan
 
     def only(self, clusters: Array) -> "Model":
@@ -48,7 +48,7 @@ class Model:
         return replace(self, scorer=few)
 
     def diag(self, X: RowsLike) -> Array:
-        """Return k(x, x) of new rows: (n,), NaN if a precomputed kernel lacks it."""
+        """Return k(x, x) (n,) of new rows, or NaN if a precomputed kernel lacks it."""
         if isinstance(self.kernel, Precomputed):
             return np.full(X.shape[0], self.constant)
         return self.kernel.diag(X)
@@ -95,7 +95,7 @@ class Model:
         squared = diag
         if self.gram is not None:
             squared = self.gram.squared_lengths(products[:, n_clusters:])
-        # Rounding errors are estimated with lengths not below that of any center.
+        # To estimate rounding errors, use lengths no shorter than the longest center.
         length = np.sqrt(np.fmax(np.abs(squared), np.abs(scorer.norms).max()))
 
         def rescore(rows: Array) -> Array:

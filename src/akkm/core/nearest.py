@@ -1,8 +1,8 @@
 """Nearest centers of rows, independent of rounding errors.
 
-float32 scores are trusted only if the gap between the two best centers exceeds their
-measured rounding error. Other rows are scored again in float64, and remaining ties go
-to the center with the lower number.
+A row's float32 scores are trusted only if the gap between its two best scores exceeds
+the measured rounding error. Other rows are scored again in float64, and remaining ties
+go to the center with the lower number.
 """
 
 from collections.abc import Callable
@@ -15,10 +15,11 @@ from akkm.core.gram import Gram
 from akkm.core.strip import Strip
 from akkm.typing import Array, RowsLike
 
-# Number of rows on which rounding is measured, and safety factor for all other rows.
+# Rounding errors are measured on this many rows. For all rows, the largest measured
+# error times the safety factor is assumed.
 _N_PROBES = 64
 _SAFETY = 4.0
-# Ratio of float64 to float32 rounding errors.
+# Rounding error of float64 relative to that of float32.
 _FINER = float(np.finfo(np.float64).eps / np.finfo(np.float32).eps)
 
 
@@ -103,7 +104,7 @@ class Scorer:
         )
 
     def noise(self, length: Array) -> Array:
-        """Return the largest squared distances that may be rounding of zero: (b,)."""
+        """Return limits (b,) up to which squared distances may be rounding errors."""
         return self.blur * length**2 + self.slack * length
 
     def upper(self, length: Array, score: Array) -> Array:
@@ -190,7 +191,7 @@ def nearest_by_score(
 
 
 def _two_lowest(scores: Array) -> tuple[Array, Array, Array]:
-    """Return row and value of each column's lowest entry, and the gap to the next."""
+    """Return rows and values of the columns' lowest entries, and gaps to the second."""
     labels = np.zeros(scores.shape[1], dtype=np.int32)
     best = scores[0].copy()
     second = np.full_like(best, np.inf)
@@ -204,5 +205,5 @@ def _two_lowest(scores: Array) -> tuple[Array, Array, Array]:
 
 
 def padded(n_clusters: int) -> int:
-    """Round up to a multiple of eight: BLAS is nearly twice as fast on such widths."""
+    """Round up to a multiple of 8: BLAS is nearly twice as fast for such matrices."""
     return -(-n_clusters // 8) * 8

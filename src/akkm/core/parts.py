@@ -20,8 +20,8 @@ from akkm.core.threads import Threads
 from akkm.rows import chunks
 from akkm.typing import Array
 
-# A cluster with at most this share of all weight counts as empty: the weight may be a
-# rounding error.
+# A cluster with at most this share of the total weight counts as empty, because its
+# weight may be a rounding error.
 EMPTY_SHARE = 1e-12
 
 
@@ -80,7 +80,7 @@ class Sweep:
 class WorstRow:
     """The row farthest from its own center."""
 
-    squared: float  # its squared distance to that center; -inf: there is no such row
+    squared: float  # its squared distance to that center; -inf if no row is eligible
     row: int
     label: int
     weight: float
@@ -101,7 +101,7 @@ class Parts(Protocol):
         """Recompute the sums of one cluster, as a `Stats` with a single cluster."""
 
     def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
-        """Find the row farthest from its center that is not alone in its cluster.
+        """Among rows not alone in their cluster, find the farthest from its center.
 
         `stale` is given if bounds refer to past centers.
         """
@@ -212,7 +212,7 @@ class Part:
         return Sweep(stats, changed, evaluated)
 
     def _lengths(self, rows: Any, phi: Array) -> Array:
-        """Return image lengths (b,): sqrt k(x, x), or within the span if indefinite."""
+        """Return lengths of images (b,), within the span if k may be indefinite."""
         if self.strip.kernel.psd or self.gram is None:
             squared = self.strip.kernel.diag(self.strip.X[rows])
         else:
@@ -232,7 +232,7 @@ class Part:
         return stats
 
     def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
-        """Find the row farthest from its center that is not alone in its cluster."""
+        """Among rows not alone in their cluster, find the farthest from its center."""
         # Evaluate rows in order of decreasing upper bounds, until no remaining bound
         # exceeds the largest exact distance.
         state, strip = self.state, self.strip
@@ -259,7 +259,7 @@ class Part:
         return WorstRow(worst_squared, worst, int(state.labels[worst]), weight, phi)
 
     def _upper_bounds(self, scorer: Scorer, stale: Moves | None, chunk: slice) -> Array:
-        """Return upper bounds (b,) on distances to the own center; -1: not eligible."""
+        """Return upper bounds (b,) on distances to own centers; -1 if not eligible."""
         state = self.state
         if stale is None:
             upper = state.upper[chunk].astype(np.float64)
@@ -275,7 +275,7 @@ class Part:
         self.state.reassign(row.row, cluster)
 
     def trace(self) -> float:
-        """Return sum_i w_i k(x_i, x_i), or lengths within the span if it is unknown."""
+        """Return sum_i w_i k(x_i, x_i); if unknown, use lengths within the span."""
         kernel, X, gram = self.strip.kernel, self.strip.X, self.gram
 
         def total(squared: Array, rows: slice) -> float:
@@ -286,7 +286,7 @@ class Part:
             cuts = chunks(self.strip.n)
             return sum(total(self.state.length[rows] ** 2, rows) for rows in cuts)
         sums = list(X.map_blocks(lambda block, rows: total(kernel.diag(block), rows)))
-        if np.isnan(sums).any():  # a precomputed strip: its rows are kernel rows
+        if np.isnan(sums).any():  # a precomputed strip has no k(x, x), only kernel rows
             sums = list(
                 self.engine.map(
                     lambda rows: total(gram.squared_norms(X[rows]), rows), X.chunks()
@@ -299,7 +299,7 @@ def _descending(values: Array, step: int) -> Iterator[Array]:
     """Yield positions of the non-negative values (n,), from the largest down.
 
     Positions come in blocks of at most `step`; equal values keep their order. The first
-    round sorts few values, as callers usually stop early; later rounds sort more.
+    round sorts few values, because callers usually stop early; later rounds sort more.
     """
     count, last = step, None
     while len(values):

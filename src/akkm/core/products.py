@@ -11,7 +11,7 @@ from akkm.kernels import Fill, Kernel
 from akkm.rows import chunks
 from akkm.typing import Array, RowsLike
 
-# Points per block and rows per tile: a tile of kernel rows fits in the cache.
+# Points per block and rows per tile, so that a tile fits in the processor's cache.
 _BLOCK, _TILE_ROWS = 1024, 1024
 
 

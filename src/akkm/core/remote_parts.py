@@ -95,7 +95,7 @@ class RemoteParts:
         return self._cluster.add(self._each(_call, "cluster_stats", (cluster,)))
 
     def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
-        """Find the row farthest from its center that is not alone in its cluster."""
+        """Among rows not alone in their cluster, find the farthest from its center."""
         (arguments,) = self._cluster.send([(scorer, stale, counts)])
         rows = self._cluster.fetch(self._each(_call, "worst_row", arguments))
         part = max(range(len(rows)), key=lambda p: rows[p].squared)
@@ -124,7 +124,8 @@ class RemoteParts:
         )
 
 
-# Tasks that run on workers. Other tasks share their arguments: do not modify these.
+# Tasks that run on workers. They must not modify their arguments, because other tasks
+# use the same objects.
 
 
 def _start(rows: Array, labels: Any, weights: Array | None, unit: bool) -> _Held:

@@ -11,9 +11,9 @@ from akkm.kernels import Fill, Kernel
 from akkm.rows import as_rows
 from akkm.typing import Array, RowsLike
 
-# Size of a tile of kernel rows: it fits in the processor's cache.
+# Size of a tile of kernel rows, chosen so that it fits in the processor's cache.
 _TILE_BYTES = 4 * 2**20
-# float32 kernel values suffice if they differ from float64 ones by at most this share
+# float32 kernel values suffice if their errors against float64 are at most this share
 # of the mean squared distance.
 _FLOAT32_ERROR = 1e-4
 
@@ -36,7 +36,7 @@ class RowCache:
     def reserve(self, rows: Array) -> None:
         """Assign slots to rows (b,) that have none, if all of them fit.
 
-        If they don't fit, cache none: the set shrinks and will fit later.
+        If they don't fit, assign no slot: later sweeps reserve fewer rows.
         """
         new = rows[self._slots[rows] == 0]
         if len(new) > len(self._filled) - self._n_used:
@@ -45,7 +45,7 @@ class RowCache:
         self._n_used += len(new)
 
     def fetch(self, rows: Array, compute: Fill, out: Array) -> Array:
-        """Write the kernel rows of rows (b,) to `out`; compute and cache new ones."""
+        """Write kernel rows of rows (b,) to `out`; rows not cached are added."""
         slots = self._slots[rows] - 1
         cached = (slots >= 0) & self._filled[slots]
         missing = np.flatnonzero(~cached)

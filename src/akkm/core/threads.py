@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 class Threads:
-    """Run a function over items on `n_jobs` threads, with results in order.
+    """Call a function for each item on `n_jobs` threads; return results in order.
 
     Inside the context, BLAS uses one thread per call, and blocks of rows run in
     parallel. All steps then use all cores, not only the matrix products, and results do

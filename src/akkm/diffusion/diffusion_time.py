@@ -1,23 +1,23 @@
 """The number of diffusion steps t: the rule that sets it, and its effect.
 
-Let S be a symmetric similarity matrix with eigenvalues up to 1: one step of a random
-walk from row to row, normalised by degrees. The diffusion kernel K = S^(2t) compares
-rows by where walks of t steps from them end. With the eigenvectors V and eigenvalues λ
-of S, its feature map is given by the rows of V λ^t. Eigenvectors that separate clusters
-poorly fade with t instead of being cut off.
+Let S be a symmetric similarity matrix, normalised by degrees, with eigenvalues up to 1.
+It describes one step of a random walk from row to row. The diffusion kernel K = S^(2t)
+compares rows by where walks of t steps from them end. With the eigenvectors V and
+eigenvalues λ of S, its feature map is given by the rows of V λ^t. Eigenvectors that
+separate clusters poorly fade with t instead of being cut off.
 """
 
 import numpy as np
 
 from akkm.typing import Array
 
-# The rule: the trace of the diffusion kernel is this share of the number of clusters.
+# t is set so that the trace of the kernel is this number times the number of clusters.
 _TRACE_PER_CLUSTER = 0.9
 # The eigenvector of the last cluster keeps at least this weight.
 _LAST_CLUSTER_WEIGHT = 0.1
-# Range of t, and steps of the bisection over log t.
+# Smallest and largest t, and number of bisection steps over log t.
 _SHORTEST, _LONGEST, _BISECTIONS = 2.0**-6, 2.0**24, 60
-# Eigenvectors with a smaller weight are dropped from the embedding.
+# Eigenvectors with a weight below this are dropped from the embedding.
 _FADED = 1e-3
 
 
@@ -27,16 +27,16 @@ def diffusion_time(eigenvalues: Array, n_clusters: int) -> float:
     Parameters
     ----------
     eigenvalues : array of shape (r,)
-        Eigenvalues in descending order. They are divided by the largest; negative ones
-        count as 0.
+        Eigenvalues in descending order. They are divided by the largest eigenvalue.
+        Negative eigenvalues count as 0.
     n_clusters : int
         The number of clusters C.
 
     Returns
     -------
     float
-        The number of steps t. It is at the limit of its range if no t meets the rule:
-        C eigenvalues are 1, or there are fewer eigenvalues than clusters.
+        The number of steps t. It is at the limit of its range if no t meets the rule.
+        This happens if C eigenvalues are 1 or there are fewer than C eigenvalues.
 
     Notes
     -----

@@ -26,13 +26,14 @@ from akkm.typing import Array
 # gaps of 0.25. In a long strip, such as one moon, gaps are 0.47, and up to 0.5 by
 # chance. A gap between the two values below is accepted, but the estimate is not sure.
 _WIDE_GAP, CONFIDENT_GAP = 0.5, 0.55
-# A narrower gap is accepted if the cut is tight: at most this many times the bound, and
-# at most this share of the similarity of a cluster. In data without clusters, a cut
-# with such a gap is at least 8 times the bound. The share that is cut is 0.004 at thin
-# spots of long clusters with few rows, 0.0007 at fringes of Gaussian clusters, and
-# 0.0002 between rings joined by a few rows. At a thin spot it may be less by chance.
+# A gap down to the first value is accepted if the cut is tight: the similarity cut is
+# at most this many times the bound, and at most this share of a cluster's similarity.
+# In data without clusters, a cut with such a gap is at least 8 times the bound. The
+# share that is cut is 0.004 at thin spots of long clusters with few rows, 0.0007 at
+# fringes of Gaussian clusters, and 0.0002 between rings joined by a few rows. At a thin
+# spot the share may be lower by chance.
 _NARROW_GAP, _TIGHT_RATIO, _TIGHT_SHARE = 0.2, 6.0, 0.0005
-# Smaller rates are zero up to rounding; they belong to separate components.
+# Rates below this are zero up to rounding; they belong to separate components.
 _ZERO_RATE = 1e-9
 # A cluster with more than the first share of the rows may hide other clusters, because
 # the most distant cluster determines the scale of the walks. A cluster with less than
@@ -49,15 +50,16 @@ class Evidence:
     numbers : int array of shape (q,)
         The numbers of clusters considered, from 2.
     gaps : float array of shape (q,)
-        For each number C, the gap between values C and C + 1 of eigenvalue^t, at the t
-        where it is widest; from 0 to 1.
+        For each number C, the difference of eigenvalue^t between eigenvalues C and
+        C + 1, at the t where it is widest; from 0 to 1.
     times : float array of shape (q,)
-        The t at which the gap is widest.
+        For each number, the t at which its gap is widest.
     stability : float array of shape (q,)
-        The length of the range of log t in which there are as many clusters.
+        For each number C, the length of the range of log t in which there are C
+        clusters.
     n_clusters : int
-        The estimate: the largest number with a wide gap or a tight cut. If there is
-        none, the number with the widest gap.
+        The estimate: the largest number with a wide gap or a tight cut. If no
+        number has either, it is the number with the widest gap.
     sure : bool
         Whether the gap is wider than in data without clusters, and no cluster is
         dominant or tiny.
@@ -75,7 +77,7 @@ class Evidence:
 
     @property
     def second(self) -> int | None:
-        """The other number with the widest gap; None if no other number has a gap."""
+        """The number with the widest gap besides the estimate; None if no gap."""
         others = np.where(self.numbers == self.n_clusters, 0.0, self.gaps)
         return int(self.numbers[others.argmax()]) if others.any() else None
 
@@ -91,7 +93,7 @@ class Cut(NamedTuple):
     """The quality of a cut of the rows into groups."""
 
     smallest: float  # the smallest group's share of the rows
-    tight: bool  # little similarity is cut, and little more than the bound
+    tight: bool  # the similarity cut is small, and not far above the bound
 
 
 def cut_along_eigenvectors(
@@ -164,7 +166,7 @@ def estimate_n_clusters(
         Cuts the rows into a given number of groups. A number is rejected if a group is
         too small, and accepted despite a narrow gap if the cut is tight.
     least : float, default=0.005
-        Groups with a smaller share of the rows are regarded as outliers.
+        Groups with less than this share of the rows are regarded as outliers.
 
     Returns
     -------

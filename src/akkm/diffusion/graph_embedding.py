@@ -16,17 +16,18 @@ from akkm.diffusion.neighbour_graph import Neighbours
 from akkm.diffusion.spectrum import DiffusionKernel, fit_diffusion_kernel
 from akkm.typing import Array, RowsLike
 
-# Eigenpairs: at least this many, and this many per cluster.
+# Number of eigenpairs: at least the first number, and the second times the clusters.
 _PAIRS, _PAIRS_PER_CLUSTER = 40, 3
 # A component is small if it has less than this share of a cluster's mean size, or fewer
 # than this many rows.
 _SMALL_SHARE, _SMALL_ROWS = 1 / 20, 3
 # The largest number of clusters that can be estimated.
 _MOST_CLUSTERS = 60
-# The time to build a graph grows faster than its number of rows. With few columns,
-# neighbours in a sample are near enough; with many columns they are not.
+# Sample size, and the most rows that are all used if there are more columns than the
+# last number. The time to build a graph grows faster than its number of rows. With few
+# columns, neighbours in a sample are near enough; with many columns they are not.
 _SAMPLE, _ALL_IF_WIDE, _WIDE = 20_000, 100_000, 15
-# New rows are embedded in blocks of this many.
+# New rows are embedded in blocks of this many rows.
 _BLOCK = 8192
 
 
@@ -34,10 +35,10 @@ _BLOCK = 8192
 class GraphSettings:
     """The parameters of the graph and its diffusion."""
 
-    n_clusters: int | None  # None: estimate
+    n_clusters: int | None  # None: to be estimated
     n_neighbors: int
     metric: str
-    t: float | None  # None: from the spectrum
+    t: float | None  # None: chosen from the spectrum
 
 
 @dataclass(frozen=True)
@@ -119,12 +120,12 @@ def fit_graph_embedding(
 
 
 def max_graph_rows(n_columns: int) -> int:
-    """The number of distinct rows up to which, by default, all are in the graph."""
+    """The most distinct rows for which the default graph contains all of them."""
     return _ALL_IF_WIDE if n_columns > _WIDE else _SAMPLE
 
 
 def distinct_rows(X: RowsLike, weights: Array | None) -> Array:
-    """Sorted indices (u,) of the first of each set of equal rows of positive weight."""
+    """Sorted indices (u,) of distinct rows of positive weight; first of equal rows."""
     rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
     _, first = np.unique(_row_hashes(X[rows]), return_index=True)
     return np.sort(rows[first])

@@ -24,17 +24,17 @@ from akkm.typing import Array, RowsLike
 
 # Default number of landmarks that each row is tied to.
 N_NEIGHBORS = 3
-# A component of landmarks is small if its weight is below the first share of the mean
-# cluster weight, or below the weight of this many rows (or below the second share of
-# the mean cluster weight, if that is less).
+# A component of landmarks is small if its weight is below either of two limits. One is
+# the first share of the mean cluster weight. The other is the weight of this many rows,
+# but at most the second share of the mean cluster weight.
 _SMALL = (0.002, 10, 0.05)
-# The same if the number of clusters is estimated, with shares of the total weight. The
-# limits are higher because landmarks in sparse regions are often isolated.
+# The limits if the number of clusters is estimated, with shares of the total weight.
+# They are higher because landmarks in sparse regions are often isolated.
 _SMALL_IF_ESTIMATED = (0.005, 15, 0.1)
 # The largest weight of a link between components, relative to its landmarks' degrees.
 _LINK = 1e-3
-# Eigenpairs: this many, plus this many per cluster. The last number is the largest
-# number of clusters that can be estimated.
+# Number of eigenpairs: the first number plus the second per cluster. The last number is
+# the largest number of clusters that can be estimated.
 _PAIRS, _PAIRS_PER_CLUSTER, _MOST_CLUSTERS = 20, 2, 40
 
 
@@ -104,7 +104,7 @@ def fit_landmark_embedding(
     )
     scale = diffusion_weights(kernel.eigenvalues, kernel.t)
     q = len(scale)
-    # The way from a landmark to a row is half a step.
+    # Moving from a landmark to a row is half a step, hence the square root.
     scale = scale / np.sqrt(kernel.eigenvalues[:q])
     vectors = vectors[:, :q] * scale / np.sqrt(degree)[:, None]
     p, n_components = tied.ties.indices.shape[1], int(tied.component.max()) + 1

@@ -8,13 +8,13 @@ from akkm.diffusion.landmark_ties import tie_rows
 from akkm.landmarks import number_of_landmarks
 from akkm.typing import Array, RowsLike
 
-# Candidates: at least this many, and this many per landmark.
+# Number of candidates: at least the first number, and the second per landmark.
 _CANDIDATES, _PER_LANDMARK = 10_000, 5
-# Shares of the landmarks that are drawn in each round.
+# In each round, this share of the landmarks is drawn.
 _ROUNDS = (1 / 16, 1 / 16, 1 / 8, 1 / 4, 1 / 2)
 # Iterations of k-means that move landmarks to means of candidates.
 _ITERATIONS = 3
-# Smaller squared distances, relative to the mean, are zero up to rounding.
+# Squared distances below this share of their mean are zero up to rounding.
 _SAME = 1e-9
 
 
@@ -76,7 +76,7 @@ def distinct_candidates(
     if len(drawn) > size:
         drawn = np.sort(rng.choice(drawn, size, replace=False))
     C = X[drawn]
-    # Sum row by row: then equal rows have projections that are equal to the last bit.
+    # Sum row by row, so that the projections of equal rows agree to the last bit.
     if sparse.issparse(C):
         projection = C.astype(np.float64) @ direction
     else:

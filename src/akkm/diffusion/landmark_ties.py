@@ -1,4 +1,4 @@
-"""Ties: the nearest landmarks of each row, and the weights of a step to them."""
+"""Ties: the nearest landmarks of each row, and the weights of steps to them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from akkm.core.threads import Threads
 from akkm.rows import chunks
 from akkm.typing import Array, RowsLike
 
-# Extra candidates, so that rounding can't leave out one of the p nearest landmarks.
+# Candidates beyond p, so that rounding can't exclude one of the p nearest landmarks.
 _SPARE = 2
 # Ties weaker than this share of the row's strongest tie are dropped.
 _WEAK = 0.01
-# Size of a block of approximate distances, to fit into the processor's cache.
+# Size of a block of approximate distances, so that it fits in the processor's cache.
 _BLOCK_BYTES = 4 * 2**20
 
 
@@ -29,8 +29,8 @@ class Ties:
 
     def weights(self, width: float) -> Array:
         """exp(-d² / width), normalised to sum to one in each row: (n, p) float64."""
-        # Distances relative to the nearest landmark, so that distant rows have ties
-        # too.
+        # Use distances relative to the nearest landmark. Otherwise the weights of
+        # distant rows would all be zero.
         excess = self.squared - self.squared[:, :1]
         weights = np.exp(-excess / width) if width > 0 else (excess == 0) * 1.0
         weights[weights < _WEAK] = 0
@@ -66,7 +66,7 @@ def tie_rows(X: RowsLike, points: RowsLike, n_neighbors: int, engine: Threads) -
             rows = slice(start, min(start + step, chunk.stop))
             block = match_storage(X[rows], points)
             near = _lowest(approximate(block), n_candidates)
-            near.sort(axis=1)  # the first of equally near landmarks counts
+            near.sort(axis=1)  # of equally near landmarks, the first is taken
             exact = _exact_distances(block, points, near)
             order = exact.argsort(axis=1, kind="stable")[:, :p]
             ties.indices[rows] = np.take_along_axis(near, order, axis=1)

@@ -20,13 +20,13 @@ from akkm.core.threads import Threads
 from akkm.extras import import_extra
 from akkm.typing import Array, RowsLike
 
-# Up to this many rows, or columns, neighbours are found exactly.
+# With at most this many rows or at most this many columns, the search is exact.
 _EXACT_ROWS, _EXACT_COLUMNS = 20_000, 15
-# Number of further neighbours to compare: they may be as near as the last one.
+# Number of neighbours compared beyond the k nearest: they may be as near as the k-th.
 _TIES = 5
-# The weight of an edge in one direction.
+# The weight of an edge that exists in one direction only.
 _EITHER = 0.05
-# The number of sampled rows by which a component is linked to other components.
+# A component is linked to other components through at most this many sampled rows.
 _SCOUTS = 30
 
 
@@ -131,10 +131,10 @@ def label_components(W: Any) -> tuple[Array, Array]:
 def attach_small_components(
     X: RowsLike, inside: Array, label: Array, metric: str, engine: Threads
 ) -> Array:
-    """Map each row outside to the row inside that is nearest to its component: (n,).
+    """Map rows outside to the inside row nearest to the outside row's component: (n,).
 
     Rows inside are mapped to themselves. All rows of an outside component are mapped to
-    the same row.
+    the same inside row.
     """
     target = np.arange(X.shape[0])
     outside, kept = np.flatnonzero(~inside), np.flatnonzero(inside)
@@ -153,8 +153,8 @@ def link_components(
 ) -> Any:
     """Add edges to W from sampled rows to the nearest sampled rows of other components.
 
-    Large components remain nearly separate. Small components, where the sampled rows
-    are a larger share, are joined to near components.
+    Large components remain nearly separate. In small components, a larger share of the
+    rows is sampled, so these components are joined to near components.
     """
     order = rng.permutation(len(label))
     order = order[np.argsort(label[order], kind="stable")]

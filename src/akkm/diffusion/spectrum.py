@@ -17,7 +17,7 @@ from akkm.diffusion.estimate_k import (
 )
 from akkm.typing import Array
 
-# Matrices of at most this many rows are decomposed as dense matrices.
+# Similarity matrices with at most this many rows are decomposed as dense matrices.
 _DENSE_ROWS = 1_000
 _TOLERANCE = 1e-4
 
@@ -44,7 +44,7 @@ def leading_eigenpairs(
     component : int array of shape (n,)
         The connected component of each row.
     n_pairs : int
-        The number of eigenpairs q, or n if that is less.
+        The number of eigenpairs to compute; q is this number, or n if n is smaller.
     rng : numpy.random.Generator
         Draws the start vector of the Lanczos iteration.
     dense_rows : int, default=1000

@@ -46,8 +46,8 @@ class ApproxKernelKMeans(
     """Approximate kernel k-means (aKKm): kernel k-means for millions of rows.
 
     Centers are restricted to the span of m rows, the landmarks, so that n x m kernel
-    values are enough instead of n x n. They are computed in blocks, most of them only
-    once, and the matrix is not stored.
+    values are enough instead of n x n. These values are computed in blocks, most of
+    them only once, and the n x m matrix is not stored.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ class ApproxKernelKMeans(
         "rbf", "poly", "sigmoid", "linear", "cosine", "laplacian", "chi2",
         "additive_chi2", "intersection", "precomputed"; an object from `akkm.kernels`;
         or a function of two blocks of rows, (b, d) and (m, d), that returns (b, m).
-        With "precomputed", X is the square kernel matrix (n, n), or the strip (n, m)
-        with `landmarks` giving the rows that its columns belong to.
+        With "precomputed", X is the square kernel matrix (n, n), or a strip (n, m) of
+        it. For a strip, `landmarks` gives the row index of each column.
     gamma : float, "scale", "median", "neighbors" or None, default="scale"
         Width of the kernel: a number, or a rule. "scale" is 1 / (d Var X), "median"
         uses the median distance of sampled rows, "neighbors" uses the distance to near
@@ -89,13 +89,14 @@ class ApproxKernelKMeans(
         Maximal number of iterations over all rows.
     indefinite : {"clip", "flip", "pinv"}, default="clip"
         Treatment of negative eigenvalues of an indefinite kernel. "clip" drops them,
-        and positive ones that are no larger. "flip" takes their absolute values. "pinv"
-        inverts them unchanged, as in the paper; iterations may then cycle.
+        and positive eigenvalues that are no larger in absolute value. "flip" takes the
+        absolute values of negative eigenvalues. "pinv" inverts them unchanged, as in
+        the paper; iterations may then cycle.
     solver : {"eigh", "gradient"}, default="eigh"
         How centers are computed from sums of kernel rows. "eigh" uses the eigenvectors
         of the landmarks' kernel matrix. "gradient" uses conjugate gradients without
-        factoring that matrix (the paper's eq. 13). It needs a positive definite kernel,
-        evaluates all rows in every iteration, and is rarely faster.
+        factoring that matrix (the paper's eq. 13). "gradient" needs a positive definite
+        kernel, evaluates all rows in every iteration, and is rarely faster.
     cache_size : float, default=1024
         Size in megabytes of the cache for kernel values of rows that are evaluated more
         than once.

@@ -26,7 +26,7 @@ from akkm.rows import is_dask, is_rows, rows_of_dask
 from akkm.typing import Array, RowsLike
 from akkm.validation import validated_weights
 
-# Warn if a larger share of the eigenvalues' absolute sum is negative.
+# Warn if negative eigenvalues make up more than this share of the absolute sum.
 _NEGATIVE = 0.1
 # Runs of k-means++ for n_init="auto": they run on a sample, so they are cheap.
 _RUNS = 4
@@ -135,7 +135,7 @@ class KernelClusterer(
         """Validate parameters, rows and weights of a fit; seed the random numbers."""
         self._validate_params()
         X = self._validated(X)
-        if is_dask(sample_weight):  # rows are drawn by weight
+        if is_dask(sample_weight):  # sampling by weight needs all weights in memory
             sample_weight = np.asarray(sample_weight)
         weights = validated_weights(sample_weight, X)
         n_clusters = 1 if self.n_clusters == "auto" else self.n_clusters
@@ -147,7 +147,7 @@ class KernelClusterer(
         self: Any, X: RowsLike, weights: Array | None, rng: np.random.Generator
     ) -> Kernel:
         """Return the kernel with its width, or the precomputed kernel."""
-        width_rng = rng.spawn(1)[0]  # always, so that later spawns stay the same
+        width_rng = rng.spawn(1)[0]  # spawn even if unused: later seeds stay the same
         if self._is_precomputed():
             return _checks.precomputed(X, getattr(self, "landmarks", "uniform"))
         return resolve(

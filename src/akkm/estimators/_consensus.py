@@ -13,9 +13,9 @@ from akkm.estimators._parameters import COUNT, estimator, parameter
 from akkm.estimators._sparse import SparseKernelKMeans
 from akkm.estimators._voting import VotingClusterer
 
-# Fewest and most clusters of a member, per cluster of the consensus.
+# A member has from the first to the second number of clusters per consensus cluster.
 _MIN_FACTOR, _MAX_FACTOR = 2, 6
-# Rows sampled per cluster to count distinct rows.
+# To count distinct rows, this many rows are sampled per cluster of a member.
 _CANDIDATES = 100
 
 
@@ -25,9 +25,9 @@ class ConsensusKernelKMeans(VotingClusterer):
 
     Each member is a fit of the same estimator with its own seed, hence its own
     landmarks, and a random number of clusters, two to six times `n_clusters`. Small
-    clusters are more reliable than large ones. A cut of the graph of rows and clusters
-    decides which small clusters belong together (`akkm.consensus.bipartite_cut`; after
-    Huang et al. 2020).
+    clusters are more reliable than large clusters. A cut of the graph of rows and
+    clusters decides which small clusters belong together
+    (`akkm.consensus.bipartite_cut`; after Huang et al. 2020).
 
     Parameters
     ----------

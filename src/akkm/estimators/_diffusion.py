@@ -49,7 +49,7 @@ class DiffusionKernelKMeans(WalkClusterer):
         effective number of dimensions, is 0.9 times the number of clusters.
     outliers : {"attach", "mark"}, default="attach"
         Treatment of rows in components of the graph that are too small for a cluster.
-        "attach" gives them the label of the nearest other rows, "mark" the label -1.
+        "attach" gives them the label of the nearest other rows. "mark" gives them -1.
     max_rows : int or "auto", default="auto"
         Maximal number of distinct rows in the graph. If there are more, the graph is
         built from a sample. Other rows are then placed by their neighbours in the
@@ -77,7 +77,7 @@ class DiffusionKernelKMeans(WalkClusterer):
     diffusion_ : float
         The t that was used.
     n_components_ : int
-        Number of connected components of the graph, without small ones.
+        Number of connected components of the graph, not counting small components.
     outlying_ : bool array of shape (n,)
         Whether each row is in a small component.
     kernel_ : akkm.kernels.Linear
@@ -99,9 +99,9 @@ class DiffusionKernelKMeans(WalkClusterer):
 
     Notes
     -----
-    Equal rows are one row of the graph; k-means counts each of them. `predict` places a
-    row that equals a row of the graph at the same point, and any other row by its
-    neighbours. On training rows of the same precision it returns `labels_`.
+    Equal rows share one row of the graph, but k-means counts each of them. `predict`
+    places a row that equals a row of the graph at the same point, and any other row by
+    its neighbours. On training rows of the same precision, it returns `labels_`.
 
     Examples
     --------

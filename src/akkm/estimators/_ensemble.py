@@ -26,7 +26,7 @@ from akkm.estimators._parameters import (
 from akkm.estimators._voting import VotingClusterer
 from akkm.rows import as_rows
 
-# Maximal number of members that are fitted at the same time, each with its own state.
+# At most this many members are fitted at the same time, because each needs memory.
 _AT_ONCE = 8
 
 

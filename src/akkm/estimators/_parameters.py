@@ -44,7 +44,7 @@ class CommonParameters:
 
 @estimator
 class KernelParameters:
-    """The kernel."""
+    """Parameters of the kernel."""
 
     # Names and widths of kernels are validated in `akkm.kernels`.
     kernel: Any = parameter(str, Kernel, callable, default="rbf")
@@ -56,7 +56,7 @@ class KernelParameters:
 
 @estimator
 class LandmarkParameters:
-    """The landmarks."""
+    """Parameters of the landmarks."""
 
     n_landmarks: Any = parameter(COUNT, AUTO, default="auto")
     landmarks: Any = parameter(str, "array-like", "sparse matrix", default="uniform")
@@ -64,7 +64,7 @@ class LandmarkParameters:
 
 @estimator
 class IterationParameters:
-    """Initialisation and iterations."""
+    """Parameters of the initialisation and the iterations."""
 
     init: Any = parameter(
         StrOptions({"k-means++", "random"}), "array-like", default="k-means++"

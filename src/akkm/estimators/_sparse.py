@@ -40,8 +40,8 @@ class SparseKernelKMeans(WalkClusterer):
         clusters get worse. "auto" is a quarter of the rows, or a sixth if the number of
         clusters is estimated, but at most 1,000.
     landmarks : {"k-means", "uniform"} or array, default="k-means"
-        "k-means" uses means of few rows each, far from one another. "uniform" uses
-        random rows. An array contains points (m, d) or row indices (m,).
+        "k-means" uses points far from one another, each the mean of a few rows.
+        "uniform" uses random rows. An array contains points (m, d) or row indices (m,).
     n_neighbors : int, default=3
         Number p of landmarks that each row is tied to.
     diffusion : float or "auto", default="auto"
@@ -84,7 +84,7 @@ class SparseKernelKMeans(WalkClusterer):
     See Also
     --------
     DiffusionKernelKMeans : The same idea on the graph of all rows.
-    ConsensusKernelKMeans : Many such fits combined.
+    ConsensusKernelKMeans : Many fits of this estimator combined.
 
     Examples
     --------

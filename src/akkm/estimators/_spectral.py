@@ -6,7 +6,7 @@ from akkm.estimators._embedding import EmbeddingClusterer
 from akkm.estimators._parameters import KernelParameters, LandmarkParameters, estimator
 from akkm.methods.spectral import spectral_embedding
 
-# A larger share of rows without a positive degree leads to a warning.
+# Warn if more than this share of the rows has no positive degree.
 _MANY = 0.01
 
 

@@ -13,7 +13,7 @@ from akkm.landmarks import Landmarks
 from akkm.rows import is_dask, is_rows
 from akkm.validation import validated_weights
 
-# Smallest size of the sample: in total, per landmark and per cluster.
+# The sample has at least this many rows in total, per landmark and per cluster.
 _RESERVOIR, _PER_LANDMARK, _PER_CLUSTER = 20_000, 10, 20
 # The sample is clustered again when the number of rows has grown by this factor.
 _GROWTH = 1.25
@@ -33,7 +33,7 @@ class Streaming(CenterClusterer):
         """Cluster rows that arrive in batches; X is the next batch.
 
         A sample of all rows so far is kept. `fit` clusters it at the first batch, and
-        whenever the number of rows has grown by a quarter; clusters keep their numbers.
+        whenever the number of rows has grown by a quarter. Clusters keep their numbers.
         In between, centers move towards the rows of each batch, and older rows lose
         influence. Attributes are set as by `fit`, but `labels_` are those of this
         batch.

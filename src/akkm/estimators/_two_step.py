@@ -16,7 +16,7 @@ class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
     """Two-step kernel k-means (tKKm): cluster a sample, then assign all other rows.
 
     This is the paper's Algorithm 1 and its baseline. Exact kernel k-means clusters m
-    landmarks, so centers are means of landmarks only. It is faster than
+    landmarks, so centers are means of landmarks only. This method is faster than
     `ApproxKernelKMeans`, but less accurate unless m is large.
 
     Parameters

@@ -10,9 +10,9 @@ from akkm.typing import Array
 
 # A patch has 4 x 4 bins; each bin counts gradients in 8 directions.
 _BINS, _DIRECTIONS = 4, 8
-# Standard deviation of the blur before gradients are computed, as in OpenCV. Largest
-# entry of a descriptor of length one: larger entries are clipped to this value, so that
-# one strong edge does not hide the rest.
+# Standard deviation of the blur before gradients are computed, as in OpenCV. Entries of
+# a descriptor of length one are clipped to the second value, so that one strong edge
+# does not hide the rest.
 _BLUR, _MAX_ENTRY = 1.5, 0.2
 
 
@@ -21,7 +21,7 @@ class Descriptors:
     """Positions and SIFT descriptors of the p patches of one image."""
 
     places: Array  # (p, 2): x and y of the centers, from 0 to 1
-    values: Array  # (p, 128) float32; rows of length one, zero without contrast
+    values: Array  # (p, 128) float32; rows of length one, or zero if without contrast
 
 
 def dense_sift(gray: Array, step: int, patch_size: int) -> Descriptors:

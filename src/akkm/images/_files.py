@@ -11,7 +11,7 @@ import numpy as np
 from akkm.extras import import_extra
 from akkm.typing import Array
 
-# Smallest number of pixels along the shorter side; smaller images show nothing.
+# Images need at least this many pixels along the shorter side to show anything.
 _MIN_SIDE = 16
 _JPEG_QUALITY = 75
 
@@ -178,7 +178,7 @@ def silenced_opencv() -> Iterator[None]:
 
 
 def _decode(path: str | os.PathLike[str], flags: int) -> Array:
-    """Return the pixels of a file; np.fromfile opens paths that OpenCV can't open."""
+    """Return the pixels of a file, read by np.fromfile: OpenCV can't open all paths."""
     cv2 = opencv()
     name = os.fspath(path)
     try:
