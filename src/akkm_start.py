@@ -1,7 +1,7 @@
 """Entry point of the command `akkm`: handles Ctrl-C while libraries are imported.
 
-It lies beside the package because importing anything from akkm imports NumPy and
-scikit-learn first.
+This module lies beside the package, because importing anything from akkm first imports
+NumPy and scikit-learn.
 """
 
 from __future__ import annotations
@@ -28,6 +28,6 @@ def main() -> None:
 
 
 def _exit_at_once(number: int, frame: Any) -> None:
-    """Exit: an exception within an import may turn into another one."""
+    """Exit at once: code that is being imported could replace a KeyboardInterrupt."""
     os.write(2, b"akkm: stopped; no file was written.\n")
     os._exit(130)

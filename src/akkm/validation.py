@@ -36,7 +36,7 @@ def generator(random_state: Any) -> np.random.Generator:
 def require_count(
     name: str, value: Any, least: int = 1, most: int | None = None, why: str = ""
 ) -> int:
-    """Check that a parameter is an integer in a range; `why` explains `most`."""
+    """Check that a parameter is an integer in a range; `why` justifies `most`."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
         limits = f"≥ {least}" if most is None else f"from {least} to {most}{why}"
@@ -47,7 +47,7 @@ def require_count(
 
 
 def validated_weights(sample_weight: Any, X: RowsLike) -> Array | None:
-    """Return valid weights (n,) of the rows, None without weights."""
+    """Return the validated weights of the rows (n,); None stays None."""
     if sample_weight is None:
         return None
     return _check_sample_weight(

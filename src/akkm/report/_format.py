@@ -1,4 +1,4 @@
-"""Numbers and values as text for readers, and as JSON for the script."""
+"""Format numbers and values: as text for readers, as JSON for the page's script."""
 
 import re
 from typing import Any
@@ -61,13 +61,13 @@ def percent(share: float) -> str:
 
 
 def number_range(values: tuple[int, ...]) -> str:
-    """The smallest and the largest number, or the only one."""
+    """The smallest and the largest value, or the value itself if there is only one."""
     low, high = min(values), max(values)
     return count(low) if low == high else f"{count(low)} to {count(high)}"
 
 
 def heat_cell(z: float) -> tuple[str, str]:
-    """Text and CSS class of a cell with z standard deviations.
+    """Text and CSS class of a heat map cell; z is in standard deviations.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def parameter(value: Any) -> str:
 
 
 def kernel(value: Any) -> str:
-    """Text of a kernel: numbers with four digits, no parameters that are None."""
+    """Text of a kernel; numbers have four digits, and None parameters are left out."""
     text = re.sub(r"(, )?\w+=None", "", repr(value))
     long = r"\d+\.\d{5,}(e[-+]\d+)?"
     return short(re.sub(long, lambda found: f"{float(found[0]):.4g}", text))

@@ -1,4 +1,4 @@
-"""The page: templates, filled with the facts that are shown."""
+"""Fill the templates of the page with the facts that are shown."""
 
 import base64
 import hashlib
@@ -105,6 +105,6 @@ def _text(name: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """Hash by which the content security policy allows only this text."""
+    """Hash of a script or style, which the content security policy then allows."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

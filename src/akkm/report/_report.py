@@ -108,8 +108,8 @@ def report(
         column names and the values before encoding. Default: values are shown as in X.
     new_rows : bool, default=False
         Whether X contains other rows than those of the fit. Their labels are then
-        predicted. This is always so for a model that was read from a file, because it
-        has no labels.
+        predicted. A model that was read from a file has no labels, so they are always
+        predicted.
     images : sequence of n images, optional
         The images that the rows describe: file names or arrays, as in
         `akkm.images.read_image`. The page then shows the most typical and the least
@@ -160,10 +160,10 @@ def report(
 
 
 def _names_of_rows(ids: Any) -> Callable[[Array], list[str]]:
-    """Function that takes row numbers (b,) and returns ids, or names as "row 7"."""
+    """Function from row numbers (b,) to their ids, or to names like "row 7"."""
     if ids is None:
         return lambda rows: [f"row {row:,}" for row in rows]
-    if hasattr(ids, "iloc"):  # pandas would look up its own index
+    if hasattr(ids, "iloc"):  # a Series is indexed by label, not position
         ids = ids.to_numpy()
 
     def names(rows: Array) -> list[str]:

@@ -16,17 +16,17 @@ from akkm.typing import Array
 # Maximum number of clusters and classes in pictures and tables, and of columns in the
 # heat map.
 MAX_CLUSTERS, _MAX_COLUMNS = 60, 20
-# Gaps are shown up to this number of clusters, and up to this many numbers after the
-# last marked one.
+# Gaps are shown for up to _MAX_NUMBERS clusters. If a larger number of clusters is
+# marked, they are shown up to about _NUMBERS_AFTER beyond it.
 _MAX_NUMBERS, _NUMBERS_AFTER = 20, 5
-# Up to this many iterations are described in a sentence, without a picture.
+# A fit of at most this many iterations is described in a sentence, not a picture.
 _FEW_ITERATIONS = 3
 # Number of typical rows of each cluster, and of columns that describe it in words.
 _TYPICAL_ROWS, _WORDS = 3, 3
 # Significant digits of encoded values, and of values before encoding.
 _ENCODED_DIGITS, _ORIGINAL_DIGITS = 4, 6
-# Number of images of each cluster, and pixels of their longer side. The images of 60
-# clusters take 5 MB.
+# Number of typical and of uncertain images of each cluster, and pixels of the longer
+# side of an image. The images of 60 clusters take 5 MB.
 _TYPICAL_IMAGES, _UNCERTAIN_IMAGES, _PIXELS = 10, 5, 96
 
 
@@ -48,7 +48,7 @@ class Shown:
 
     @property
     def heat(self) -> list[tuple[str, float, list[tuple[str, str]]]]:
-        """Rows of the heat map: column, share explained, cells of the clusters."""
+        """Per column of the data: its name, share explained, and a cell per cluster."""
         found = self.facts.columns
         assert found is not None
         return [
@@ -62,7 +62,7 @@ class Shown:
 
     @cached_property
     def row_values(self) -> RowValues | None:
-        """Access to the values of single rows that are shown."""
+        """Reader of the values of single rows; None if no values are shown."""
         return self.facts.row_values()
 
     def values(self, rows: Array) -> list[list[Any]]:
@@ -106,7 +106,7 @@ class Shown:
 
     @property
     def evidence(self) -> list[tuple[int, float, float]]:
-        """Per number of clusters: this number, its gap, and the steps of the walk."""
+        """One tuple per number of clusters: the number, its gap, steps of the walk."""
         found = self.facts.evidence
         if found is None:
             return []
@@ -117,12 +117,12 @@ class Shown:
 
     @property
     def few_iterations(self) -> bool:
-        """Whether a sentence describes the iterations as well as a picture."""
+        """Whether there are so few iterations that a sentence replaces the picture."""
         course = self.facts.convergence
         return course is None or max(map(len, course.histories)) <= _FEW_ITERATIONS
 
     def contact_sheet(self, cluster: int) -> Iterator[tuple[str, list[Any]]]:
-        """Captions, each with the sources and names of a cluster's images."""
+        """Yield each caption with a list of (data URL, name), one pair per image."""
         found, certainty = self.facts.distances, self.facts.certainty
         assert found is not None
         assert certainty is not None

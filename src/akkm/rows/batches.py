@@ -14,8 +14,8 @@ from akkm.typing import Array
 
 Result = TypeVar("Result")
 
-# Number of batches that are read ahead, and number of batches in memory. The latter
-# include the batches read ahead and those that threads may be using.
+# Number of batches that are read ahead, and largest number of batches in memory. The
+# second number includes batches read ahead and batches that threads may be using.
 _AHEAD, _IN_MEMORY = 2, 5
 # Rows per chunk, the unit of work of one thread. A batch is cut into several chunks.
 _CHUNK_ROWS = 8192
@@ -34,7 +34,7 @@ class Batches(ABC):
         """Return a batch as a C-ordered array (b, d) of type `dtype`."""
 
     def some(self, batch: int, rows: Array) -> Array:
-        """Return a few rows of a batch; `rows` are counted from its first row."""
+        """Return a few rows of a batch; `rows` are counted from the batch's start."""
         return self.read(batch)[rows]
 
     @abstractmethod
@@ -47,7 +47,7 @@ class Batches(ABC):
 
 
 class DiskRows(Rows):
-    """Rows that are read in batches when they are needed; the next ones are read ahead.
+    """Rows read in batches when they are needed; the next batches are read ahead.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class DiskRows(Rows):
         return self._batches.as_labels(labels)
 
     def chunks(self) -> list[slice]:
-        """Return slices that cut all rows into units of work within batches."""
+        """Cut all rows into units of work, each within one batch; return slices."""
         return [
             slice(start, min(start + _CHUNK_ROWS, batch.stop))
             for batch in slices_between(self._batches.starts)
@@ -175,7 +175,7 @@ class DiskRows(Rows):
         return np.concatenate(parts or [np.empty((0, self.shape[1]), self.dtype)])
 
     def _batch(self, b: int, next_batches: Sequence[int] | None = None) -> Array:
-        """Return a batch; start reading `next_batches`, by default those after it."""
+        """Return batch b; read `next_batches` ahead, by default the batches after b."""
         if next_batches is None:
             count = len(self._batches.starts) - 1
             next_batches = range(b + 1, min(b + 1 + _AHEAD, count))
@@ -188,7 +188,7 @@ class DiskRows(Rows):
         return future.result()
 
     def _request(self, b: int) -> Future[Array]:
-        """Return the future of a batch; submit it if it is not loaded or pending."""
+        """Return the future of batch b; read b unless it is loaded or pending."""
         if b not in self._loaded:
             self._loaded[b] = self._readers().submit(self._read, b)
         self._loaded.move_to_end(b)
@@ -222,13 +222,13 @@ def require_finite_rows(
     """Raise ValueError for the first entry of a block (b, d) that is not finite.
 
     The message contains the row's number, from `numbers` (b,), and the column's name,
-    from `names`. If `names` is None, it contains the column's position.
+    from `names`. If `names` is None, the message contains the column's position.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(block.sum()):
             return
     wrong = np.argwhere(~np.isfinite(block))
-    if not len(wrong):  # only the sum overflows
+    if not len(wrong):  # all entries are finite; only their sum overflowed
         return
     row, column = wrong[0]
     name = column if names is None else repr(names[column])

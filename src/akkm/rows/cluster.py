@@ -10,7 +10,7 @@ from akkm.silence import ignore_warnings
 # Seconds between checks for workers, and seconds without any worker after which a fit
 # gives up. Dask's nanny process replaces a dead worker within a few seconds.
 _CHECK_EVERY, _GIVE_UP_AFTER = 2.0, 30.0
-# Number of results that one task adds up.
+# Largest number of results that one task adds up.
 _ADDED_PER_TASK = 8
 # Names of exceptions which mean that workers were lost, not that rows are invalid.
 _LOSSES = {"CancelledError", "FutureCancelledError", "FuturesCancelledError"}

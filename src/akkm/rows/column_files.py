@@ -15,7 +15,8 @@ from akkm.rows.batches import Batches
 from akkm.rows.formats import TableError, float_type, reading
 from akkm.typing import Array
 
-# Number of cells transposed from columns to rows at a time; they fit the CPU cache.
+# Number of cells that are transposed from columns to rows at a time. This many cells
+# fit in the CPU cache.
 _TRANSPOSED = 2**19
 
 
@@ -90,7 +91,7 @@ class ColumnFiles(Pieces):
 
     @abstractmethod
     def _read(self, path: str | Path, number: int, names: list[str]) -> pa.RecordBatch:
-        """Return the columns `names` of one piece; their order may differ."""
+        """Return the columns `names` of one piece, in any order."""
 
     def read(self, piece: int, names: Sequence[str]) -> pa.RecordBatch:
         """Return the columns `names` of one row group or record batch."""

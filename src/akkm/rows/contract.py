@@ -15,7 +15,8 @@ Result = TypeVar("Result")
 # Largest number of chunks, and smallest number of rows in a chunk and in a piece of an
 # index array. Chunks depend on n alone, never on the number of threads.
 _MAX_CHUNKS, _CHUNK_ROWS, _PIECE_ROWS = 64, 4096, 2048
-# Rows per piece for rows in files: few, so that all threads read the same batches.
+# Rows per piece for rows in files. Pieces are small, so that all threads read from the
+# same batches.
 _STORED_PIECE_ROWS = 4096
 # Rows per block when a function is applied to all rows of an array.
 _BLOCK_ROWS = 65536
@@ -100,7 +101,7 @@ class Rows(ABC):
         """Hint: these rows will be gathered soon; the next `gather` can read them."""
 
     def random_labels(self, n_clusters: int, rng: np.random.Generator) -> Any:
-        """Return random labels (n,), or objects from which workers draw the same."""
+        """Return random labels (n,), or objects that draw these labels on workers."""
         return rng.integers(n_clusters, size=self.shape[0])
 
     def as_labels(self, labels: Any) -> Any:
@@ -200,7 +201,7 @@ def chunks(n: int) -> list[slice]:
 
 
 def pieces(count: int) -> list[slice]:
-    """Cut an index array of length `count` into slices smaller than `chunks`."""
+    """Cut an index array of length `count` into slices, shorter than in `chunks`."""
     return _cut(count, _PIECE_ROWS)
 
 

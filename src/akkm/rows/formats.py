@@ -42,7 +42,7 @@ class NpyBatches(Batches):
         self.starts = npy_starts(X)
 
     def read(self, batch: int) -> Array:
-        """Return a copy (b, d) of a batch, so that no mapped pages stay in memory."""
+        """Return a batch (b, d), copied so that no pages of the file stay mapped."""
         return self._copy(slice(*self.starts[batch : batch + 2]))
 
     def some(self, batch: int, rows: Array) -> Array:
@@ -77,7 +77,7 @@ def npy_starts(X: Array) -> Array:
 
 @contextmanager
 def reading(path: Any, what: str) -> Iterator[None]:
-    """Convert errors of a library that reads a file as `what` to TableError."""
+    """Turn errors of a library that reads a file of format `what` into TableError."""
     try:
         yield
     except (TableError, MemoryError):

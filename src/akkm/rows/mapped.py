@@ -50,7 +50,8 @@ def labels_file(path: Any, n: int) -> Iterator[Callable[[Any], Any]]:
     """Reserve a .npy file for n labels, and yield a function that writes them.
 
     The function returns the labels as a memory-mapped array. The file appears at `path`
-    once it is complete. If `path` is None, the function returns its argument.
+    once it is complete. If `path` is None, no file is written and the function returns
+    its argument.
 
     Examples
     --------
@@ -106,7 +107,7 @@ def _write(file: BinaryIO, n: int, value: float, dtype: Any) -> None:
 
 @contextmanager
 def explain_errors(failure: str, advice: str) -> Iterator[None]:
-    """Add to an OSError what could not be written, and what to do."""
+    """Extend the message of an OSError by what could not be written and what to do."""
     try:
         yield
     except OSError as error:

@@ -29,9 +29,10 @@ def open_rows(
     ----------
     path : str or path
         A Parquet, Arrow (Feather) or .npy file, or a folder of Parquet or of Arrow
-        files, which are read in the order of their names. A row group of Parquet or a
-        record batch of Arrow is read as a whole, and a few of them are in memory at a
-        time. About 100,000 rows per row group or record batch is a good size.
+        files. The files of a folder are read in the order of their names. Row groups of
+        Parquet and record batches of Arrow are read as a whole, and only a few are in
+        memory at a time. A good size is about 100,000 rows per row group or record
+        batch.
     columns : list of str, optional
         The columns to use, all by default. They must be numeric.
     dtype : float32 or float64, optional
@@ -48,7 +49,7 @@ def open_rows(
     FileNotFoundError
         If there is no such file or folder.
     ValueError
-        If the file is damaged, has no rows, or a column is not numeric.
+        If the file is damaged or has no rows, or if a column is not numeric.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Tables in files of any format, and their encoding as rows of numbers.
 
 Code that depends on the format or the columns of a file belongs here. Clustering does
-not, nor do files that contain nothing but numbers: for these, see `akkm.rows`.
+not. Files that contain nothing but numbers are read by `akkm.rows`.
 """
 
 from akkm.rows.formats import TableError

@@ -35,7 +35,7 @@ class Selection:
     def split(
         self, batch: pa.RecordBatch
     ) -> tuple[Array, list[pa.DictionaryArray], list[pa.Array]]:
-        """Return numbers (d, r), NaN if missing; texts and other columns, each (r,)."""
+        """Return an array of numbers (d, r), the texts and the others, each (r,)."""
         d, stop = len(self.numbers), len(self.numbers) + len(self.texts)
         V = np.empty((d, batch.num_rows))
         for i in range(d):
@@ -66,7 +66,7 @@ class Blocks:
         The columns to read.
     missing : {"error", "drop", "mean"}
         What to do with rows that have missing values: raise an error after the last
-        row, leave them out, or pass them on.
+        row, leave these rows out, or pass them on unchanged.
 
     Examples
     --------
@@ -106,10 +106,10 @@ class Blocks:
         )
 
     def _complete(self, V: Array, texts: list[pa.DictionaryArray]) -> Array:
-        """Return which rows are complete (r,); count missing and infinite values."""
+        """Count missing and infinite values; return a mask (r,) of complete rows."""
         complete = np.ones(V.shape[1], dtype=bool)
         for name, values in zip(self.selection.numbers, V, strict=True):
-            # A finite sum proves that there is nothing to count.
+            # A finite sum proves that no number is missing or infinite.
             with np.errstate(over="ignore", invalid="ignore"):
                 if np.isfinite(values.sum()):
                     continue

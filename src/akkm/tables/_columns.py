@@ -1,4 +1,4 @@
-"""The encoding of a column as a plain dict; its description; decoding of rows."""
+"""Encodings of columns as plain dicts, their descriptions, and decoding of rows."""
 
 import datetime
 import math
@@ -17,7 +17,8 @@ Encoding = dict[str, Any]
 
 LARGEST = float(np.finfo(np.float32).max)
 _EPSILON = float(np.finfo(np.float32).eps)
-# Largest number of names in a line, and of text columns with a line of their own.
+# Largest number of names that one line of the description lists, and largest number of
+# text columns that are described in a line of their own.
 _NAMES, _LINES = 8, 8
 _SCALES = {
     "standard": "scaled to mean 0 and standard deviation 1",
@@ -77,7 +78,7 @@ def text_encoding(
 
 
 def _left_out(column: Column, kind: str) -> Encoding:
-    """Return the encoding of a column that is left out, as all values are equal."""
+    """Return the encoding of a constant column, which is left out."""
     is_time = kind == "number" and column.is_time
     encoding: Encoding = {"name": column.name, "kind": kind, "how": "left out"}
     return encoding | {"time": is_time, "type": column.type, "as_text": False}
@@ -131,7 +132,7 @@ def describe_columns(
 ) -> list[str]:
     """Return one line per group of columns that are encoded in the same way.
 
-    `unused` contains the names of the other columns by the reason for leaving them out.
+    `unused` maps each reason for leaving columns out to the names of these columns.
     """
     used = [e for e in encodings if not is_left_out(e)]
     numbers = [e for e in used if e["kind"] == "number"]

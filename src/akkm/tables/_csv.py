@@ -15,7 +15,8 @@ from akkm.rows.formats import TableError
 from akkm.tables._csv_errors import csv_error, is_number, require_delimiter
 from akkm.tables._table import Column, Table, kind_of
 
-# Bytes of text parsed at a time, and most bytes of parsed rows kept for a second pass.
+# Bytes of text that are parsed at a time, and largest number of bytes of parsed rows
+# that are kept for a second pass.
 BLOCK, KEPT = 4 << 20, 512 << 20
 
 # Cells that count as missing, as in pandas.
@@ -132,7 +133,7 @@ class CsvTable(Table):
         return names
 
     def _infer_types(self) -> dict[str, pa.DataType]:
-        """Return the type with which each column is read, in the order of the file."""
+        """Map each column, in the order of the file, to the type it is read as."""
         types = {field.name: field.type for field in self._parse(None).schema}
         empty = [name for name, kind in types.items() if pa.types.is_null(kind)]
         for name, kind in types.items():

@@ -12,7 +12,7 @@ from akkm.tables._table import Table, as_option, quoted_names, row_text
 _VALUE = re.compile(r"conversion error to (\w+).*?: invalid value '(.*)'", re.DOTALL)
 _FIELDS = re.compile(r"Expected (\d+) columns, got (\d+)")
 _ROW, _COLUMN = re.compile(r"Row #(\d+)"), re.compile(r"In CSV column #(\d+)")
-# Largest number of distinct values of a column that are examined.
+# Largest number of distinct values per column that are examined.
 _EXAMINED = 2_000
 # A CSV column with at least this share of numbers is probably meant to be numeric.
 MOSTLY = 0.9
@@ -85,7 +85,7 @@ def require_delimiter(lines: list[str], file: str, used: str, n_columns: int) ->
         if other in lines[0] and other != used:
             raise TableError(f"{seems} {name!r}; add --delimiter {name!r}")
     first, last = lines[0].split(), lines[-1].split()
-    # Phrases contain spaces too, but rarely numbers and equally many words per line.
+    # Lines of prose also contain spaces, but rarely equally many words and a number.
     if len(first) == len(last) > 1 and any(map(is_number, last)):
         cure = "add --delimiter ' '"
         if "  " in lines[0] + lines[-1]:
@@ -111,7 +111,7 @@ def unusual_numbers(
     if not rows or numbers + rows.total() < MOSTLY * total:
         return None
     what = rows.most_common(1)[0][0]
-    # Of advice for 1,065 (ambiguous) and 1,065,000 (clear), the clear one is shorter.
+    # 1,065 is ambiguous and 1,065,000 is not. The advice for clear numbers is shorter.
     cure = min(examples[what].values(), key=len)
     return TableError(
         f"{table.name}: column {name!r} looks like {what} "

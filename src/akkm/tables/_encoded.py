@@ -19,7 +19,7 @@ from akkm.typing import Array
 
 # Largest number of pieces of a file that are in memory at the same time.
 _PIECES = 8
-# Smallest and largest number of rows per piece of a temporary file.
+# Smallest and largest number of rows in a piece of a temporary file.
 _FEWEST, _MOST = 1 << 10, 1 << 17
 
 
@@ -78,7 +78,7 @@ class RowEncoder:
     Parameters
     ----------
     encodings : list of dict
-        The encodings of the columns, in the order of X.
+        The encodings of the columns, in the order of the columns of X.
     """
 
     def __init__(self, encodings: list[Encoding]):
@@ -100,7 +100,7 @@ class RowEncoder:
         self._peaks = np.zeros(len(self.numbers))  # largest absolute values
 
     def encode(self, V: Array, texts: list[pa.DictionaryArray], X: Array) -> None:
-        """Write encoded rows to X (b, width), initially 0; V (d, b) is overwritten."""
+        """Write encoded rows to X (b, width), given as 0; V (d, b) is overwritten."""
         if V.size:
             self._encode_numbers(V, X)
         for encoding, text in zip(self.texts, texts, strict=True):
@@ -136,7 +136,7 @@ class RowEncoder:
             X[:, self._at] = V.T
 
     def _codes(self, encoding: Encoding, text: pa.DictionaryArray) -> Array:
-        """Return the category of each row (b,), -1 for values not seen in `fit`."""
+        """Return category numbers (b,); -1 stands for values not seen in `fit`."""
         known = {value: i for i, value in enumerate(encoding["values"])}
         other = known["other"] if encoding["pooled"] else -1
         # The last entry stands for missing values.
@@ -203,7 +203,7 @@ class EncodedBatches(Batches):
 def encode_in_memory(
     table: Table, blocks: Blocks, encoder: RowEncoder
 ) -> tuple[Any, Any, list[Any]]:
-    """Return X (n, d), the numbers of the rows used (n,), and other columns."""
+    """Return X (n, d), row numbers in the file (n,), and the id and label columns."""
     X = np.zeros((table.n_rows or 0, encoder.width), dtype=np.float32)
     used: list[Array] = []
     parts: list[list[pa.Array]] = []
@@ -228,7 +228,7 @@ def encode_in_memory(
 def encode_on_disk(
     table: Table, blocks: Blocks, encoder: RowEncoder, memory: float
 ) -> tuple[Any, Any, list[Any]]:
-    """Return the same as `encode_in_memory`, but with X and other columns on disk.
+    """Return the same as `encode_in_memory`, with X and the other columns on disk.
 
     Rows are checked now and encoded again when they are read. Other columns are copied
     to a temporary file and memory-mapped. If the table can't be read in any order, or
@@ -259,7 +259,7 @@ def encode_on_disk(
 
 
 def _readable(column: pa.ChunkedArray, typed: bool) -> pa.ChunkedArray:
-    """Convert text of CSV to integers if no text changes ("7", but not "007")."""
+    """Convert text of CSV to integers if this is lossless ("7", but not "007")."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     # String views can't be written as CSV, and a string array is limited to 2 GB.

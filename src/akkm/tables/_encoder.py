@@ -314,7 +314,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         table.read_as_text([*self.text, *forced, *held_out])
         selection = Selection(numbers, texts, held_out)
         blocks, n_rows = Blocks(table, selection, self.missing), table.n_rows
-        # CSV: count the rows. Parsed rows are kept for the next pass if they are few.
+        # Count the rows of a CSV file. Few rows are kept, so they are not parsed again.
         if memory is not None and n_rows is None:
             n_rows = sum(batch.num_rows for batch in table.batches(selection.names))
         on_disk = memory is not None and 4 * (n_rows or 0) * encoder.width > memory

@@ -20,7 +20,7 @@ from akkm.rows.open import open_column_files
 from akkm.tables._sparse import open_sparse
 from akkm.tables._table import Column, Table, kind_of
 
-# Cells per batch: about 30 MB of numbers.
+# Number of cells per batch, about 30 MB.
 _CELLS = 1 << 22
 
 
@@ -67,7 +67,7 @@ class NpyPieces(Pieces):
 
 
 class Spool:
-    """A temporary Arrow file with a copy of rows, which can be read in any order.
+    """A temporary Arrow file with copied rows; its pieces can be read in any order.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ def open_table(
         n/a, NaN, NULL, null, None and similar ones.
     block : int, default=4 MiB
         Bytes of a CSV file that are parsed at a time. The first block determines which
-        columns are numeric. Text in such a column in a later block is an error.
+        columns are numeric. Text in a numeric column of a later block is an error.
     kept : int, default=512 MiB
         The parsed rows of a CSV file are kept in memory for a second pass if they need
         no more bytes than this; else the file is parsed again.

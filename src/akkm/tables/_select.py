@@ -82,7 +82,7 @@ def require_same_columns(
 ) -> None:
     """Raise TableError if a table does not have the columns of a model.
 
-    Columns that are constant in the model, and those in `ignored`, may be absent.
+    Columns that were constant in `fit`, and columns in `ignored`, may be absent.
     """
     there = {column.name: column for column in table.columns}
     needed = [e for e in encodings if not is_left_out(e)]

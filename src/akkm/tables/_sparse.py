@@ -80,7 +80,10 @@ def learn_sparse(
 def encode_sparse(
     table: Table, fitted: dict[str, Any], missing: str
 ) -> tuple[Any, Any, Array, tuple[str, ...]]:
-    """Return X (n, d), the matrix as wide as the model, the rows used (n,), notes."""
+    """Return X (n, d), the unencoded matrix, row numbers (n,) and notes.
+
+    The matrix has as many columns as the matrix that was fitted.
+    """
     matrix, width_notes = _with_width(table, fitted["width"])
     X, rows, _, notes = _complete(
         matrix, fitted["columns"], table, missing, fitted["mean"]
@@ -99,10 +102,10 @@ def as_integers(values: Array) -> pa.Array:
 
 
 def _with_width(table: Table, width: int) -> tuple[Any, tuple[str, ...]]:
-    """Return the matrix of a table with `width` columns as in the model, and notes.
+    """Return the matrix of a table, cut or extended to `width` columns, and notes.
 
-    The number of columns of a LIBSVM file may differ from the model's. Zeros are not
-    stored, so the last columns may be absent; new rows may also have more columns.
+    `width` is the model's number of columns. A LIBSVM file may have fewer, because it
+    does not store zeros. It may also have more.
     """
     X, here = table.matrix, table.matrix.shape[1]
     if here == width:
@@ -142,7 +145,7 @@ def _complete(
     if len(rows) < n:
         X = X[rows]
         absent = np.isnan(X.data)
-    if means is None:  # average all values that are not missing, also zeros
+    if means is None:  # zeros count; missing values do not
         d = len(columns)
         sums = np.bincount(X.indices[~absent], X.data[~absent], minlength=d)
         there = X.shape[0] - np.bincount(X.indices[absent], minlength=d)

@@ -9,7 +9,7 @@ from akkm.typing import Array
 
 # Number of cells that are summed at a time.
 _CELLS = 1 << 19
-# A text column with more distinct values than this is not categorical.
+# A text column with more distinct values than this is never categorical.
 _MOST = 1_000_000
 # An identifier with more distinct values than this is reported before the last row.
 EARLY = 200_000
@@ -110,7 +110,7 @@ class Counts:
         self._early = early
 
     def add(self, array: pa.DictionaryArray) -> None:
-        """Add the values of some rows (r,)."""
+        """Count the values (r,) of some rows."""
         self.missing += array.null_count
         self.n += len(array) - array.null_count
         values, counts = array.drop_null().value_counts().flatten()

@@ -14,7 +14,7 @@ from akkm.typing import Array
 
 _TIMES = ("date", "time", "duration")
 _BYTES = ("binary", "large_binary", "fixed_size_binary")
-# Names of Arrow types. Booleans are encoded like "yes" and "no".
+# Names of Arrow types that are read as numbers. Booleans are read as text.
 _NUMBERS = ("null", "int", "uint", "halffloat", "float", "double", "decimal", *_TIMES)
 _TEXTS = ("bool", "string", "large_string", "string_view")
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -141,7 +141,7 @@ class Table:
 
     @property
     def share(self) -> float | None:
-        """The share of the file that was read so far; None if it is not known."""
+        """The share of the file that was read so far; None if this is unknown."""
         return None
 
 
@@ -155,7 +155,7 @@ def kind_of(kind: pa.DataType) -> str:
 
 
 def as_number(array: pa.Array) -> pa.Array:
-    """Convert numbers, dates and times (to seconds) to float64."""
+    """Convert numbers to float64, and dates and times to seconds in float64."""
     kind = array.type
     if pa.types.is_dictionary(kind):
         return as_number(array.dictionary_decode())

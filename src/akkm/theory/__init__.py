@@ -1,8 +1,8 @@
 """The paper's bounds as numbers for given data: how many landmarks are enough.
 
 This package computes bounds on the clustering error and on the kernel approximation,
-and the spectrum they need. docs/theory.md explains them and lists the differences from
-the paper. Fitting models does not belong here.
+and the spectrum they need. docs/theory.md explains the bounds and lists where they
+differ from the paper. Fitting models does not belong here.
 """
 
 from akkm.theory._bounds import (

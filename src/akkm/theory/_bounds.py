@@ -18,7 +18,7 @@ from akkm.validation import validate_rows
 
 Counts = int | Sequence[int] | Array
 
-# Theorem 1 keeps the kernel matrix in memory twice and factors it.
+# Largest n for Theorem 1, which factors the kernel matrix and stores it twice.
 _MOST_ROWS = 5000
 
 
@@ -99,7 +99,7 @@ def _excess(K: Array, V: Array, KV: Array, c: float) -> float:
     """The second term, c tr(Ũ D (K + c D)⁻¹ K Ũᵀ), with V = Ũᵀ."""
     diag = K.diagonal()
     A = K.copy()
-    # A row with k(x, x) = 0 is all zeros: any positive number will do there.
+    # If k(x, x) = 0, this row of K is zero: any positive number can replace the 0.
     A[np.diag_indices_from(A)] += c * np.where(diag > 0, diag, 1.0)
     factored = linalg.cho_factor(A, overwrite_a=True, check_finite=False)
     solved = linalg.cho_solve(factored, KV, check_finite=False)
@@ -125,7 +125,7 @@ def _require_semidefinite(K: Array, kernel: Kernel, dtype: Any) -> None:
 class RelativeBound:
     """Corollary 1: bounds on E[L(U, ξ)] / L(U, 1).
 
-    Both are infinite if C clusters could contain all rows without error.
+    Both bounds are infinite if C clusters could contain all rows without error.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class RelativeBound:
 def relative_error_bound(
     spectrum: Spectrum, n_clusters: int, n_landmarks: Counts
 ) -> RelativeBound:
-    """Corollary 1: bound the clustering error relative to the exact one.
+    """Corollary 1: bound the clustering error relative to the exact error.
 
     The bound holds for any labels of C clusters, in expectation over uniform landmarks.
     The kernel is assumed to be positive semi-definite: eigenvalues that are missing
@@ -201,7 +201,7 @@ def _rate(spectrum: Spectrum, m: Any) -> Any:
 
 
 def _over_tail(excess: Any, spectrum: Spectrum, n_clusters: int) -> Any:
-    """The excess divided by the least possible error; infinite if that is zero."""
+    """The excess divided by the least possible error; infinite if this error is 0."""
     tail = spectrum.tail(n_clusters)
     return excess / tail if tail > 0 else np.full_like(excess, np.inf)
 
@@ -233,8 +233,8 @@ def spectral_error_bound(
     """Theorem 2: bound the spectral norm of the kernel approximation's error.
 
     The printed proof requires enough landmarks without saying how many, and proves less
-    than the printed theorem states (see docs/theory.md). Gittens' theorem [1]_, on
-    which it is based, has known constants.
+    than the printed theorem states (see docs/theory.md). It is based on Gittens'
+    theorem [1]_, whose constants are known.
 
     Parameters
     ----------

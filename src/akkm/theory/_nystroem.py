@@ -20,8 +20,9 @@ from akkm.validation import generator, require_count, validate_rows
 class NystroemError:
     """The size of the residual R = K - K_B K̂⁺ K_Bᵀ of n rows.
 
-    For kernels with negative eigenvalues, K̂⁺ is made of the positive ones that are
-    larger in size, as with `indefinite="clip"`.
+    If K̂ has negative eigenvalues, K̂⁺ leaves them out, as with `indefinite="clip"`. It
+    also leaves out small positive eigenvalues, no larger than the negative ones in
+    absolute value.
 
     Parameters
     ----------

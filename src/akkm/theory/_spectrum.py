@@ -26,8 +26,8 @@ class Spectrum:
     """Eigenvalues of the n x n kernel matrix K, and the coherence of its eigenvectors.
 
     It is made by `spectrum`. Eigenvalues that are negative or zero up to rounding
-    (below 1e-12 of the largest) are left out. Positive eigenvalues that are no larger
-    than the negative ones are left out too, as when K̂ is factored.
+    (below 1e-12 of the largest) are left out. Small positive eigenvalues, no larger
+    than the negative ones in absolute value, are left out too, as when K̂ is factored.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Spectrum:
     trace : float
         The sum of k(x, x) over all rows.
     largest_diagonal : float
-        The largest k(x, x) of all rows, κ.
+        The largest k(x, x) of all rows, called κ.
     n : int
         The number of rows.
     n_landmarks : int
@@ -68,7 +68,8 @@ class Spectrum:
     def rank(self) -> int | None:
         """Numerical rank of K, or None if unknown.
 
-        It is unknown if the sample has too few rows, or if eigenvalues are negative.
+        The rank is unknown if the sample has too few rows, or if eigenvalues are
+        negative.
         """
         q = len(self.values)
         known = self.exact or q < self.n_landmarks
@@ -237,11 +238,11 @@ def spectrum(
     trace = float(diag.sum())
     squares = gram.whitener**2 * values  # Z_ij²
     if m < n:
-        # The ratio of the traces is n / m for equal diagonals. Otherwise it keeps long
-        # rows in the sample from counting too much.
+        # If all k(x, x) are equal, the ratio of the traces is n / m. Otherwise it
+        # corrects for a sample whose k(x, x) are larger or smaller than average.
         sampled = float(np.trace(K))
         values *= trace / sampled if sampled > 0 else n / m
-        # With the drawn rows included, no extended eigenvector is zero.
+        # The drawn rows are included, so that no extended eigenvector is zero.
         others = rng.choice(n, min(n, _EXTENDED_ROWS), replace=False)
         strip = Strip(X, kernel, kernel.select(X, drawn), np.float64)
         strip = strip.subset(np.union1d(others, drawn))

@@ -16,8 +16,8 @@ from akkm.validation import require_count
 _PER_CLUSTER = 4
 # The accepted probability that landmarks do not span the kernel matrix.
 _DELTA = 0.05
-# Add a note if C clusters explain less than the first share of the trace, or if more
-# than the second share of the eigenvalues is negative.
+# Add a note if C clusters explain less than _LITTLE_EXPLAINED of the trace, or if
+# `negative_mass` exceeds _NEGATIVE.
 _LITTLE_EXPLAINED, _NEGATIVE = 0.1, 0.01
 
 
@@ -59,9 +59,9 @@ def suggest_n_landmarks(
     """Find the fewest landmarks for which the error is provably near the exact one.
 
     The result is the smallest m for which Corollary 1 bounds the expected clustering
-    error by 1 + `tolerance` times the exact one, at least four per cluster and at most
-    all rows. For a kernel matrix of low rank, fewer landmarks are enough if they span
-    the matrix with a probability of 95 % (see `spectral_error_bound`).
+    error by (1 + `tolerance`) times the exact error. It is at least four per cluster
+    and at most n. For a kernel matrix of low rank, fewer landmarks are enough if they
+    span the matrix with a probability of 95 % (see `spectral_error_bound`).
 
     Parameters
     ----------
