@@ -102,8 +102,8 @@ def test_a_batch_moves_the_centers_as_computed_by_hand():
     model._refit_at = 6
     model.partial_fit(np.array([[11.1]]))
     own = int(model.predict([[10.0]])[0])
-    # The 2 earlier rows of this cluster have weight 1 · (1 - 1 / (5 / 2)) in total;
-    # the new row 11.1 has weight 1.
+    # The 2 earlier rows of this cluster had a total weight of 2 / 2 = 1, as half of all
+    # rows is remembered. The new row, the 5th, fades it by 1 - 1 / (5 / 2).
     kept = 1.0 * (1 - 1 / 2.5)
     center = (kept * 10.1 + 11.1) / (kept + 1)
     distance = model.transform(np.array([[center]]))[0, own]

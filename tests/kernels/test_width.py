@@ -64,7 +64,7 @@ def test_copies_of_a_row_are_not_its_neighbours(rng):
     once = resolve("rbf", X, gamma="neighbors").gamma
     copied = resolve("rbf", np.tile(X, (9, 1)), gamma="neighbors").gamma
     assert np.isfinite(copied)
-    assert copied > once  # the 7th neighbour is a copy of the first
+    assert copied > once  # neighbours 1 to 9 are copies of one row
     assert resolve("rbf", np.ones((50, 2)), gamma="neighbors").gamma == 1.0
     from_sparse = resolve("rbf", sparse.csr_array(X), gamma="neighbors").gamma
     assert from_sparse == pytest.approx(once)

@@ -132,8 +132,9 @@ def combine(
 ) -> Consensus:
     """Group clusters into meta-clusters by `cut`, and let members vote for them.
 
-    A row gets the meta-cluster with the largest number of votes divided by its number
-    of clusters. With `majority`, it gets the meta-cluster with the most votes.
+    The votes for a meta-cluster are divided by the number of clusters in it. A row gets
+    the meta-cluster with the largest quotient. With `majority`, it gets the one with
+    the most votes.
     """
     members = check_labelings(labelings)
     weights = validated_weights(sample_weight, members[0])

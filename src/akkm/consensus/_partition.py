@@ -68,7 +68,7 @@ def _match_all(
 
 
 def _match(graph: MetaGraph, n_clusters: int, part: Array, q: int) -> None:
-    """Match member q's clusters with the other members' meta-clusters, in `part`."""
+    """Match member q's clusters with the others' meta-clusters; update `part`."""
     own = np.flatnonzero(graph.member == q)
     before = part[own]
     part[own] = -1

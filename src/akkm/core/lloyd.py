@@ -140,7 +140,8 @@ def centers_of(stats: Stats, gram: Gram, previous: Centers | None) -> Centers:
     """Return the centers at the clusters' means: α = Û K_B K̂⁻¹.
 
     An empty cluster keeps its previous center. Without `previous`, it copies the
-    center of the first nonempty cluster; ties go to the cluster of lower number.
+    center of the first nonempty cluster. Rows equally near to both then go to the
+    cluster of lower number.
     """
     filled = stats.counts > 0
     means = stats.sums / np.where(filled, stats.counts, 1)[:, None]
@@ -156,7 +157,7 @@ def _reseed(parts: Parts, stale: Moves | None, stats: Stats, scorer: Scorer) -> 
 
     Only one cluster is filled per iteration; the next one is filled after the centers
     have moved. `stale` is given if bounds refer to past centers. Returns whether a row
-    was reassigned. This fails if every row lies on its center.
+    was reassigned: false if no cluster is empty, or if every row lies on its center.
     """
     empty = np.flatnonzero(stats.counts <= EMPTY_SHARE * stats.counts.sum())
     if not empty.size:

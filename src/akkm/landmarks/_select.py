@@ -180,11 +180,12 @@ def choose(
         * `"diagonal"`: in proportion to k(x, x).
         * `"column-norm"`: in proportion to the squared norm of the row's column of the
           kernel matrix. If n > 10,000, norms are estimated from 10,000 rows of it.
-        * `"k-means"`: the rows nearest to the centers of m clusters of 10 m candidates.
+        * `"k-means"`: k-means puts 10 m candidate rows into m clusters, and the row
+          nearest to each center is chosen.
         * `"rpcholesky"`: proposed in proportion to the squared distance to the span of
           the landmarks so far, as in randomly pivoted Cholesky. The proposals that
-          explain most are taken. If there are many rows, the candidates are a sample.
-          This is the best strategy for a given m.
+          reduce the error most are taken. If there are many rows, the candidates are a
+          sample. This is the best strategy for a given m.
         * `"leverage"`: in proportion to approximate ridge leverage scores.
     kernel : str, Kernel or callable, default="rbf"
         The kernel, as in `akkm.ApproxKernelKMeans`.
