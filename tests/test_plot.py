@@ -173,5 +173,5 @@ class TestErrors:
 
     def test_a_missing_matplotlib_is_reported(self, model, monkeypatch):
         monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-        with pytest.raises(ImportError, match=r"pip install 'akkm\[plot\]'"):
+        with pytest.raises(ImportError, match=r"pip install '\.\[plot\]'"):
             plot.sizes(model)

@@ -214,6 +214,25 @@ def test_lists_of_public_names_are_complete(module):
         assert isinstance(value, str | tuple | types.GenericAlias) or value.__doc__, key
 
 
+@pytest.mark.parametrize(
+    "module",
+    [akkm, *(m for m in LISTED if m.__name__.removeprefix("akkm.") in akkm.__all__)],
+    ids=lambda module: module.__name__,
+)
+def test_dir_of_public_modules_has_only_public_names(module):
+    importlib.import_module("akkm.consensus.on_workers")  # an internal module
+    listed = [name for name in dir(module) if not name.startswith("_")]
+    assert listed == sorted(name for name in module.__all__ if name[0] != "_")
+
+
+def test_messages_and_docs_install_extras_from_a_clone():
+    """There is no release, so only `pip install '.[extra]'` can work."""
+    files = [*MODULES, *TESTS.parent.glob("*.md")]
+    files += [*TESTS.parent.glob("docs/*.md"), *TESTS.parent.rglob("experiments/*.py")]
+    for path in files:
+        assert not re.search(r"akkm\[\w+\]", path.read_text()), path
+
+
 @pytest.mark.parametrize("Estimator", registry.ESTIMATORS)
 def test_estimators_have_examples(Estimator):
     assert ">>> " in Estimator.__doc__

@@ -43,7 +43,7 @@ def write_report(
     """Write README.md, figures and one HTML page about all runs so far.
 
     Cells that were not run are marked, so the report can be written at any time. It
-    needs matplotlib: `pip install 'akkm[plot]'`.
+    needs matplotlib: `pip install '.[plot]'`.
 
     Parameters
     ----------

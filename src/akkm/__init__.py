@@ -40,3 +40,8 @@ __all__ = [
     "report",
     "theory",
 ]
+
+
+def __dir__() -> list[str]:
+    """Public names only; otherwise, imported internal modules would be listed."""
+    return __all__

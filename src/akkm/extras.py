@@ -38,6 +38,6 @@ def import_extra(module: str, purpose: str, extra: str) -> Any:
         return import_module(module)
     except ImportError as error:
         raise ImportError(
-            f"{purpose}, which is not installed. Install it with: pip install "
-            f"'akkm[{extra}]'"
+            f"{purpose}, which is not installed. In a clone of akkm, run: pip install "
+            f"'.[{extra}]'"
         ) from error

@@ -29,6 +29,11 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    """Public names only; otherwise, imported names would be listed."""
+    return __all__
+
+
 def error_reduction(initial: float, final: float) -> float:
     """Relative decrease of the clustering error: (initial - final) / initial.
 

@@ -16,6 +16,12 @@ from akkm.inspect import Inspection, sample_rows
 
 __all__ = ["convergence", "evidence", "features", "map", "margins", "sizes"]
 
+
+def __dir__() -> list[str]:
+    """Public names only; otherwise, imported names would be listed."""
+    return __all__
+
+
 # Okabe and Ito's colours without black. The first clusters have these colours. Later
 # clusters have darker shades of them, and then paler shades. With eight shapes, 168
 # clusters look different.

@@ -168,7 +168,7 @@ def test_demo_writes_a_picture_and_a_report(here):
 def test_demo_without_matplotlib_writes_only_the_report(here, monkeypatch):
     monkeypatch.setattr("akkm.cli._demo.find_spec", lambda name: None)
     out = output_of("demo", "--rows", 2000)
-    assert "picture  none; drawing needs matplotlib: pip install 'akkm[plot]'" in out
+    assert "picture  none; drawing needs matplotlib: pip install '.[plot]'" in out
     assert sorted(os.listdir()) == ["akkm-demo.html", "iris.csv"]
 
 

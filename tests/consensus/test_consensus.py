@@ -510,7 +510,7 @@ def test_invalid_arguments_are_refused(labelings, options, message):
 
 def test_a_missing_pymetis_is_reported(monkeypatch):
     monkeypatch.setitem(sys.modules, "pymetis", None)
-    with pytest.raises(ImportError, match=r"pip install 'akkm\[metis\]'"):
+    with pytest.raises(ImportError, match=r"pip install '\.\[metis\]'"):
         mcla([[0, 1], [0, 1]], 2, partitioner="metis")
     assert mcla([[0, 1], [0, 1]], 2).anmi == 1
 

@@ -105,6 +105,6 @@ class TestApproximateSearch:
         X = rng.normal(size=(200, 20))
         with (
             Threads(1) as engine,
-            pytest.raises(ImportError, match=r"pip install 'akkm\[graph\]'"),
+            pytest.raises(ImportError, match=r"pip install '\.\[graph\]'"),
         ):
             graph.find_neighbours(X, 5, "euclidean", engine, 0, exact_rows=100)

@@ -1,5 +1,6 @@
 """Image descriptors, pyramids, the intersection kernel, and folders of images."""
 
+import os
 import sys
 
 import numpy as np
@@ -285,7 +286,7 @@ def test_changing_n_words_after_the_fit_is_refused(described):
 
 def test_without_opencv_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "cv2", None)
-    with pytest.raises(ImportError, match=r"pip install 'akkm\[images\]'"):
+    with pytest.raises(ImportError, match=r"pip install '\.\[images\]'"):
         SpatialPyramid().fit([np.zeros((20, 20))])
 
 
@@ -318,7 +319,6 @@ def folder(tmp_path, monkeypatch):
 BAD = {
     "cut.png": "is damaged, or not an image",
     "empty.jpg": "is an empty file",
-    "notes.txt": "is damaged, or not an image",
     "one.png": "is 1 x 1 pixels; expected at least 16 x 16",
 }
 
@@ -329,7 +329,7 @@ def test_unreadable_files_are_named_and_refused_or_skipped(folder):
     with pytest.raises(ImageError, match=r"cut\.png is damaged, or not an image"):
         SpatialPyramid(20).fit(files)
     steps = SpatialPyramid(20, 2, unreadable="skip", random_state=0)
-    with pytest.warns(UserWarning, match="4 of 22 images were left out.*cut.png"):
+    with pytest.warns(UserWarning, match="3 of 21 images were left out.*cut.png"):
         X = steps.fit(files).transform(files)
     found = steps.describe(files)
     assert X.shape[0] == len(found.rows) == 18
@@ -338,6 +338,27 @@ def test_unreadable_files_are_named_and_refused_or_skipped(folder):
         assert reason in text
     with pytest.raises(ImageError, match=r"None of 1 images could be read.*notes\.txt"):
         steps.transform([str(folder / "notes.txt")])
+
+
+def test_find_files_lists_images_only(folder):
+    """A file is an image by the extension of its name, or by its first bytes."""
+    whole = (folder / "stripes0.png").read_bytes()
+    (folder / "more" / "scan").write_bytes(whole)
+    (folder / "UPPER.PNG").write_bytes(whole)
+    (folder / "Thumbs.db").write_bytes(b"MZ")
+    (folder / "photo.heic").write_bytes(b"not read by OpenCV")
+    names = {os.path.basename(path) for path in find_files(folder)}
+    assert {"scan", "UPPER.PNG", "photo.heic", "cut.png"} <= names
+    assert not {"notes.txt", "Thumbs.db", ".hidden"} & names
+    for path in (*BAD, "photo.heic"):
+        (folder / path).unlink(missing_ok=True)
+    assert SpatialPyramid(20, 2).fit_transform(find_files(folder)).shape[0] == 20
+
+
+def test_a_folder_without_images_is_refused(tmp_path):
+    (tmp_path / "notes.txt").write_text("Not an image.")
+    with pytest.raises(ImageError, match="contains no images; expected a folder"):
+        find_files(tmp_path)
 
 
 def run(*args):
@@ -388,6 +409,22 @@ def test_errors_of_the_command_line_are_one_line(folder):
         assert result.exit_code == 2
         assert message in result.stderr
         assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("method", ["sparse", "diffusion"])
+def test_images_are_clustered_only_by_methods_with_a_kernel(method):
+    result = run("images", "pictures", "-k", 2, "--method", method)
+    assert result.exit_code == 2
+    assert f"'{method}' is not one of 'approx', 'exact', 'two-step'" in result.stderr
+    assert "--kernel" not in result.stderr
+    listed = run("images", "--help").stdout
+    assert method not in listed
+
+
+def test_advice_about_ensembles_of_images_applies():
+    result = run("images", "x", "-k", 2, "--method", "exact", "--ensemble", 3)
+    assert "sparse" not in result.stderr
+    assert "leave out one of the two" in result.stderr
 
 
 def test_the_report_needs_one_image_per_row(described):

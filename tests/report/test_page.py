@@ -126,7 +126,7 @@ class TestPage:
     def test_without_jinja_the_error_names_the_extra(self, model, blobs, monkeypatch):
         _page._environment.cache_clear()
         monkeypatch.setitem(sys.modules, "jinja2", None)
-        with pytest.raises(ImportError, match=r"pip install 'akkm\[report\]'"):
+        with pytest.raises(ImportError, match=r"pip install '\.\[report\]'"):
             report(model, blobs[0])
 
 

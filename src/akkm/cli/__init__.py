@@ -14,7 +14,7 @@ def main() -> None:
     try:
         from akkm.cli._app import app
     except ImportError as error:
-        text = f"akkm: error: {error}; the command line needs: pip install 'akkm[cli]'"
-        print(text, file=sys.stderr)
+        cure = "the command line needs, in a clone of akkm: pip install '.[cli]'"
+        print(f"akkm: error: {error}; {cure}", file=sys.stderr)
         sys.exit(2)
     app()

@@ -17,7 +17,7 @@ from akkm.report import report
 from akkm.typing import Array
 
 _PICTURE, _PAGE = "akkm-demo.png", "akkm-demo.html"
-_NO_PICTURE = "none; drawing needs matplotlib: pip install 'akkm[plot]'"
+_NO_PICTURE = "none; drawing needs matplotlib: pip install '.[plot]'"
 _DRAWN_POINTS = 5_000
 _COLOURS = np.array(["#0072b2", "#e69f00"])
 

@@ -44,7 +44,7 @@ Examples:
     "--unreadable",
     type=click.Choice(["skip", "error"]),
     default="skip",
-    help="Files that are not images: skip them, or stop.",
+    help="Images that can't be read: skip them, or stop.",
 )
 @options_of("output", Output)
 @click.pass_obj

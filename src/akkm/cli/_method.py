@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from akkm.cli._options import Method
+from akkm.cli._options import OWN_KERNEL, Method
 from akkm.estimators import (
     ApproxKernelKMeans,
     ConsensusKernelKMeans,
@@ -25,8 +25,6 @@ _ESTIMATORS: dict[str, Any] = {
     "sparse": SparseKernelKMeans,
     "diffusion": DiffusionKernelKMeans,
 }
-# Methods that define their own kernel and can estimate the number of clusters.
-_OWN_KERNEL = ("sparse", "diffusion")
 # Kernels of histograms; they expect values of 0 or more.
 _HISTOGRAMS = ("chi2", "additive_chi2", "intersection")
 
@@ -53,7 +51,7 @@ def build(method: Method, scale: str) -> KernelClusterer:
         "landmarks": method.sampling,
     }
     estimator = _ESTIMATORS[method.method]
-    own_kernel = method.method in _OWN_KERNEL
+    own_kernel = method.method in OWN_KERNEL
     if not own_kernel:
         names = ("kernel", "gamma", "degree", "coef0")
         params |= {name: getattr(method, name) for name in names}
@@ -77,7 +75,7 @@ def build(method: Method, scale: str) -> KernelClusterer:
 def _require_compatible(method: Method, scale: str) -> None:
     """Raise ValueError for options that contradict each other."""
     kernel, name, m, k = method.kernel, method.method, method.landmarks, method.k
-    own = name in _OWN_KERNEL
+    own = name in OWN_KERNEL
     if k == "auto" and not own:
         raise ValueError(
             f"-k auto with --method {name}, which can't estimate the number of "
@@ -91,8 +89,8 @@ def _require_compatible(method: Method, scale: str) -> None:
         )
     if not own and name != "approx" and method.ensemble is not None:
         raise ValueError(
-            f"--ensemble with --method {name}; expected --method approx, sparse or "
-            "diffusion. Leave out one of the two."
+            f"--ensemble with --method {name}, which has no ensemble; leave out one of "
+            "the two."
         )
     if name in ("exact", "diffusion") and (m or method.sampling):
         raise ValueError(

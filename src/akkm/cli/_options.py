@@ -16,6 +16,8 @@ from akkm.landmarks import STRATEGIES
 # kernel is the default.
 KERNELS = tuple(n for n in KERNEL_NAMES if n not in ("precomputed", "polynomial"))
 METHODS = ("approx", "exact", "two-step", "spectral", "leaders", "sparse", "diffusion")
+# Methods that define their own kernel and can estimate the number of clusters.
+OWN_KERNEL = ("sparse", "diffusion")
 GAMMA_RULES = ("scale", "median", "neighbors", "none")
 
 
@@ -176,6 +178,11 @@ class PyramidMethod(Method):
     """The clustering method for images; the kernel can't be chosen."""
 
     k: int | str = option("-k", type=COUNT, required=True, help="Number of clusters.")
+    method: str = choice(
+        "--method",
+        tuple(name for name in METHODS if name not in OWN_KERNEL),
+        "approx is approximate kernel k-means; the others are for comparison.",
+    )
     kernel: str = "intersection"
     gamma: float | str | None = None
     degree: float | None = None

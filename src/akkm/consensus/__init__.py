@@ -16,3 +16,8 @@ __all__ = [
     "get_partitioner",
     "mcla",
 ]
+
+
+def __dir__() -> list[str]:
+    """Public names only; otherwise, imported internal modules would be listed."""
+    return __all__

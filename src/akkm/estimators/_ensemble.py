@@ -50,7 +50,7 @@ class EnsembleKernelKMeans(
         Number of runs r.
     partitioner : {"matching", "metis"}, default="matching"
         How MCLA cuts its graph of clusters: by matching the members' clusters one to
-        one, or by METIS, as in the paper (needs `pip install 'akkm[metis]'`).
+        one, or by METIS, as in the paper (needs `pip install '.[metis]'`).
     kernel, gamma, degree, coef0, kernel_params : various
         As in `ApproxKernelKMeans`; a precomputed X is the square kernel matrix. All
         members have the same kernel.

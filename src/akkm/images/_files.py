@@ -1,6 +1,7 @@
 """Read images from files or arrays as grayscale, and make thumbnails."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,16 @@ import numpy as np
 from akkm.extras import import_extra
 from akkm.typing import Array
 
+# Extensions of image files: formats that OpenCV reads, and some that it may not read.
+_EXTENSIONS = (
+    ".avif", ".bmp", ".dib", ".exr", ".gif", ".hdr", ".heic", ".heif", ".jp2", ".jpe",
+    ".jpeg", ".jpg", ".jxl", ".pbm", ".pfm", ".pgm", ".pic", ".png", ".pnm", ".ppm",
+    ".pxm", ".ras", ".sr", ".tif", ".tiff", ".webp",
+)  # fmt: skip
+# First bytes of images: JPEG, PNG, GIF, TIFF, WebP.
+_SIGNATURES = re.compile(
+    rb"\xff\xd8\xff|\x89PNG\r\n|GIF8|II\*\0|MM\0\*|RIFF.{4}WEBP", re.DOTALL
+)
 # Images need at least this many pixels along the shorter side to show anything.
 _MIN_SIDE = 16
 _JPEG_QUALITY = 75
@@ -26,7 +37,7 @@ def opencv() -> Any:
 
 
 def find_files(folder: str | os.PathLike[str]) -> list[str]:
-    """List the files in a folder and its subfolders.
+    """List the image files in a folder and its subfolders.
 
     Parameters
     ----------
@@ -36,13 +47,14 @@ def find_files(folder: str | os.PathLike[str]) -> list[str]:
     Returns
     -------
     list of str
-        Sorted paths. Files that are not images are included. Files and folders whose
-        names begin with a dot are left out.
+        Sorted paths. A file is listed if its name has the extension of an image format
+        or its first bytes are those of an image; its content may still be damaged.
+        Files and folders whose names begin with a dot are left out.
 
     Raises
     ------
     ImageError
-        If the folder does not exist or contains no file.
+        If the folder does not exist or contains no images.
 
     Examples
     --------
@@ -53,6 +65,7 @@ def find_files(folder: str | os.PathLike[str]) -> list[str]:
     ...     Path(folder, "b.png").touch()
     ...     Path(folder, "a").mkdir()
     ...     Path(folder, "a", "c.png").touch()
+    ...     Path(folder, "notes.txt").touch()
     ...     [Path(path).name for path in find_files(folder)]
     ['c.png', 'b.png']
     """
@@ -64,9 +77,10 @@ def find_files(folder: str | os.PathLike[str]) -> list[str]:
         for path in sorted(Path(folder).rglob("*"))
         if path.is_file()
         and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        and _seems_image(path)
     ]
     if not files:
-        raise ImageError(f"{folder} contains no files; expected a folder with images.")
+        raise ImageError(f"{folder} contains no images; expected a folder with images.")
     return files
 
 
@@ -156,6 +170,17 @@ def thumbnail(source: Any, size: int = 128) -> bytes:
     small = _scale_down(pixels, size).clip(0, 255).astype(np.uint8)
     _, data = cv2.imencode(".jpg", small, [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY])
     return bytes(data)
+
+
+def _seems_image(path: Path) -> bool:
+    """Return whether a file is an image by its extension or by its first bytes."""
+    if path.suffix.lower() in _EXTENSIONS:
+        return True
+    try:
+        with path.open("rb") as file:
+            return _SIGNATURES.match(file.read(12)) is not None
+    except OSError:
+        return False
 
 
 def image_name(source: Any) -> str:
