@@ -250,6 +250,9 @@ def features(
 ) -> Any:
     """Draw the clusters' means in standard deviations from the overall mean.
 
+    If the means hardly differ in any column, as in a disc inside a ring, the picture
+    shows standard deviations of clusters, relative to that of all rows.
+
     Parameters
     ----------
     model : fitted estimator of akkm
@@ -281,21 +284,26 @@ def features(
     found = Inspection(model, X, feature_names=feature_names).columns
     if found is None:
         raise ValueError(
-            "There are no columns to draw: their means are equal in all clusters, or "
-            "the kernel is precomputed."
+            "There are no columns to draw: their means and spreads are equal in all "
+            "clusters, or the kernel is precomputed."
         )
-    z = found.z[:, :n_features]  # (C, f)
+    z, middle, reach = found.z[:, :n_features], 0.0, 2.5  # (C, f)
+    unit = "standard deviations"
+    if not found.means_differ:
+        z, middle, reach = found.spread[:, :n_features], 1.0, 1.0
+        unit = "standard deviation, relative to that of all rows"
     ax = _axes(ax)
-    image = ax.imshow(z.T, cmap="PuOr_r", vmin=-2.5, vmax=2.5, aspect="auto")
+    limits = {"vmin": middle - reach, "vmax": middle + reach}
+    image = ax.imshow(z.T, cmap="PuOr_r", aspect="auto", **limits)
     ax.set_yticks(np.arange(z.shape[1]), found.names[:n_features])
     ax.set_xticks(np.arange(z.shape[0]))
     ax.set(xlabel="cluster")
     if z.size <= 400:
         for place, value in np.ndenumerate(z):
-            shade = "white" if abs(value) > 1.8 else "black"
+            shade = "white" if abs(value - middle) > 0.72 * reach else "black"
             text = f"{value:.1f}".replace("-0.0", "0.0")
             ax.text(*place, text, ha="center", va="center", color=shade, size="x-small")
-    ax.figure.colorbar(image, ax=ax, label="standard deviations")
+    ax.figure.colorbar(image, ax=ax, label=unit)
     return ax
 
 

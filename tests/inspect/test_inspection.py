@@ -5,11 +5,13 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
 import akkm.inspect
 from akkm import ApproxKernelKMeans, EnsembleKernelKMeans, KernelKMeans
 from akkm.inspect import Certainty, Inspection, RowSample, sample_rows
+from akkm.inspect._columns import column_differences
 from registry import ESTIMATORS
 
 
@@ -261,3 +263,21 @@ class TestArguments:
         assert facts.columns is None
         assert facts.row_values() is None
         assert facts.map.xy.shape == (840, 2)
+
+
+class TestColumnDifferences:
+    def test_spreads_are_relative_standard_deviations(self, blobs, model):
+        X, labels = blobs[0], model.labels_
+        for rows in (X + 1000, sparse.csr_array(X)):
+            found = column_differences(rows, labels, "abcd")
+            expected = np.array([X[labels == k].std(axis=0) for k in range(3)])
+            expected = (expected / X.std(axis=0))[:, found.columns]
+            np.testing.assert_allclose(found.spread, expected, rtol=1e-9)
+            assert found.means_differ
+
+    def test_columns_with_equal_means_are_ordered_by_spread(self):
+        X = np.array([[1, 0, 1], [-1, 0, -1], [1, 9, 4], [-1, -9, -4]], dtype=float)
+        found = column_differences(X, np.array([0, 0, 1, 1]), "abc")
+        assert found.names == ("b", "c")  # no mean, but these spreads differ
+        assert not found.means_differ
+        assert found.spread[:, 0] == pytest.approx([0, 2**0.5])

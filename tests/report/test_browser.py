@@ -38,7 +38,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory, model, blobs):
-    """Reports of models with 3, with 23 and with an estimated number of clusters."""
+    """Reports of models with 3, 8, 23 and an estimated number of clusters."""
     folder = tmp_path_factory.mktemp("reports")
     X, y = blobs
     report(
@@ -55,6 +55,9 @@ def pages(tmp_path_factory, model, blobs):
     X, y = make_blobs(sizes, 30, random_state=1, cluster_std=2.5)
     many = ApproxKernelKMeans(23, random_state=0).fit(X)
     report(many, X, labels_true=y).save(folder / "many.html")
+    X, y = make_blobs([60] * 8, 6, random_state=1)
+    eight = ApproxKernelKMeans(8, random_state=0).fit(X)
+    report(eight, X).save(folder / "eight.html")
     X, y = make_blobs([300, 300, 240], 4, random_state=1)
     estimated = SparseKernelKMeans("auto", random_state=0).fit(X)
     report(estimated, X, labels_true=y).save(folder / "estimated.html")
@@ -271,6 +274,27 @@ class TestBrowser:
             "!document.querySelector('.scroll:has(.heat)').classList.contains('more')",
         )
         assert not opened("three").locator(".sideways:visible").count()
+
+    @pytest.mark.parametrize("width", [390, 1300, 1440])
+    @pytest.mark.parametrize("name", ["three", "eight"])
+    def test_typical_rows_of_few_clusters_are_not_cut_off(self, opened, name, width):
+        box = opened(name, width).locator(".scroll:has(.typical)")
+        tall, shown = box.evaluate("box => [box.scrollHeight, box.clientHeight]")
+        assert tall <= shown + 1
+
+    @pytest.mark.parametrize("width", [390, 1300])
+    def test_tall_tables_show_that_they_scroll(self, opened, width):
+        box = opened("many", width).locator(".scroll:has(.typical)")
+        tall, shown = box.evaluate("box => [box.scrollHeight, box.clientHeight]")
+        assert tall > shown  # 23 clusters
+        mask = "box => getComputedStyle(box).maskImage"
+        assert "to top" in box.evaluate(mask)
+        box.evaluate("box => { box.scrollTop = box.scrollHeight; }")
+        until(
+            box.page,
+            "!document.querySelector('.scroll:has(.typical)').matches('.below')",
+        )
+        assert "to top" not in box.evaluate(mask)
 
     def test_tables_are_shown_without_javascript(self, browser, pages):
         context = browser.new_context(java_script_enabled=False)

@@ -1,5 +1,7 @@
 """Sections of the page, and the data of its pictures."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -13,6 +15,7 @@ from akkm import (
     SparseKernelKMeans,
     open_rows,
 )
+from akkm.metrics import nmi
 from akkm.report import report
 from registry import ESTIMATORS
 from report.page_parts import ALWAYS, Outline, picture_data, section_ids, text_of
@@ -50,6 +53,45 @@ class TestEveryEstimator:
         assert "<dt>Iterations of the fit</dt>" in page.html
         assert "Convergence of the fit" in page.html
         assert "Largest cluster" not in page.html
+
+
+@pytest.fixture(scope="module")
+def ring():
+    """Report of a disc inside a ring, whose columns have equal means, and noise."""
+    rng = np.random.default_rng(0)
+    angle, ring = rng.uniform(0, 2 * np.pi, 2000), np.arange(2000) % 2
+    radius = ring + rng.normal(scale=0.05, size=2000)
+    noise = rng.normal(scale=0.1, size=2000)
+    X = np.c_[noise, radius * np.cos(angle), radius * np.sin(angle)]
+    model = DiffusionKernelKMeans(2, random_state=0).fit(X)
+    assert nmi(model.labels_, ring) == 1
+    return report(model, X, feature_names=["noise", "x", "y"])
+
+
+class TestClustersWithEqualMeans:
+    def test_the_page_compares_spreads(self, ring):
+        text = text_of(ring)
+        assert "The means of the clusters hardly differ in any column" in text
+        table = ring.html[ring.html.index("<caption>Spread per cluster") :]
+        table = table[: table.index("</table>")]
+        names = re.findall(r'class="name">(\w+)<', table)
+        assert (sorted(names[:2]), names[2:]) == (["x", "y"], ["noise"])
+        low, high = sorted(map(float, re.findall(r">(\d\.\d+)<", table)[:2]))
+        assert low < 0.1 < 1.3 < high
+        assert re.search(r"Cluster \d, 50 % of the rows: small spread of [xy]", text)
+
+    def test_clusters_with_different_means_are_compared_by_means(self, model, blobs):
+        html = report(model, blobs[0]).html
+        assert "Standardised means per cluster" in html
+        assert "Spread per cluster" not in html
+
+    def test_clusters_that_no_column_sets_apart(self, rng):
+        """The four corners of a square; both clusters are diagonals."""
+        X = rng.normal(scale=0.05, size=(400, 2))
+        X += np.array([[0, 0], [1, 1], [0, 1], [1, 0]])[np.arange(400) // 100]
+        kernel = lambda A, B: (2 * A - 1).prod(1)[:, None] * (2 * B - 1).prod(1)  # noqa: E731
+        model = ApproxKernelKMeans(2, kernel=kernel, random_state=0).fit(X)
+        assert "No single column sets the clusters apart" in text_of(report(model, X))
 
 
 def test_estimators_with_other_sections_are_registered():

@@ -1,4 +1,4 @@
-"""Columns that differ between clusters: means per cluster in standard deviations."""
+"""Columns that differ between clusters: means and spreads per cluster."""
 
 import re
 from collections.abc import Sequence
@@ -12,6 +12,9 @@ from akkm.inspect._distances import membership
 from akkm.typing import Array, RowsLike
 
 _BLOCK_ROWS = 8192
+# If the clusters explain a smaller share of each column's variance than this, their
+# means hardly differ.
+_MIN_EXPLAINED = 0.05
 
 
 @dataclass(frozen=True)
@@ -21,14 +24,17 @@ class ColumnDifferences:
     Parameters
     ----------
     names : tuple of str
-        Names of the f columns. Columns that have the same mean in all clusters are left
-        out.
+        Names of the f columns. Columns that have the same mean and spread in all
+        clusters are left out.
     columns : int array of shape (f,)
         Column numbers.
     explained : float array of shape (f,)
         Share of the column's variance that lies between clusters.
     z : float array of shape (C, f)
         (mean of the cluster - mean of all rows) / standard deviation of all rows.
+    spread : float array of shape (C, f)
+        Standard deviation of the cluster / standard deviation of all rows. If the means
+        of no column differ, columns are ordered by how much their spreads differ.
     widest : str
         Name of the column with the largest variance.
     widest_share : float
@@ -49,8 +55,14 @@ class ColumnDifferences:
     columns: Array
     explained: Array
     z: Array
+    spread: Array
     widest: str
     widest_share: float
+
+    @property
+    def means_differ(self) -> bool:
+        """Whether clusters explain at least 5 % of the variance of some column."""
+        return bool(self.explained.max(initial=0) >= _MIN_EXPLAINED)
 
 
 def column_differences(
@@ -69,7 +81,7 @@ def column_differences(
     """
     n, d = X.shape
     sizes = np.bincount(labels)
-    sums, squares = np.zeros((len(sizes), d)), np.zeros(d)
+    sums, squares = np.zeros((2, len(sizes), d))  # per cluster
     # Subtracting the first row avoids rounding errors in columns far from zero.
     origin = None if sparse.issparse(X) else X[:1].astype(np.float64)
     for start in range(0, n, _BLOCK_ROWS):
@@ -77,30 +89,42 @@ def column_differences(
         members = membership(labels[start : start + _BLOCK_ROWS], len(sizes))
         if origin is None:
             sums += (members @ block).toarray()
-            squares += np.asarray(block.multiply(block).sum(axis=0)).ravel()
+            squares += (members @ block.multiply(block)).toarray()
         else:
             block -= origin
             sums += members @ block
-            squares += np.einsum("ij,ij->j", block, block)
-    mean = sums.sum(axis=0) / n
-    variance = squares / n - mean**2
-    # A variance below this threshold is rounding error: the column is constant.
-    variance[variance <= 1e-12 * (squares / n)] = 0
+            squares += members @ block**2
+    mean, variance = _moments(sums.sum(axis=0), squares.sum(axis=0), n)
+    means, variances = _moments(sums, squares, np.maximum(sizes, 1)[:, None])
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = (sums / sizes[:, None] - mean) / np.sqrt(variance)
-    z[~np.isfinite(z)] = 0
+        z = np.nan_to_num((means - mean) / np.sqrt(variance), posinf=0, neginf=0)
+        spread = np.nan_to_num(np.sqrt(variances / variance), posinf=0)
     explained = np.minimum(1.0, (sizes / n) @ z**2)
-    columns = np.argsort(-explained, kind="stable")
-    columns = columns[explained[columns] > 0]
+    varied = np.ptp(spread[sizes > 0], axis=0)
+    order = explained
+    if explained.max(initial=0) < _MIN_EXPLAINED:
+        order = varied.round(2)  # about equal spreads stay in the order of X
+    columns = np.argsort(-order, kind="stable")
+    columns = columns[(explained[columns] > 0) | (varied[columns] > 1e-6)]
     widest = int(variance.argmax())
     return ColumnDifferences(
         names=tuple(names[j] for j in columns),
         columns=columns,
         explained=explained[columns],
         z=z[:, columns],
+        spread=spread[:, columns],
         widest=names[widest],
         widest_share=float(variance[widest] / (variance.sum() or 1.0)),
     )
+
+
+def _moments(sums: Array, squares: Array, n: Any) -> tuple[Array, Array]:
+    """Mean and variance from the sums and the sums of squares of n values."""
+    mean = sums / n
+    variance = squares / n - mean**2
+    # A variance below this threshold is rounding error: all values are equal.
+    variance[variance <= 1e-12 * (squares / n)] = 0
+    return mean, variance
 
 
 def column_names(model: Any, given: Sequence[str] | None, d: int) -> list[str]:

@@ -7,7 +7,8 @@ import numpy as np
 
 # Names and ids are cut after this many characters.
 _MAX_LENGTH = 80
-# Absolute values, in standard deviations, at which the heat map changes colour.
+# Absolute values, in standard deviations or in doublings of the spread, at which the
+# heat map changes colour.
 HEAT_STEPS = (0.2, 0.5, 1.0, 1.5, 2.5)
 
 
@@ -75,10 +76,30 @@ def heat_cell(z: float) -> tuple[str, str]:
     >>> heat_cell(-0.72), heat_cell(0.01)
     (('−0.7', 'low2'), ('0', 'zero'))
     """
-    step = int(np.searchsorted(HEAT_STEPS, abs(z)))
     text = f"{z:+.1f}".replace("-", "−")
-    kind = f"{'low' if z < 0 else 'high'}{step}" if step else "zero"
-    return "0" if text in ("+0.0", "−0.0") else text, kind
+    return "0" if text in ("+0.0", "−0.0") else text, _heat_class(z)
+
+
+def doublings(spread: Any) -> Any:
+    """Logarithm of relative spreads: 0 if equal, 1 if twice as large, at least -10."""
+    return np.log2(np.maximum(spread, 2.0**-10))
+
+
+def spread_cell(spread: float) -> tuple[str, str]:
+    """Text and CSS class of a relative standard deviation.
+
+    Examples
+    --------
+    >>> from akkm.report._format import spread_cell
+    >>> spread_cell(0.17), spread_cell(1.0)
+    (('0.17', 'low5'), ('1.00', 'zero'))
+    """
+    return f"{spread:.2f}", _heat_class(float(doublings(spread)))
+
+
+def _heat_class(value: float) -> str:
+    step = int(np.searchsorted(HEAT_STEPS, abs(value)))
+    return f"{'low' if value < 0 else 'high'}{step}" if step else "zero"
 
 
 def share_cell(part: int, total: int) -> tuple[str, str]:

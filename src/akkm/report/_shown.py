@@ -60,6 +60,20 @@ class Shown:
             for j, name in enumerate(found.names[:_MAX_COLUMNS])
         ]
 
+    @property
+    def spreads(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """Per column of the data: its name and a cell per cluster; empty if equal."""
+        found = self.facts.columns
+        assert found is not None
+        spread = found.spread[self.clusters, :_MAX_COLUMNS]
+        if not (np.abs(_format.doublings(spread)) >= _format.HEAT_STEPS[0]).any():
+            return []
+        names = map(_format.short, found.names)
+        return [
+            (name, [_format.spread_cell(s) for s in column])
+            for name, column in zip(names, spread.T, strict=False)
+        ]
+
     @cached_property
     def row_values(self) -> RowValues | None:
         """Reader of the values of single rows; None if no values are shown."""
@@ -86,9 +100,12 @@ class Shown:
         """The columns in which a cluster differs most, in words."""
         found = self.facts.columns
         assert found is not None
-        z = found.z[cluster, :_MAX_COLUMNS]
+        z, below, above = found.z[cluster, :_MAX_COLUMNS], "low", "high"
+        if not found.means_differ:
+            z = _format.doublings(found.spread[cluster, :_MAX_COLUMNS])
+            below, above = "small spread of", "large spread of"
         return ", ".join(
-            f"{'low' if z[j] < 0 else 'high'} {_format.short(found.names[j])}"
+            f"{below if z[j] < 0 else above} {_format.short(found.names[j])}"
             for j in np.argsort(-np.abs(z), kind="stable")[:_WORDS]
             if abs(z[j]) >= _format.HEAT_STEPS[0]
         )

@@ -74,6 +74,8 @@ function fadeEdges(box) {
     const hidden = box.scrollWidth - box.clientWidth;
     box.classList.toggle("wide", hidden > 2);
     box.classList.toggle("more", hidden - box.scrollLeft > 2);
+    const lower = box.scrollHeight - box.clientHeight - box.scrollTop;
+    box.classList.toggle("below", lower > 2);
   };
   update();
   box.addEventListener("scroll", update, { passive: true });
