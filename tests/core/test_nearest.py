@@ -1,10 +1,12 @@
 """Nearest centers: the two lowest scores, and ties within rounding error."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from akkm.core.nearest import _two_lowest, nearest_by_score
+from akkm.core.nearest import Scorer, _two_lowest, nearest_by_score
 
 
 @settings(max_examples=50, deadline=None)
@@ -22,11 +24,27 @@ def test_the_two_lowest_scores_equal_those_of_a_sort(n_clusters, b, seed):
 def test_scores_within_rounding_error_are_recomputed_exactly():
     rough = np.array([[1.0000001, 5.0], [1.0, 1.0]])
     exact = np.array([[1.0], [1.0 + 1e-9]])
-    slack, tie = np.full(2, 1e-6), np.full(2, 1e-12)
-    found = nearest_by_score(rough, slack, tie, lambda close: exact[:, close])
+    length = np.ones(2)
+    scorer = _scorer(np.float32, [1e-6, 1e-6])
+    found = nearest_by_score(rough, scorer, length, lambda close: exact[:, close])
     np.testing.assert_array_equal(found.labels, [0, 1])
     np.testing.assert_allclose(found.gap, [-1e-6, 4 - 1e-6], rtol=1e-12)
-    tied = nearest_by_score(
-        rough, slack, np.full(2, 1e-6), lambda close: exact[::-1, close]
-    )
+    coarse = _scorer(np.float32, [1.0, 1.0])  # errors in float64: 1.9e-9
+    tied = nearest_by_score(rough, coarse, length, lambda close: exact[::-1, close])
     assert tied.labels[0] == 0
+
+
+def test_the_rounding_error_of_a_far_center_does_not_tie_the_others():
+    scores = np.array([[1e14], [2.0], [1.0]])
+    scorer = _scorer(np.float64, [1e-8, 1e-15, 1e-15], norms=[1e14, 1.0, 1.0])
+    assert scorer.slack(np.ones(1)) == 0.1
+    found = nearest_by_score(scores, scorer, np.ones(1))
+    np.testing.assert_array_equal(found.labels, [2])
+    scores[2] = 2.0 - 1e-15
+    assert nearest_by_score(scores, scorer, np.ones(1)).labels == [1]
+
+
+def _scorer(dtype, errors, norms=(1.0, 1.0)):
+    norms = np.array(norms)
+    scorer = Scorer.of(np.eye(len(norms)), norms, dtype)
+    return replace(scorer, errors=np.array(errors))

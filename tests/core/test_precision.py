@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from akkm import ApproxKernelKMeans
+from akkm import ApproxKernelKMeans, EnsembleKernelKMeans, KernelKMeans
 from akkm.metrics import clustering_error
 from registry import every, has, sets
 
@@ -60,6 +60,42 @@ def test_empty_clusters_far_from_the_origin_are_filled(Estimator, rng):
     X = rng.random((40, 2)) + 1000
     model = Estimator(3, kernel="linear", init=np.zeros(40, dtype=int)).fit(X)
     assert len(set(model.labels_)) == 3
+
+
+def _with_an_extreme_row(seed, scale, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    X = np.abs(rng.normal(size=(40, 4)))
+    X[rng.integers(40)] *= scale
+    return X.astype(dtype)
+
+
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+@pytest.mark.filterwarnings("ignore:The kernel is far from positive definite")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", ["linear", "poly", "additive_chi2", "sigmoid"])
+def test_predict_returns_the_labels_despite_an_extreme_row(kernel, dtype):
+    model = ApproxKernelKMeans(5, kernel=kernel, random_state=0)
+    for scale in (1e4, 1e6, 1e7, 1e9, 1e12):
+        for seed in range(3):
+            X = _with_an_extreme_row(seed, scale, dtype)
+            labels = model.fit(X).labels_
+            np.testing.assert_array_equal(model.predict(X), labels)
+
+
+def test_an_ensemble_predicts_its_labels_despite_an_extreme_row():
+    X = _with_an_extreme_row(0, 1e7)
+    model = EnsembleKernelKMeans(5, kernel="linear", n_members=3, random_state=0)
+    np.testing.assert_array_equal(model.fit(X).labels_, model.predict(X))
+
+
+def test_an_extreme_row_does_not_blur_the_labels_of_the_others(blobs):
+    """Its cluster has a large rounding error, which must not tie the others."""
+    X, y = blobs
+    X = np.vstack([X, [1e8, 0.0]])
+    model = KernelKMeans(3, kernel="linear", random_state=0).fit(X)
+    assert adjusted_rand_score(model.labels_[:-1], y) == 1.0
+    distances = model.transform(X)
+    assert (distances[:150].min(axis=1) > 0).mean() > 0.9
 
 
 def test_labels_of_centered_data_do_not_depend_on_row_order(rng):

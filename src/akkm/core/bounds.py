@@ -105,14 +105,14 @@ class Moves:
         self.nearest_other = self.between.min(axis=0)
         self.n_clusters = len(now.norms)
 
-    def unproved(self, state: State, chunk: slice, tie: float) -> Array:
+    def unproved(self, state: State, chunk: slice, tie: Array | float) -> Array:
         """Return the rows whose label is not proved, as offsets into the chunk.
 
-        Gaps below `tie` times a row's length prove nothing.
+        Gaps up to `tie` (b,) prove nothing: they may be rounding errors.
         """
         own = self._columns(state, chunk)
         upper, gap = state.upper[chunk], state.gap[chunk]
-        need = tie * state.length[chunk]
+        need = np.broadcast_to(tie, upper.shape)
         # Comparisons with NaN are false, so a row without finite bounds is unproved.
         with np.errstate(invalid="ignore"):
             proved = gap + self.min_known[own] - upper * self.max_spread[own] > need

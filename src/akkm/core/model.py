@@ -44,7 +44,7 @@ class Model:
         """Return the model of the centers `clusters`, renumbered in this order."""
         scorer = self.scorer
         few = Scorer.of(scorer.columns.T[clusters], scorer.norms[clusters], self.dtype)
-        few = replace(few, slack=scorer.slack, tie=scorer.tie, blur=scorer.blur)
+        few = replace(few, errors=scorer.errors[clusters], blur=scorer.blur)
         return replace(self, scorer=few)
 
     def diag(self, X: RowsLike) -> Array:
@@ -95,21 +95,16 @@ class Model:
         squared = diag
         if self.gram is not None:
             squared = self.gram.squared_lengths(products[:, n_clusters:])
-        # To estimate rounding errors, use lengths no shorter than the longest center.
-        length = np.sqrt(np.fmax(np.abs(squared), np.abs(scorer.norms).max()))
+        length = np.sqrt(np.abs(squared))
 
         def rescore(rows: Array) -> Array:
             return scorer.norms[:, None] - 2 * precise()(X[rows]).T
 
-        found = nearest_by_score(
-            scores,
-            scorer.slack * length,
-            scorer.tie * length,
-            None if self.dtype == np.float64 else rescore,
-        )
+        exact = self.dtype == np.float64
+        found = nearest_by_score(scores, scorer, length, None if exact else rescore)
         distances = squared[:, None] + scores.T
         # Squared distances that may be rounding errors of zero are zero.
-        distances[distances < scorer.noise(length)[:, None]] = 0
+        distances[distances < scorer.noise(length[:, None], slice(None))] = 0
         # A precomputed strip has no k(x, x): use the length within the span instead.
         own = squared if isinstance(self.kernel, PrecomputedStrip) else diag
         return Comparison(found.labels, distances, own + found.score)

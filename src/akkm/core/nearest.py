@@ -2,7 +2,8 @@
 
 A row's float32 scores are trusted only if the gap between its two best scores exceeds
 the measured rounding error. Other rows are scored again in float64, and remaining ties
-go to the center with the lower number.
+go to the center with the lower number. The loop, exact kernel k-means and `predict`
+all use `nearest_by_score`, so that a row gets the same label from each of them.
 """
 
 from collections.abc import Callable
@@ -54,25 +55,27 @@ class Probes:
         error = np.linalg.norm((rounded - exact) @ gram.whitener, axis=1)
         return Probes(rounded, exact, lengths, 2 * float((error / lengths).max()))
 
-    def slack(self, alpha: Array) -> float:
-        """Return the largest float32 error of centers' scores, per unit of length."""
+    def errors(self, alpha: Array) -> Array:
+        """Return each center's largest float32 error of scores, per unit of length."""
         rough = self.rounded @ alpha.T.astype(self.rounded.dtype)
         error = 2 * np.abs(rough - self.exact @ alpha.T)
-        return float((error / self.lengths[:, None]).max(initial=0))
+        return (error / self.lengths[:, None]).max(axis=0, initial=0)
 
 
 @dataclass(frozen=True)
 class Scorer:
     """Scores of rows for each center, with bounds on their rounding errors.
 
-    The score of row i for center k is their squared distance minus k(x_i, x_i).
+    The score of row i for center k is their squared distance minus k(x_i, x_i). Its
+    rounding error is at most errors_k times the length of the row or of the center,
+    whichever is longer. Each center has its own bound: otherwise one center far from
+    all others would make the scores of the others look unreliable.
     """
 
     columns: Array  # (m, C) float64, the transpose of alpha
     norms: Array  # (C,) float64
     coefficients: Array  # the columns in the precision of the kernel rows, padded
-    slack: float  # gaps below slack |x| may be rounding errors
-    tie: float  # gaps below tie |x| may be rounding errors even in float64
+    errors: Array  # (C,) rounding errors of scores in that precision
     blur: float  # relative rounding error of |x|²
 
     @staticmethod
@@ -84,12 +87,9 @@ class Scorer:
         Omit `probes` if the centers are means of rows: their scores are about as exact
         as the kernel values.
         """
-        longest = float(np.sqrt(np.abs(norms).max(initial=0)))
-        rough = 2 * float(np.finfo(np.float32).eps) * longest
+        errors = 2 * float(np.finfo(np.float32).eps) * np.sqrt(np.abs(norms))
         if probes is not None:
-            rough = max(rough, probes.slack(alpha))
-        rough *= _SAFETY
-        tie = rough * _FINER
+            errors = np.maximum(errors, probes.errors(alpha))
         blur = 0.0 if probes is None else probes.blur
         columns = np.ascontiguousarray(alpha.T)
         coefficients = np.zeros((len(columns), padded(len(norms))), dtype=dtype)
@@ -98,18 +98,47 @@ class Scorer:
             columns=columns,
             norms=norms,
             coefficients=coefficients,
-            slack=rough if dtype == np.float32 else tie,
-            tie=tie,
+            errors=_SAFETY * errors * (1 if dtype == np.float32 else _FINER),
             blur=4e-7 + blur if dtype == np.float32 else 1e-13 + blur * _FINER,
         )
 
-    def noise(self, length: Array) -> Array:
-        """Return limits (b,) up to which squared distances may be rounding errors."""
-        return self.blur * length**2 + self.slack * length
+    @property
+    def lengths(self) -> Array:
+        """Lengths of the centers (C,)."""
+        return np.sqrt(np.abs(self.norms))
 
-    def upper(self, length: Array, score: Array) -> Array:
-        """Return upper bounds (b,) on distances, from lengths (b,) and scores (b,)."""
-        squared = length**2 + score + self.noise(length)
+    @property
+    def float64_errors(self) -> Array:
+        """Rounding errors (C,) of scores computed in float64."""
+        return self.errors * (_FINER if self.coefficients.dtype == np.float32 else 1)
+
+    def slack(self, length: Array) -> Array:
+        """Return limits (b,) up to which gaps between scores may be rounding errors."""
+        return self.errors.max(initial=0) * np.fmax(length, self.lengths.max(initial=0))
+
+    def tie(self, length: Array) -> Array:
+        """Return limits (b,) up to which gaps may be rounding errors in float64."""
+        longest = np.fmax(length, self.lengths.max(initial=0))
+        return self.float64_errors.max(initial=0) * longest
+
+    def ties(self, length: Array) -> Array:
+        """Return rounding errors (C, b) of float64 scores of rows of lengths (b,)."""
+        return self.float64_errors[:, None] * np.fmax(length, self.lengths[:, None])
+
+    def noise(self, length: Array, labels: Any) -> Array:
+        """Return limits up to which squared distances may be rounding errors.
+
+        The distances are those of rows to the centers `labels`.
+        """
+        scale = np.fmax(length, self.lengths[labels])
+        return (self.blur * scale + self.errors[labels]) * scale
+
+    def upper(self, length: Array, score: Array, labels: Array) -> Array:
+        """Return upper bounds (b,) on the distances of rows to the centers `labels`.
+
+        `length` (b,) are the lengths of the rows, and `score` (b,) their scores.
+        """
+        squared = length**2 + score + self.noise(length, labels)
         return np.sqrt(squared.clip(0))
 
     def scores(self, phi: Array) -> Array:
@@ -159,33 +188,33 @@ def nearest(
     def rescore(close: Array) -> Array:
         return scorer.scores(strip.kernel_rows(strip.X[rows][close]))
 
-    return nearest_by_score(
-        scorer.scores(phi),
-        scorer.slack * length,
-        scorer.tie * length,
-        None if phi.dtype == np.float64 else rescore,
-    )
+    exact = phi.dtype == np.float64
+    scores = scorer.scores(phi)
+    return nearest_by_score(scores, scorer, length, None if exact else rescore)
 
 
 def nearest_by_score(
     scores: Array,
-    slack: Array,
-    tie: Array,
+    scorer: Scorer,
+    length: Array,
     rescore: Callable[[Array], Array] | None = None,
 ) -> NearestCenters:
     """Find the lowest entry of each column of scores (C, b) despite rounding errors.
 
-    If the two lowest scores of a column differ by at most `slack` (b,), `rescore`
-    computes the column again in float64. If they still differ by at most `tie` (b,),
-    the center with the lower number wins.
+    `length` (b,) are the lengths of the rows, NaN if unknown. If rounding errors might
+    have changed the order of the two lowest scores, `rescore` computes the column again
+    in float64. If the order is still uncertain, the center with the lower number wins.
     """
     labels, best, gap = _two_lowest(scores)
+    slack = scorer.slack(length)
     close = np.flatnonzero(~(gap > slack))
     if close.size:
         own = scores[:, close] if rescore is None else rescore(close)
-        limit = own.min(axis=0) + tie[close]
+        columns, lowest = np.arange(close.size), own.argmin(axis=0)
+        ties = scorer.ties(length[close])
+        limit = own[lowest, columns] + np.maximum(ties, ties[lowest, columns])
         labels[close] = (own <= limit).argmax(axis=0)
-        best[close] = own[labels[close], np.arange(close.size)]
+        best[close] = own[labels[close], columns]
         gap[close] = 0
     return NearestCenters(labels, best, gap - slack)
 

@@ -181,7 +181,8 @@ class Part:
         self, scorer: Scorer, moves: Moves, rebase: bool, chunk: slice
     ) -> Array:
         """Return the chunk's rows whose labels are not proved; rebase its bounds."""
-        rows = chunk.start + moves.unproved(self.state, chunk, scorer.tie)
+        ties = scorer.tie(self.state.length[chunk])
+        rows = chunk.start + moves.unproved(self.state, chunk, ties)
         if rebase:
             moves.rebase(self.state, chunk)
         return rows
@@ -198,7 +199,7 @@ class Part:
                 state.length[rows] = length
             found = nearest(phi, scorer, length, strip, rows)
             old = state.labels[rows].copy()
-            upper = scorer.upper(length, found.score)
+            upper = scorer.upper(length, found.score, found.labels)
             state.record(rows, found.labels, upper, found.gap, stamp)
             weight = self._weights_of(rows)
             moved = np.flatnonzero(found.labels != old)
@@ -248,7 +249,7 @@ class Part:
             squared = length**2 + scores[own, np.arange(len(rows))]
             rest = counts[own] - (1 if self.weights is None else self.weights[rows])
             alone = rest <= EMPTY_SHARE * counts.sum()
-            squared[(squared <= scorer.noise(length)) | alone] = -np.inf
+            squared[(squared <= scorer.noise(length, own)) | alone] = -np.inf
             best = squared.argmax()
             if squared[best] > worst_squared:
                 worst, worst_squared = int(rows[best]), float(squared[best])
@@ -265,7 +266,8 @@ class Part:
             upper = state.upper[chunk].astype(np.float64)
         else:
             upper = stale.current_upper(state, chunk)
-        eligible = upper**2 > 2 * scorer.noise(state.length[chunk])
+        noise = scorer.noise(state.length[chunk], state.labels[chunk])
+        eligible = upper**2 > 2 * noise
         if self.weights is not None:
             eligible &= self.weights[chunk] > 0
         return np.where(eligible, round_up(upper), np.float32(-1))

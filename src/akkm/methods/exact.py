@@ -84,14 +84,10 @@ def kernel_k_means(
         centers = Centers(np.empty((n_clusters, 0)), alpha, norms)
 
         scorer = Scorer.of(alpha, norms, dtype)
-        length = np.sqrt(np.maximum(np.abs(diag), np.abs(norms).max()))
+        length = np.sqrt(np.abs(diag))
         rescore = partial(_rescore, X, kernel, U, norms)
-        found = nearest_by_score(
-            scores,
-            scorer.slack * length,
-            scorer.tie * length,
-            None if dtype == np.float64 else rescore,
-        )
+        exact = dtype == np.float64
+        found = nearest_by_score(scores, scorer, length, None if exact else rescore)
         new = found.labels
         changed = int((new != labels).sum())
         history.append((changed, len(columns)))
@@ -103,7 +99,7 @@ def kernel_k_means(
         if stop or iteration == max_iter:
             labels = new
             break
-        reseeded = _reseed(new, w, squared, n_clusters, scorer.noise(length))
+        reseeded = _reseed(new, w, squared, n_clusters, scorer.noise(length, new))
         if changed == 0 and not reseeded:
             break
         columns = np.flatnonzero(new != labels)
