@@ -19,7 +19,7 @@ def main() -> None:
     X = np.load(prepare("covtype", 581_012))
     for seed in range(2):
         settings: Any = {"n_clusters": 7, "n_landmarks": 500, "random_state": seed}
-        full = ApproxKernelKMeans(**settings).fit(X)
+        full: Any = ApproxKernelKMeans(**settings).fit(X)
         for order in ("of the file", "shuffled"):
             rows = np.arange(len(X))
             if order == "shuffled":

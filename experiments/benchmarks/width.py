@@ -68,7 +68,7 @@ def main() -> None:
         cells, gammas = [], []
         for method in methods:
             for rule in RULES:
-                fits = [
+                fits: list[Any] = [
                     method(len(np.unique(y)), gamma=rule, random_state=seed).fit(X)
                     for seed in range(SEEDS)
                 ]

@@ -56,13 +56,13 @@ def figure1() -> Picture:
 
     model = TwoStepKernelKMeans(_C, **settings)
     last = model.fit(X).n_iter_
-    for axes, step in zip(grid[1, 1:], (1, last, None), strict=True):
-        _fit_steps(model, X, step or last)
+    for axes, after in zip(grid[1, 1:], (1, last, None), strict=True):
+        _fit_steps(model, X, after or last)
         shown = (
-            model.labels_ if step is None else _mask_others(model.labels_, landmarks)
+            model.labels_ if after is None else _mask_others(model.labels_, landmarks)
         )
-        end = ": the end" if step == last else ""
-        name = "all other points" if step is None else f"iteration {step}{end}"
+        end = ": the end" if after == last else ""
+        name = "all other points" if after is None else f"iteration {after}{end}"
         _regions(axes, model, X)
         _scatter(axes, X, shown, f"tKKm, {name}", landmarks, model)
     file = io.BytesIO()

@@ -22,7 +22,7 @@ class TestReservoir:
         for seed in range(2_000):
             sample = Reservoir(12, np.random.default_rng(seed))
             for batch in np.split(np.arange(60.0)[:, None], [5, 10, 13, 40]):
-                sample.add(batch, None)
+                sample = sample.add(batch, None)
             assert sample.rows.shape == (12, 1)
             assert sample.seen == 60
             assert len(np.unique(sample.rows)) == 12
@@ -32,8 +32,8 @@ class TestReservoir:
 
     def test_all_rows_are_stored_until_the_reservoir_is_full(self):
         sample = Reservoir(10, np.random.default_rng(0))
-        sample.add(np.arange(4.0)[:, None], np.arange(4.0))
-        sample.add(np.arange(4.0, 7)[:, None], None)
+        sample = sample.add(np.arange(4.0)[:, None], np.arange(4.0))
+        sample = sample.add(np.arange(4.0, 7)[:, None], None)
         assert sample.rows.ravel().tolist() == [0, 1, 2, 3, 4, 5, 6]
         assert sample.weights.tolist() == [0, 1, 2, 3, 1, 1, 1]
 
@@ -42,8 +42,8 @@ class TestReservoir:
         a = Reservoir(8, np.random.default_rng(1))
         b = Reservoir(8, np.random.default_rng(1))
         for part in np.split(X, 5):
-            a.add(part, None)
-            b.add(sparse.csr_array(part), None)
+            a = a.add(part, None)
+            b = b.add(sparse.csr_array(part), None)
         np.testing.assert_array_equal(a.rows, b.rows.toarray())
 
 

@@ -1,101 +1,140 @@
 """Streams: rows that arrive in batches and are not kept."""
 
-from dataclasses import replace
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from akkm.approx.factored import Factored
+from akkm.core.gram import Centers
 from akkm.core.lloyd import centers_of
 from akkm.core.model import Model
 from akkm.core.nearest import Scorer
 from akkm.core.parts import Part, Stats
 from akkm.core.threads import Threads
+from akkm.kernels import to_dense
 from akkm.typing import Array, RowsLike
 
 # Total weight of the rows in the clusters' sums, as a share of all rows so far. The
 # weight of older rows shrinks, because they were assigned to outdated centers.
 _MEMORY = 0.5
+# The centers move after at most this share of the rows so far. A larger batch is cut,
+# so that it does not outweigh all earlier rows at once.
+_LARGEST_STEP = 0.25
 
 
+@dataclass(frozen=True)
 class Reservoir:
     """A uniform random sample of all rows so far (Vitter's algorithm R)."""
 
-    def __init__(self, size: int, rng: np.random.Generator) -> None:
-        self.size, self.seen = size, 0
-        self.rows: RowsLike = None  # (at most size, d)
-        self.weights = np.empty(0)
-        self._rng = rng
+    size: int
+    rng: np.random.Generator  # in its state before the next batch
+    rows: RowsLike = None  # (at most size, d)
+    weights: Array = field(default_factory=lambda: np.empty(0))
+    seen: int = 0
 
-    def add(self, X: RowsLike, weights: Array | None) -> None:
-        """Add a batch of rows (b, d)."""
-        count = X.shape[0]
+    def add(self, X: RowsLike, weights: Array | None) -> "Reservoir":
+        """Return the sample that includes a batch of rows (b, d)."""
+        count, rng = X.shape[0], deepcopy(self.rng)
         weights = np.ones(count) if weights is None else weights
-        if self.rows is None:
-            self.rows = X[:0]
+        rows = X[:0] if self.rows is None else self.rows
         # A row that follows t others gets a random place from 0 to t. If this place is
         # below `size`, the row is in the sample until a later row takes its place.
         places = np.arange(self.seen, self.seen + count)
         late = places >= self.size
-        places[late] = self._rng.integers(places[late] + 1)
+        places[late] = rng.integers(places[late] + 1)
         inside = np.flatnonzero(places < self.size)[::-1]
         place, first = np.unique(places[inside], return_index=True)
         new = inside[first]
-        old = np.setdiff1d(np.arange(self.rows.shape[0]), place, assume_unique=True)
+        old = np.setdiff1d(np.arange(rows.shape[0]), place, assume_unique=True)
         # Sort by place.
         order = np.argsort(np.concatenate([old, place]))
-        both = [self.rows[old], X[new]]
-        stacked = sparse.vstack(both, "csr") if sparse.issparse(X) else np.vstack(both)
-        self.rows = stacked[order]
-        self.weights = np.concatenate([self.weights[old], weights[new]])[order]
-        self.seen += count
+        return Reservoir(
+            self.size,
+            rng,
+            _stack(rows[old], X[new])[order],
+            np.concatenate([self.weights[old], weights[new]])[order],
+            self.seen + count,
+        )
 
 
+def _stack(first: RowsLike, second: RowsLike) -> RowsLike:
+    """Stack two blocks of rows, in the storage of the first: dense or sparse."""
+    if sparse.issparse(first):
+        return sparse.vstack([first, sparse.csr_array(second)], "csr")
+    return np.vstack([first, to_dense(second)])
+
+
+@dataclass(frozen=True)
 class Stream:
     """Centers that are updated with every batch of a stream."""
 
-    def __init__(self, factored: Factored, stats: Stats) -> None:
-        self._factored, self._stats = factored, stats
-        self.centers = centers_of(stats, factored.gram, None)
+    factored: Factored  # without rows
+    stats: Stats  # faded sums of kernel rows and of weights
+    centers: Centers
+    seen: int  # number of rows so far
 
     @staticmethod
-    def of(
+    def of_sample(
         factored: Factored,
         labels: Array,
         weights: Array | None,
         engine: Threads,
         *,
         n_clusters: int,
-        times: float,
+        seen: int,
     ) -> "Stream":
-        """Start from a sample's labels (n,); a sampled row stands for `times` rows."""
+        """Start from the labels (n,) of a sample of the rows so far."""
         strip, gram = factored.strip, factored.gram
         part = Part.of(strip, gram, engine, labels=labels, weights=weights)
         stats = part.label_stats(n_clusters)
-        no_rows = strip.with_rows(strip.X[:0])
-        faded = Stats(stats.sums * times * _MEMORY, stats.counts * times * _MEMORY)
-        return Stream(replace(factored, strip=no_rows), faded)
+        share = seen / strip.n * _MEMORY
+        faded = Stats(stats.sums * share, stats.counts * share)
+        no_rows = replace(factored, strip=strip.with_rows(strip.X[:0]))
+        return Stream(no_rows, faded, centers_of(faded, gram, None), seen)
 
-    def follow(
-        self, X: RowsLike, weights: Array | None, seen: int, engine: Threads
-    ) -> Array:
-        """Return labels (b,) of a batch; move the centers towards the batch's rows."""
-        strip, gram = self._factored.strip.with_rows(X), self._factored.gram
+    @staticmethod
+    def of_centers(
+        factored: Factored, alpha: Array, counts: Array, seen: int
+    ) -> "Stream":
+        """Start from centers alpha (C, m) of clusters with total weights (C,)."""
+        means, faded = factored.gram.means_of(alpha), counts * _MEMORY
+        norms = np.einsum("km,km->k", means, alpha)
+        centers = Centers(means @ factored.gram.whitener, alpha, norms)
+        return Stream(factored, Stats(means * faded[:, None], faded), centers, seen)
+
+    @property
+    def counts(self) -> Array:
+        """Total weight (C,) of each cluster's rows, estimated from the faded sums."""
+        return self.stats.counts / _MEMORY
+
+    def follow(self, X: RowsLike, weights: Array | None, engine: Threads) -> "Stream":
+        """Return the stream whose centers have moved towards a batch of rows (b, d)."""
+        stream, start, b = self, 0, X.shape[0]
+        while start < b:
+            rows = slice(start, start + max(1, int(_LARGEST_STEP * stream.seen)))
+            own = None if weights is None else weights[rows]
+            stream, start = stream._step(X[rows], own, engine), rows.stop
+        return stream
+
+    def _step(self, X: RowsLike, weights: Array | None, engine: Threads) -> "Stream":
+        """Assign a few rows (b, d) to the centers, and move the centers."""
+        strip, gram = self.factored.strip.with_rows(X), self.factored.gram
         alpha, norms = self.centers.alpha, self.centers.norms
-        scorer = Scorer.of(alpha, norms, strip.dtype, self._factored.probes)
+        scorer = Scorer.of(alpha, norms, strip.dtype, self.factored.probes)
         part = Part.of(strip, gram, engine, weights=weights)
-        sweep = part.sweep(scorer, None, 0)
+        seen = self.seen + X.shape[0]
         remaining = max(0.0, 1 - X.shape[0] / (_MEMORY * seen))
-        self._stats.sums *= remaining
-        self._stats.counts *= remaining
-        self._stats += sweep.stats
-        self.centers = centers_of(self._stats, gram, self.centers)
-        return part.labels
+        stats = Stats(self.stats.sums * remaining, self.stats.counts * remaining)
+        stats += part.sweep(scorer, None, 0).stats
+        centers = centers_of(stats, gram, self.centers)
+        return Stream(self.factored, stats, centers, seen)
 
     def model(self) -> Model:
         """Return the model of the present centers."""
-        return self._factored.model(self.centers)
+        return self.factored.model(self.centers)
 
 
 def match_labels(labels: Array, before: Array, n_clusters: int) -> Array:

@@ -58,6 +58,10 @@ class Unfactored(Gram):
         norms = np.einsum("km,km->k", alpha @ self.K, alpha)
         return Centers(means @ self.whitener, alpha, norms)
 
+    def means_of(self, alpha: Array) -> Array:
+        """Return mean kernel rows (C, m) of which `solve` makes the centers alpha."""
+        return alpha @ self.K
+
     def failure(self) -> float | None:
         """Return K̂'s condition number if the last solve did not converge, else None."""
         return self.failures[-1]

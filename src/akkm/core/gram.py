@@ -59,6 +59,12 @@ class Gram:
         norms = (signed * beta).sum(axis=1)
         return Centers(beta, signed @ self.whitener.T, norms)
 
+    def means_of(self, alpha: Array) -> Array:
+        """Return mean kernel rows (C, m) of which `solve` makes the centers alpha."""
+        # Columns of W are eigenvectors divided by the roots of their eigenvalues.
+        unwhitener = self.whitener / (self.whitener**2).sum(axis=0)
+        return (alpha @ unwhitener * self.signs) @ unwhitener.T
+
     def squared_norms(self, kernel_rows: Array) -> Array:
         """Return squared lengths (b,) within the span, from kernel rows (b, m)."""
         whitener = self.whitener.astype(kernel_rows.dtype, copy=False)

@@ -170,7 +170,6 @@ class ApproxKernelKMeans(
 
     def _fit(self, run: Run) -> None:
         """Cluster the rows by Algorithm 2."""
-        self._end_stream()
         self._require_solvable(run.kernel)
         init = self._initialisation(run.X.shape[0])
         with labels_file(self.labels_file, run.X.shape[0]) as store_labels:
@@ -260,6 +259,7 @@ class ApproxKernelKMeans(
         self.dual_coef_ = solution.centers.alpha
         self.rank_ = factored.gram.rank
         self.negative_mass_ = factored.gram.negative_mass
+        self._start_afresh(solution.stats.counts, factored.strip.n)
 
     def _open_checkpoint(
         self,

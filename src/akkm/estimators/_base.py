@@ -1,7 +1,9 @@
 """Base class of all estimators: validation, fit, kernels, landmarks and warnings."""
 
-import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
@@ -24,6 +26,7 @@ from akkm.kernels import Kernel, Linear, Precomputed, resolve
 from akkm.landmarks import Landmarks, select_landmarks
 from akkm.rows import is_dask, is_rows, rows_of_dask
 from akkm.typing import Array, RowsLike
+from akkm.user_warnings import warn_user
 from akkm.validation import validated_weights
 
 # Warn if negative eigenvalues make up more than this share of the absolute sum.
@@ -129,19 +132,30 @@ class KernelClusterer(
         check_is_fitted(self)
         return _checks.allowed_by(self.kernel_, self._validated(X, reset=False))
 
-    def _begin(
-        self, X: Any, sample_weight: ArrayLike | None
-    ) -> tuple[RowsLike, Array | None, np.random.Generator]:
-        """Validate parameters, rows and weights of a fit; seed the random numbers."""
-        self._validate_params()
-        X = self._validated(X)
-        if is_dask(sample_weight):  # sampling by weight needs all weights in memory
-            sample_weight = np.asarray(sample_weight)
-        weights = validated_weights(sample_weight, X)
-        n_clusters = 1 if self.n_clusters == "auto" else self.n_clusters
-        _checks.require_enough_rows(X.shape[0], n_clusters, weights)
+    def _without_names(self) -> Self:
+        """Return a copy that accepts rows without column names, as validated rows are.
+
+        The rows must have the columns of the fit, in the same order.
+        """
+        nameless = copy(self)
+        nameless.__dict__.pop("feature_names_in_", None)
+        return nameless
+
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        """Restore all attributes if the block fails or is interrupted."""
+        before = self.__dict__.copy()
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _generator(self) -> np.random.Generator:
+        """Return a random generator, seeded by `random_state`."""
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        return X, weights, np.random.default_rng(seed)
+        return np.random.default_rng(seed)
 
     def _choose_kernel(
         self: Any, X: RowsLike, weights: Array | None, rng: np.random.Generator
@@ -161,7 +175,6 @@ class KernelClusterer(
             rng=width_rng,
         )
 
-    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -184,7 +197,20 @@ class KernelClusterer(
         object
             The fitted estimator.
         """
-        X, weights, rng = self._begin(X, sample_weight)
+        with self._unchanged_on_error():
+            self._validate_params()
+            X = self._validated(X)
+            if is_dask(sample_weight):  # sampling by weight needs all weights in memory
+                sample_weight = np.asarray(sample_weight)
+            self._cluster_rows(X, y, validated_weights(sample_weight, X))
+        return self
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def _cluster_rows(self, X: RowsLike, y: Any, weights: Array | None) -> None:
+        """Cluster validated rows (n, d) with weights (n,), and warn of problems."""
+        n_clusters = 1 if self.n_clusters == "auto" else self.n_clusters
+        _checks.require_enough_rows(X.shape[0], n_clusters, weights)
+        rng = self._generator()
         kernel: Kernel = Linear()  # for estimators without a kernel parameter
         if self.kernel is not None:
             kernel = self._choose_kernel(X, weights, rng)
@@ -196,11 +222,9 @@ class KernelClusterer(
         progress.end()
         for text, category in run.warnings:
             if self._warnings is None:
-                # Report the caller of fit, outside scikit-learn's wrapper.
-                warnings.warn(text, category, stacklevel=3)
+                warn_user(text, category)
             else:
                 self._warnings.append((text, category))
-        return self
 
     @abstractmethod
     def _fit(self, run: Run) -> None:

@@ -2,15 +2,14 @@
 
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 
-from akkm.approx import Reservoir, Stream, factor, match_labels
+from akkm.approx import Factored, Reservoir, Stream, factor, match_labels
 from akkm.core.threads import Threads
 from akkm.estimators._centers import CenterClusterer
 from akkm.landmarks import Landmarks
 from akkm.rows import is_dask, is_rows
+from akkm.typing import Array, RowsLike
 from akkm.validation import validated_weights
 
 # The sample has at least this many rows in total, per landmark and per cluster.
@@ -22,7 +21,13 @@ _GROWTH = 1.25
 class Streaming(CenterClusterer):
     """Adds `partial_fit` to an estimator."""
 
+    dual_coef_: Array
     indefinite: str
+    landmarks_: RowsLike
+    n_landmarks: Any
+    # Total weight (C,) of the rows of each cluster, and number of rows, so far.
+    _counts: Array
+    _n_rows_seen: int
     checkpoint: Any
     labels_file: Any
     solver: str
@@ -32,11 +37,13 @@ class Streaming(CenterClusterer):
     ) -> Self:
         """Cluster rows that arrive in batches; X is the next batch.
 
-        A sample of all rows so far is kept. `fit` clusters it at the first batch, and
+        A sample of all rows so far is kept. It is clustered at the first batch, and
         whenever the number of rows has grown by a quarter. Clusters keep their numbers.
         In between, centers move towards the rows of each batch, and older rows lose
-        influence. Attributes are set as by `fit`, but `labels_` are those of this
-        batch.
+        influence. After `fit` there is no sample: the kernel and the landmarks stay
+        those of the fit, and its centers move. Attributes are set as by `fit`, but
+        `labels_` are those of this batch. If a batch is refused, the model is
+        unchanged.
 
         Parameters
         ----------
@@ -54,8 +61,7 @@ class Streaming(CenterClusterer):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from akkm import ApproxKernelKMeans
+        >>>         >>> from akkm import ApproxKernelKMeans
         >>> rng = np.random.default_rng(0)
         >>> model = ApproxKernelKMeans(2, gamma=1.0, random_state=0)
         >>> for _ in range(10):
@@ -74,63 +80,102 @@ class Streaming(CenterClusterer):
                 "partial_fit does not support checkpoint= and labels_file=, which "
                 "refer to all rows of one fit; leave them out."
             )
-        first = not hasattr(self, "_reservoir")
-        X = self._validated(X, reset=first)
-        weights = validated_weights(sample_weight, X)
-        if first:
-            seed = check_random_state(self.random_state).randint(2**31 - 1)
-            m = 0 if self.n_landmarks == "auto" else self.n_landmarks
-            size = max(_RESERVOIR, _PER_LANDMARK * m, _PER_CLUSTER * self.n_clusters)
-            self._reservoir: Reservoir = Reservoir(size, np.random.default_rng(seed))
-            self._refit_at: float = 0.0
-        elif self._refit_at:
-            self.kernel_.check(X)
-        self._reservoir.add(X, weights)
-        if self._reservoir.seen >= self._refit_at:
-            self._cluster_sample()
-            self.labels_ = self.predict(X)
-        else:
-            with Threads(self.n_jobs) as engine:
-                self.labels_ = self._stream.follow(
-                    X, weights, self._reservoir.seen, engine
-                )
-            self._follow_stream()
+        if self._is_precomputed():
+            raise ValueError(
+                "partial_fit got kernel='precomputed', which has no values for rows of "
+                "other batches; use fit, or a kernel function."
+            )
+        with self._unchanged_on_error():
+            self._validate_params()
+            fitted = hasattr(self, "_model")
+            X = self._validated(X, reset=not fitted)
+            weights = validated_weights(sample_weight, X)
+            if fitted:
+                self._require_as_many_centers()
+                self.kernel_.check(X)
+            if hasattr(self, "_reservoir") or not fitted:
+                self._follow_or_recluster(X, weights)
+            else:
+                self._follow(self._stream_from_fit(X), X, weights)
+            self.labels_ = self._without_names().predict(X)
         return self
 
-    def _cluster_sample(self) -> None:
-        """Cluster the sample of all rows so far, and restart the stream from it."""
-        sample = self._reservoir
-        before = self.predict(sample.rows) if self._refit_at else None
+    def _require_as_many_centers(self) -> None:
+        if self.n_clusters != self._n_features_out:
+            raise ValueError(
+                f"n_clusters={self.n_clusters}, but partial_fit continues with "
+                f"{self._n_features_out} centers; restore n_clusters, or call fit."
+            )
+
+    def _follow_or_recluster(self, X: RowsLike, weights: Array | None) -> None:
+        """Cluster the sample again if it is time; else move the centers."""
+        if not hasattr(self, "_reservoir"):
+            m = 0 if self.n_landmarks == "auto" else self.n_landmarks
+            size = max(_RESERVOIR, _PER_LANDMARK * m, _PER_CLUSTER * self.n_clusters)
+            self._reservoir: Reservoir = Reservoir(size, self._generator())
+            self._refit_at: float = 0.0
+        self._reservoir = self._reservoir.add(X, weights)
+        if self._reservoir.seen >= self._refit_at:
+            self._cluster_sample(self._reservoir)
+        else:
+            self._follow(self._stream, X, weights)
+
+    def _cluster_sample(self, sample: Reservoir) -> None:
+        """Cluster the sample of all rows so far, and start a stream from it."""
+        before = None
+        if self._refit_at:
+            before = self._without_names().predict(sample.rows)
         weights = None if (sample.weights == 1).all() else sample.weights
-        self.fit(sample.rows, sample_weight=weights)
-        self._reservoir = sample
+        self._cluster_rows(sample.rows, None, weights)
         labels = self.labels_
         if before is not None:
             labels = match_labels(labels, before, self.n_clusters)
+        factored = self._factor_again(sample.rows, sample.rows.dtype)
         with Threads(self.n_jobs) as engine:
-            factored = factor(
-                sample.rows,
-                self.kernel_,
-                Landmarks(self.landmarks_, self.landmarks_, None),
-                dtype=sample.rows.dtype,
-                indefinite=self.indefinite,
-                solver=self.solver,
-            )
-            self._stream: Stream = Stream.of(
+            stream = Stream.of_sample(
                 factored,
                 labels,
                 weights,
                 engine,
                 n_clusters=self.n_clusters,
-                times=sample.seen / sample.rows.shape[0],
+                seen=sample.seen,
             )
-        self._follow_stream()
-        self._refit_at = _GROWTH * sample.seen
+        self._set_stream(stream)
+        self._reservoir, self._refit_at = sample, _GROWTH * sample.seen
 
-    def _follow_stream(self) -> None:
-        self._model = self._stream.model()
-        self.dual_coef_ = self._stream.centers.alpha
+    def _stream_from_fit(self, X: RowsLike) -> Stream:
+        """Return the stream that continues a fit; X (b, d) is its next batch."""
+        if hasattr(self, "_stream"):
+            return self._stream
+        factored = self._factor_again(X[:0], self._model.dtype)
+        return Stream.of_centers(
+            factored, self.dual_coef_, self._counts, self._n_rows_seen
+        )
 
-    def _end_stream(self) -> None:
-        """Forget the stream, if there is one: `fit` starts afresh."""
-        self.__dict__.pop("_reservoir", None)
+    def _factor_again(self, X: RowsLike, dtype: Any) -> Factored:
+        """Factor the kernel matrix of the fitted landmarks, for kernel rows of X."""
+        return factor(
+            X,
+            self.kernel_,
+            Landmarks(self.landmarks_, self.landmarks_, None),
+            dtype=dtype,
+            indefinite=self.indefinite,
+            solver=self.solver,
+        )
+
+    def _follow(self, stream: Stream, X: RowsLike, weights: Array | None) -> None:
+        """Move the centers towards the rows of a batch (b, d)."""
+        with Threads(self.n_jobs) as engine:
+            self._set_stream(stream.follow(X, weights, engine))
+
+    def _set_stream(self, stream: Stream) -> None:
+        self._stream: Stream = stream
+        self._model = stream.model()
+        self.dual_coef_ = stream.centers.alpha
+        self._counts, self._n_rows_seen = stream.counts, stream.seen
+
+    def _start_afresh(self, counts: Array, n: int) -> None:
+        """Forget the stream; `counts` (C,) and n rows are those of a new fit."""
+        for attribute in ("_reservoir", "_stream", "_refit_at"):
+            self.__dict__.pop(attribute, None)
+        self._counts, self._n_rows_seen = counts, n

@@ -1,6 +1,5 @@
 """`SpatialPyramid`, which turns images into sparse rows."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
@@ -18,6 +17,7 @@ from akkm.images._files import ImageError, image_name, read_image, silenced_open
 from akkm.images._pyramid import n_cells, pyramid_histogram
 from akkm.images._vocabulary import learn_words, nearest_words
 from akkm.typing import Array
+from akkm.user_warnings import warn_user
 from akkm.validation import generator, require_count
 
 # The vocabulary is learned from at most this many images.
@@ -333,10 +333,9 @@ def _require_sequence(X: Any) -> Sequence[Any]:
 def _warn_of_skipped(unreadable: tuple[str, ...], n: int) -> None:
     if unreadable:
         more = f" And {len(unreadable) - _MAX_NAMED:,} more."
-        warnings.warn(
+        warn_user(
             f"{len(unreadable):,} of {n:,} images were left out. "
             + " ".join(unreadable[:_MAX_NAMED])
             + (more if len(unreadable) > _MAX_NAMED else ""),
             UserWarning,
-            stacklevel=3,
         )

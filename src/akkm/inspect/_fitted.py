@@ -52,8 +52,7 @@ def fitted_to(model: Any, X: Any, *, new_rows: bool) -> tuple[Any, RowsLike]:
         )
     seen = copy.copy(model)
     # Validated rows have no column names, so predict with a model that expects none.
-    nameless = copy.copy(model)
-    vars(nameless).pop("feature_names_in_", None)
+    nameless = model._without_names()
     if new_rows and not _has_labels_of(nameless, X):
         if hasattr(model, "_votes"):
             votes = nameless._votes(X)
