@@ -107,7 +107,7 @@ BAD = [
         "x.csv",
         column(*(f"{i},065,000" for i in MANY)),
         {},
-        "thousands separators .*; write them without, or read it as text",
+        "thousands separators .*; write them without, or leave it out",
     ),
     (
         "x.csv",
@@ -129,7 +129,7 @@ BAD = [
         "x.csv",
         column(*(f"{i},065" for i in MANY), "1,000,000"),
         {},
-        r"thousands separators .*\); write them without, or read",
+        r"thousands separators .*\); write them without, or leave",
     ),
     ("x.csv", "sep=;\na;b\n1;2\n", {}, "'sep=', is meant for spreadsheets"),
     ("x.csv", "a b c\n1 2 x\n3 4 y\n", {}, "separated by spaces; .*--delimiter ' '"),

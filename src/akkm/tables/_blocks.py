@@ -67,6 +67,9 @@ class Blocks:
     missing : {"error", "drop", "mean"}
         What to do with rows that have missing values: raise an error after the last
         row, leave these rows out, or pass them on unchanged.
+    keep_empty : bool, default=True
+        If False and a column has no values at all, iteration ends without checks; the
+        caller reads the table again without the columns in `empty`.
 
     Examples
     --------
@@ -81,9 +84,17 @@ class Blocks:
     [[[1.0], [2.0]]] {'1': 1}
     """
 
-    def __init__(self, table: Table, selection: Selection, missing: str):
+    def __init__(
+        self,
+        table: Table,
+        selection: Selection,
+        missing: str,
+        *,
+        keep_empty: bool = True,
+    ):
         self._table, self.selection, self._policy = table, selection, missing
-        self.n_rows = self.n_used = 0
+        self._keep_empty = keep_empty
+        self.n_rows = self.n_used = self._n_complete = 0
         self.notes: tuple[str, ...] = ()  # about missing values; set after the last row
         self.missing: Counter[str] = Counter()
         self._infinite: Counter[str] = Counter()
@@ -94,16 +105,24 @@ class Blocks:
             V, texts, others = self.selection.split(batch)
             used = self._complete(V, texts)
             self.n_rows += len(used)
+            self._n_complete += int(used.sum())
             if self._policy != "drop":
                 used[:] = True
             elif not used.all():
                 V, texts, others = self.selection.split(batch.filter(pa.array(used)))
             self.n_used += V.shape[1]
             yield Block(batch, used, V, texts, others)
+        if self.empty and not self._keep_empty:
+            return
         self._require_finite()
         self.notes = missing_notes(
-            self._table, self._policy, self.missing, self.n_rows, self.n_used
+            self._table, self._policy, self.missing, self.n_rows, self._n_complete
         )
+
+    @property
+    def empty(self) -> list[str]:
+        """The columns without any values; call this after the last row."""
+        return [name for name, n in self.missing.items() if n and n == self.n_rows]
 
     def _complete(self, V: Array, texts: list[pa.DictionaryArray]) -> Array:
         """Count missing and infinite values; return a mask (r,) of complete rows."""
@@ -139,26 +158,30 @@ class Blocks:
 
 
 def missing_notes(
-    table: Table, policy: str, missing: Counter[str], n_rows: int, n_used: int
+    table: Table, policy: str, missing: Counter[str], n_rows: int, n_complete: int
 ) -> tuple[str, ...]:
     """Return what was done about missing values, or raise TableError."""
     counts = counts_by_column(missing)
+    cure = "--missing mean to fill them"
+    if policy == "drop" and not n_complete:
+        raise TableError(
+            f"{table.name}: every row has a missing value: {counts} (of {n_rows:,} "
+            f"rows); add {cure}"
+        )
     if policy == "error" and counts:
         words = ", ".join([word for word in table.blanks if word][:3])
         if words:
             words = f"; empty cells, {words}, ... count as missing, see --na"
+        if n_complete:
+            cure = f"--missing drop to leave these rows out, or {cure}"
         raise TableError(
             f"{table.name}: missing values: {counts} (of {n_rows:,} rows{words}); add "
-            "--missing drop to leave these rows out, or --missing mean to fill them"
-        )
-    if not n_used:
-        raise TableError(
-            f"{table.name}: every row has a missing value: {counts} (of {n_rows:,} "
-            "rows); leave out columns that are mostly empty (--drop)"
+            f"{cure}"
         )
     text = "missing values filled (numbers with the mean, text as 'missing')"
     if policy == "drop":
-        text = f"{n_rows - n_used:,} of {n_rows:,} rows with missing values left out"
+        n_left_out = n_rows - n_complete
+        text = f"{n_left_out:,} of {n_rows:,} rows with missing values left out"
     return (f"{text}: {counts}",) if counts else ()
 
 

@@ -20,6 +20,8 @@ _EPSILON = float(np.finfo(np.float32).eps)
 # Largest number of names that one line of the description lists, and largest number of
 # text columns that are described in a line of their own.
 _NAMES, _LINES = 8, 8
+# Distinct texts with at least this many words on average are prose, not identifiers.
+_PROSE = 4
 _SCALES = {
     "standard": "scaled to mean 0 and standard deviation 1",
     "minmax": "scaled to lie between 0 and 1",
@@ -77,6 +79,11 @@ def text_encoding(
     }
 
 
+def empty_encoding(column: Column) -> Encoding:
+    """Return the encoding of a column without values, which is left out."""
+    return _left_out(column, column.kind) | {"empty": True}
+
+
 def _left_out(column: Column, kind: str) -> Encoding:
     """Return the encoding of a constant column, which is left out."""
     is_time = kind == "number" and column.is_time
@@ -85,8 +92,13 @@ def _left_out(column: Column, kind: str) -> Encoding:
 
 
 def is_left_out(encoding: Encoding) -> bool:
-    """Return whether a column is left out because all its values are equal."""
+    """Return whether a column is left out: its values are equal, or all missing."""
     return bool(encoding["how"] == "left out")
+
+
+def is_empty(encoding: Encoding) -> bool:
+    """Return whether a column is left out because it has no values."""
+    return bool(encoding.get("empty"))
 
 
 def is_boolean(encoding: Encoding) -> bool:
@@ -105,20 +117,22 @@ def feature_names(encoding: Encoding) -> list[str]:
 
 def identifier_error(name: str, counts: Counts, table: Table) -> TableError:
     """Return the error for a text column whose values hardly ever repeat."""
-    unusual = None
-    if not table.typed:
-        unusual = unusual_numbers(name, counts.values, table, dates=True)
-    return unusual or TableError(
+    if unusual := unusual_numbers(name, counts, table, dates=True):
+        return unusual
+    seems = f"an identifier; use it as the id ({as_option('--id', name)})"
+    words = counts.words_per_value
+    if words >= _PROSE:
+        seems = f"free text ({words:.0f} words per row); turn it into numbers,"
+    return TableError(
         f"{table.name}: column {name!r} has {len(counts.values):,} different values in "
-        f"{counts.n:,} rows, so it seems to be an identifier; use it as "
-        f"the id ({as_option('--id', name)}) or leave it out "
+        f"{counts.n:,} rows, so it seems to be {seems} or leave it out "
         f"({as_option('--drop', name)})"
     )
 
 
 def _require_text(name: str, counts: Counts, table: Table) -> None:
     """Raise TableError if most values of a text column in CSV are numbers."""
-    if unusual := unusual_numbers(name, counts.values, table, dates=False):
+    if unusual := unusual_numbers(name, counts, table, dates=False):
         raise unusual
     texts = {v: n for v, n in counts.values.items() if not is_number(v, table.decimal)}
     if texts and 1 - sum(texts.values()) / counts.n >= MOSTLY:

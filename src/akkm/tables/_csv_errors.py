@@ -7,6 +7,7 @@ from contextlib import suppress
 from itertools import islice
 
 from akkm.rows.formats import TableError
+from akkm.tables._summary import Counts
 from akkm.tables._table import Table, as_option, quoted_names, row_text
 
 _VALUE = re.compile(r"conversion error to (\w+).*?: invalid value '(.*)'", re.DOTALL)
@@ -17,7 +18,8 @@ _EXAMINED = 2_000
 # A CSV column with at least this share of numbers is probably meant to be numeric.
 MOSTLY = 0.9
 
-_WITH_SIGN = r"[$€£¥]\s?\d[\d.,]*|\d[\d.,]*\s?[%$€£¥]"
+_MONEY = r"(US)?\$|[€£¥₹]|USD|EUR|GBP|JPY|CHF|CNY|INR|AUD|CAD|kr"
+_WITH_SIGN = rf"({_MONEY})\s?-?\d[\d.,]*|\d[\d.,]*\s?(%|{_MONEY})"
 _DATE = (
     r"(\d{1,2}\.\d{1,2}\.\d{4}|\d{1,2}([/-])\d{1,2}\3\d{2,4}|\d{4}([/.])\d{1,2}\4\d{1,2})"
     r"([ T]\d{1,2}:.*)?"
@@ -94,13 +96,13 @@ def require_delimiter(lines: list[str], file: str, used: str, n_columns: int) ->
 
 
 def unusual_numbers(
-    name: str, values: Counter[str], table: Table, *, dates: bool
+    name: str, counts: Counts, table: Table, *, dates: bool
 ) -> TableError | None:
     """Return the error for a text column that seems to hold numbers or `dates`."""
     numbers = total = 0
     rows: Counter[str] = Counter()  # number of rows by format
     examples: dict[str, dict[str, str]] = {}  # format -> value -> advice
-    for value, count in islice(values.items(), _EXAMINED):
+    for value, count in islice(counts.values.items(), _EXAMINED):
         total += count
         what, cure = number_format(value, table.decimal) or ("", "")
         if is_number(value, table.decimal):
@@ -113,10 +115,15 @@ def unusual_numbers(
     what = rows.most_common(1)[0][0]
     # 1,065 is ambiguous and 1,065,000 is not. The advice for clear numbers is shorter.
     cure = min(examples[what].values(), key=len)
+    if table.typed:
+        cure = f"convert them to {what.split()[0]}"
+    as_text = ""
+    if not counts.is_identifier:
+        as_text = f"read it as text ({as_option('--text', name)}) "
     return TableError(
         f"{table.name}: column {name!r} looks like {what} "
-        f"({quoted_names(examples[what], 2)}); {cure}, or read it as text "
-        f"({as_option('--text', name)}) or leave it out ({as_option('--drop', name)})"
+        f"({quoted_names(examples[what], 2)}); {cure}, {as_text}or leave it out "
+        f"({as_option('--drop', name)})"
     )
 
 
@@ -148,7 +155,7 @@ def number_format(value: str, decimal: str) -> tuple[str, str] | None:
         (_WITH_SIGN, "numbers with a sign such as % or €", bare),
         (_DATE, "dates", "write them as 2024-12-31"),
     ):
-        if re.fullmatch(rf"[+-]?({pattern})", value.strip()):
+        if re.fullmatch(rf"[+-]?({pattern})|\(({pattern})\)", value.strip()):
             return what, cure
     return None
 

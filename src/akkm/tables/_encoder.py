@@ -13,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from akkm.rows.formats import TableError
 from akkm.tables._blocks import Blocks, Selection
 from akkm.tables._columns import (
-    Encoding,
     describe_columns,
+    empty_encoding,
     feature_names,
     identifier_error,
     is_boolean,
+    is_empty,
     is_left_out,
     number_encoding,
     original_entries,
@@ -25,6 +26,7 @@ from akkm.tables._columns import (
     text_encoding,
 )
 from akkm.tables._encoded import Encoded, RowEncoder, encode_in_memory, encode_on_disk
+from akkm.tables._frame import as_table
 from akkm.tables._select import (
     feature_columns,
     require_columns,
@@ -84,8 +86,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Notes
     -----
     Dates and times are encoded as numbers of seconds, and booleans as text ("true" or
-    "false"). Constant columns are left out. Text that `fit` did not see is encoded as
-    "other" if the column has pooled values, else as zeros.
+    "false"). Constant and empty columns are left out. Text that `fit` did not see is
+    encoded as "other" if the column has pooled values, else as zeros.
 
     `fit` and `transform` read a table in batches, so the file need not fit in memory.
 
@@ -143,13 +145,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.missing = missing
         self.most_values = most_values
 
-    def fit(self, table: Table, y: Any = None) -> "TableEncoder":
+    def fit(self, table: Any, y: Any = None) -> "TableEncoder":
         """Read all rows once and decide how each column is encoded.
 
         Parameters
         ----------
-        table : Table
-            The table.
+        table : Table or data frame
+            The table; a frame of pandas, polars or another library that Arrow converts.
         y : ignored
             For compatibility with scikit-learn.
 
@@ -159,6 +161,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             The encoder itself.
         """
         self._validate_params()
+        table = as_table(table)
         require_columns(table, self.columns or (), "--columns")
         require_columns(table, self.drop, "--drop")
         require_columns(table, self.text, "--text")
@@ -180,14 +183,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             )
         return self
 
-    def transform(self, table: Table, memory: float | None = None) -> Encoded:
+    def transform(self, table: Any, memory: float | None = None) -> Encoded:
         """Encode the rows of a table that has the columns of `fit`, in any order.
 
         Parameters
         ----------
-        table : Table
-            The table. The `id` and `label` columns may be absent, and so may columns
-            that `fit` ignored.
+        table : Table or data frame
+            The table, as in `fit`. The `id` and `label` columns may be absent, and so
+            may columns that `fit` ignored.
         memory : float, optional
             If the encoded rows need more bytes than this, they stay on disk and are
             encoded again whenever they are read. By default all rows are in memory.
@@ -199,6 +202,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             The encoded rows, and the `id` and `label` columns.
         """
         check_is_fitted(self)
+        table = as_table(table)
         if (table.matrix is None) != (self.matrix_ is None):
             kinds = ("dense", "sparse") if table.matrix is None else ("sparse", "dense")
             raise TableError(
@@ -218,13 +222,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             One sentence per group of columns.
         """
         check_is_fitted(self)
-        constant = [e["name"] for e in self.columns_ if is_left_out(e)]
+        left_out = [e for e in self.columns_ if is_left_out(e)]
+        constant = [e["name"] for e in left_out if not is_empty(e)]
         if self.matrix_ is not None:
             constant = self.matrix_["constant"]
         held_out = self._held_out()
         unused = {
             "held out": held_out,
             "left out, as all values are equal": constant,
+            "left out, as all values are missing": [
+                e["name"] for e in left_out if is_empty(e)
+            ],
             "left out, as requested": [n for n in self.ignored_ if n not in held_out],
         }
         return describe_columns(self.columns_, unused)
@@ -254,25 +262,32 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         names = (self.id, self.label)
         return list(dict.fromkeys(name for name in names if name is not None))
 
-    def _fit_dense(self, table: Table, used: list[Column]) -> None:
+    def _fit_dense(
+        self, table: Table, used: list[Column], empty: Sequence[str] = ()
+    ) -> None:
+        """Fit the columns `used`, of which those in `empty` have no values."""
         held_out = self._held_out()
         table.read_as_text([*self.text, *held_out])
-        is_text = {c.name: c.kind == "text" or c.name in self.text for c in used}
+        filled = [c for c in used if c.name not in empty]
+        is_text = {c.name: c.kind == "text" or c.name in self.text for c in filled}
         texts = {name: Counts() for name, text in is_text.items() if text}
         numbers = [name for name, text in is_text.items() if not text]
         moments = Moments(len(numbers))
-        blocks = Blocks(table, Selection(numbers, list(texts), held_out), self.missing)
+        selection = Selection(numbers, list(texts), held_out)
+        blocks = Blocks(table, selection, self.missing, keep_empty=False)
         for block in blocks:
             moments.add(block.V)
             for (name, counts), text in zip(texts.items(), block.texts, strict=True):
                 counts.add(text)
                 if counts.is_hopeless:
                     raise identifier_error(name, counts, table)
+        if blocks.empty and not empty:
+            return self._fit_dense(table, used, blocks.empty)
         moments.finish()
         self.n_rows_ = blocks.n_rows
 
         columns = {column.name: column for column in used}
-        found: dict[str, Encoding] = {}
+        found = {name: empty_encoding(columns[name]) for name in empty}
         for i, name in enumerate(numbers):
             column = columns[name]
             found[name] = number_encoding(column, moments, i, self.scale, table)

@@ -138,10 +138,11 @@ def _complete(
             f"{table.name}: infinite values: {counts} (first in "
             f"{row_text(int(entries.row[infinite][0]))}); replace them"
         )
-    absences, rows = _count(columns[entries.col[absent]]), np.arange(n)
-    if missing == "drop":
-        rows = np.setdiff1d(rows, entries.row[absent])
+    absences = _count(columns[entries.col[absent]])
+    rows = np.setdiff1d(np.arange(n), entries.row[absent])
     notes = missing_notes(table, missing, absences, n, len(rows))
+    if missing != "drop":
+        rows = np.arange(n)
     if len(rows) < n:
         X = X[rows]
         absent = np.isnan(X.data)

@@ -1,6 +1,7 @@
 """Statistics of columns from one pass: moments of numbers, and counts of texts."""
 
 from collections import Counter
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,8 @@ EARLY = 200_000
 # A column is an identifier if more than this share of its values are distinct and it
 # has more than _ROWS rows.
 _DISTINCT, _ROWS = 0.9, 20
+# Number of distinct values whose words are counted.
+_EXAMINED = 1_000
 
 
 class Moments:
@@ -122,6 +125,12 @@ class Counts:
         """Whether the column can't be categorical, whatever the next rows contain."""
         distinct = len(self.values)
         return distinct > _MOST or (distinct > self._early and self.is_identifier)
+
+    @property
+    def words_per_value(self) -> float:
+        """Mean number of words of the first 1,000 distinct values."""
+        words = [len(value.split()) for value in islice(self.values, _EXAMINED)]
+        return sum(words) / max(len(words), 1)
 
     @property
     def is_identifier(self) -> bool:

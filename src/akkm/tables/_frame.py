@@ -1,0 +1,64 @@
+"""Data frames as tables: pandas, polars, Arrow and others, converted by Arrow."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from akkm.rows.column_files import Pieces, require_distinct
+from akkm.rows.formats import TableError
+from akkm.tables._files import FileTable
+from akkm.tables._table import Table
+
+_NAME = "the data frame"
+
+
+class FramePieces(Pieces):
+    """An Arrow table in memory; a piece is a record batch."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.schema = table.schema
+        self._batches = [batch for batch in table.to_batches() if batch.num_rows]
+        self.starts = np.cumsum([0, *(batch.num_rows for batch in self._batches)])
+
+    def read(self, piece: int, names: Sequence[str]) -> Any:
+        return self._batches[piece].select(list(names))
+
+    def where(self, piece: int) -> str:
+        return _NAME
+
+
+def as_table(data: Any) -> Table:
+    """Return a table unchanged, and a data frame as a table; else raise TypeError.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from akkm.tables._frame import as_table
+    >>> as_table(pa.table({"age": [31, 35]})).columns[0].kind
+    'number'
+    """
+    if hasattr(data, "read_as_text") and hasattr(data, "batches"):
+        found: Table = data  # maybe wrapped, to watch its progress
+        return found
+    pandas = sys.modules.get("pandas")
+    try:
+        if pandas is not None and isinstance(data, pandas.DataFrame):
+            table = pa.Table.from_pandas(data, preserve_index=False)
+        elif hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
+            table = pa.table(data)
+        else:
+            raise TypeError(
+                f"X is a {type(data).__name__}; expected a table from open_table, or a "
+                "data frame of pandas, polars or Arrow."
+            )
+    except (pa.ArrowException, ValueError) as error:
+        text = ", ".join(map(str, error.args)).splitlines()[0]
+        raise TableError(f"{_NAME}: can't be converted to Arrow: {text}") from error
+    require_distinct(table.column_names, _NAME)
+    if not table.num_columns or not table.num_rows:
+        missing = "rows" if table.num_columns else "columns"
+        raise TableError(f"{_NAME}: there are no {missing}")
+    return FileTable(_NAME, FramePieces(table))

@@ -1,0 +1,169 @@
+"""Data frames as tables; advice in error messages must work when it is followed."""
+
+import re
+import shlex
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import csv, parquet
+
+from akkm.tables import TableEncoder, TableError, open_table
+
+N = 60
+NUMBERS = np.linspace(1, 9_000, N)
+TABLE = pa.table(
+    {
+        "key": [f"r{i}" for i in range(N)],
+        "size": NUMBERS,
+        "town": ["Ulm", "Bonn", "Jena"] * 20,
+        "flag": [True, False] * 30,
+    }
+)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "categories"])
+def test_frames_are_encoded_like_files(library, tmp_path):
+    parquet.write_table(TABLE, tmp_path / "t.parquet")
+    table = open_table(str(tmp_path / "t.parquet"))
+    expected = TableEncoder(id="key").fit(table)
+    frame = TABLE
+    if library == "polars":
+        frame = pytest.importorskip("polars").DataFrame(TABLE.to_pydict())
+    elif library != "pyarrow":
+        frame = TABLE.to_pandas().set_index(pd.Index(range(N, 2 * N), name="index"))
+    if library == "categories":
+        frame = frame.astype({"town": "category"})
+    encoder = TableEncoder(id="key").fit(frame)
+    assert encoder.feature_names_ == expected.feature_names_
+    encoded = encoder.transform(frame)
+    np.testing.assert_array_equal(encoded.X, expected.transform(table).X)
+    assert encoded.ids.to_pylist() == TABLE["key"].to_pylist()
+    np.testing.assert_array_equal(expected.transform(frame).X, encoded.X)
+
+
+def test_a_frame_in_pieces_is_encoded_completely():
+    chunks = pa.concat_tables([TABLE.slice(0, 7), TABLE.slice(7, 0), TABLE.slice(7)])
+    one, two = (TableEncoder(id="key").fit_transform(t) for t in (TABLE, chunks))
+    np.testing.assert_array_equal(one.X, two.X)
+
+
+@pytest.mark.parametrize(
+    ("frame", "error", "message"),
+    [
+        (np.zeros((3, 2)), TypeError, "X is a ndarray; expected .* data frame"),
+        ([{"a": 1}], TypeError, "X is a list; expected"),
+        (pd.DataFrame({"a": [1, "x", None]}), TableError, "the data frame: .*column a"),
+        (pd.DataFrame({"a": []}), TableError, "the data frame: there are no rows"),
+        (pd.DataFrame(index=[1, 2]), TableError, "the data frame: there are no column"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), TableError, "uplicate column"),
+        (pd.DataFrame({"a": [1, 2], "b": [[1], [2]]}), TableError, "'b' is of type"),
+    ],
+)
+def test_other_objects_are_refused(frame, error, message):
+    with pytest.raises(error, match=message):
+        TableEncoder().fit(frame)
+
+
+# Columns of distinct texts, and what the message says about them.
+ODD = {
+    "$1,234.50": [f"${x:,.2f}" for x in NUMBERS],
+    "-$1,234.50": [f"-${x:,.2f}" for x in NUMBERS],
+    "($1,234.50)": [f"(${x:,.2f})" for x in NUMBERS],
+    "1,234.50 €": [f"{x:,.2f} €" for x in NUMBERS],
+    "EUR 1,234.50": [f"EUR {x:,.2f}" for x in NUMBERS],
+    "1,234.50 USD": [f"{x:,.2f} USD" for x in NUMBERS],
+}
+WORDS = ["we", "like", "the", "product", "but", "it", "came", "late", "and", "wet"]
+PROSE = [" ".join(np.roll(WORDS, i)[: 4 + i // 10]) for i in range(N)]
+CODES = [f"user{i}@example.org" for i in range(N)]
+
+
+@pytest.fixture(params=["csv", "parquet", "frame"])
+def tabulate(request, tmp_path):
+    """Function that returns a table with the numbers and one more column."""
+
+    def tabulate(values):
+        table = pa.table({"size": NUMBERS, "x": pa.array(values, pa.string())})
+        if request.param == "frame":
+            return table.to_pandas()
+        writer = csv.write_csv if request.param == "csv" else parquet.write_table
+        path = str(tmp_path / f"t.{request.param}")
+        writer(table, path)
+        return open_table(path)
+
+    return tabulate
+
+
+def message_of(table, **params):
+    with pytest.raises(TableError) as error:
+        TableEncoder(**params).fit(table)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("values", ODD.values(), ids=ODD)
+def test_amounts_of_money_are_not_called_identifiers(values, tabulate):
+    message = message_of(tabulate(values))
+    assert "looks like numbers with a sign such as % or €" in message
+    assert "identifier" not in message
+    assert "--text" not in message  # distinct texts can't be encoded
+
+
+def test_free_text_is_not_called_an_identifier(tabulate):
+    message = message_of(tabulate(PROSE))
+    assert re.search(r"60 different values .* so it seems to be free text", message)
+    assert "identifier" not in message
+    assert "--drop x" in message
+
+
+def test_identifiers_are_still_called_identifiers(tabulate):
+    message = message_of(tabulate(CODES))
+    assert "seems to be an identifier; use it as the id (--id x)" in message
+
+
+@pytest.mark.parametrize("values", [*ODD.values(), PROSE, CODES], ids=[*ODD, "p", "c"])
+def test_columns_of_distinct_texts_can_be_left_out_as_advised(values, tabulate):
+    table = tabulate(values)
+    for option, name in re.findall(r"--(\w+) (\S+?)\)", message_of(table)):
+        (name,) = shlex.split(name)
+        params = {option: name if option == "id" else [name]}
+        assert TableEncoder(**params).fit(table).feature_names_ == ["size"]
+
+
+class TestEmptyColumns:
+    @pytest.mark.parametrize("missing", ["error", "drop", "mean"])
+    def test_an_empty_column_is_left_out(self, missing, tabulate):
+        table = tabulate([None] * N)
+        encoder = TableEncoder(missing=missing).fit(table)
+        assert encoder.feature_names_ == ["size"]
+        assert encoder.describe()[1:] == ["left out, as all values are missing: x"]
+        assert encoder.notes_ == []
+        encoded = encoder.transform(table)
+        assert encoded.X.shape == (N, 1)
+        assert encoded.X.std() == pytest.approx(1)
+        assert encoder.transform(pa.table({"size": [1.0]})).X.shape == (1, 1)
+
+    def test_other_missing_values_are_still_reported(self):
+        table = pa.table({"a": [1.0, None, 3.0], "b": pa.nulls(3), "c": [1, 2, 3]})
+        message = message_of(table)
+        assert "missing values: 1 in 'a' (of 3 rows)" in message
+        encoder = TableEncoder(missing="drop").fit(table)
+        assert encoder.feature_names_ == ["a", "c"]
+        assert encoder.n_rows_ == 3
+        assert encoder.transform(table).rows.tolist() == [0, 2]
+
+    def test_a_table_of_empty_columns_is_refused(self):
+        message = message_of(pa.table({"a": pa.nulls(3), "b": pa.nulls(3)}))
+        assert "nothing to cluster by: no column has two different values" in message
+
+    @pytest.mark.parametrize("missing", ["error", "drop"])
+    def test_advice_for_new_rows_with_an_empty_column_works(self, missing):
+        encoder = TableEncoder(missing=missing)
+        encoder.fit(pa.table({"a": [1.0, 2.0], "b": [1.0, 2.0]}))
+        new = pa.table({"a": [1.0, 2.0], "b": pa.nulls(2, pa.float64())})
+        with pytest.raises(TableError, match="--missing mean") as error:
+            encoder.transform(new)
+        assert "drop" not in str(error.value)
+        filled = encoder.set_params(missing="mean").transform(new)
+        assert filled.X[:, 1].tolist() == [0, 0]
