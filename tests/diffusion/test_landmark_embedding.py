@@ -37,6 +37,17 @@ class TestTies:
         np.testing.assert_array_equal(ties.indices, indices)
         np.testing.assert_allclose(ties.squared, squared, atol=1e-9)
 
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_of_equally_near_landmarks_the_first_are_taken(self, dtype, rng):
+        """Rounding of products must not decide which of equal distances is taken."""
+        grid = rng.integers(0, 4, size=(300, 2))
+        X = (grid + 1000.1).astype(dtype)  # differences are exact, products are not
+        for points in (X[:80], X[20:80]):
+            with Threads(1) as engine:
+                ties = tie_rows(X, points, 3, engine)
+            expected, _ = nearest(X.astype(float), points.astype(float), 3)
+            np.testing.assert_array_equal(ties.indices, expected)
+
     def test_sparse_rows_have_the_ties_of_dense_rows(self, rng):
         X = rng.normal(size=(600, 20)) * (rng.random((600, 20)) < 0.3)
         points = X[:80]

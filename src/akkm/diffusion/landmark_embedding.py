@@ -33,6 +33,8 @@ _SMALL = (0.002, 10, 0.05)
 _SMALL_IF_ESTIMATED = (0.005, 15, 0.1)
 # The largest weight of a link between components, relative to its landmarks' degrees.
 _LINK = 1e-3
+# Eigenvalues up to this number are zero; the largest is one.
+_ZERO = 1e-12
 # Number of eigenpairs: the first number plus the second per cluster. The last number is
 # the largest number of clusters that can be estimated.
 _PAIRS, _PAIRS_PER_CLUSTER, _MOST_CLUSTERS = 20, 2, 40
@@ -103,7 +105,9 @@ def fit_landmark_embedding(
         A, component, n_pairs, rng, n_clusters, t, degree, least
     )
     scale = diffusion_weights(kernel.eigenvalues, kernel.t)
-    q = len(scale)
+    # Vectors of eigenvalues that are zero up to rounding say nothing about rows.
+    q = min(len(scale), int((kernel.eigenvalues > _ZERO).sum()))
+    scale = scale[:q]
     # Moving from a landmark to a row is half a step, hence the square root.
     scale = scale / np.sqrt(kernel.eigenvalues[:q])
     vectors = vectors[:, :q] * scale / np.sqrt(degree)[:, None]

@@ -1,6 +1,5 @@
 """Ties: the nearest landmarks of each row, and the weights of steps to them."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,10 @@ from akkm.typing import Array, RowsLike
 
 # Candidates beyond p, so that rounding can't exclude one of the p nearest landmarks.
 _SPARE = 2
+# Assumed rounding error of a product of d numbers, relative to sqrt(d) units.
+_MARGIN = 4
+# Small multiples of this number are multiplied without rounding.
+_UNIT = 1 / 16
 # Ties weaker than this share of the row's strongest tie are dropped.
 _WEAK = 0.01
 # Size of a block of approximate distances, so that it fits in the processor's cache.
@@ -54,26 +57,108 @@ def tie_rows(X: RowsLike, points: RowsLike, n_neighbors: int, engine: Threads) -
 
     A matrix product with the precision of the rows proposes candidates. Distances in
     float64, computed row by row, decide. So a row's ties do not depend on other rows.
+    Of equally near points, the first is taken.
     """
     (n, _), m = X.shape, points.shape[0]
-    p, n_candidates = min(n_neighbors, m), min(n_neighbors + _SPARE, m)
+    p = min(n_neighbors, m)
     step = int(np.clip(_BLOCK_BYTES // (4 * m), 32, 1024))
-    approximate = _approximate_distances(points, X.dtype)
+    products = _Products(points, X.dtype)
     ties = Ties(np.empty((n, p), dtype=np.int32), np.empty((n, p)))
 
     def fill(chunk: slice) -> None:
         for start in range(chunk.start, chunk.stop, step):
             rows = slice(start, min(start + step, chunk.stop))
             block = match_storage(X[rows], points)
-            near = _lowest(approximate(block), n_candidates)
-            near.sort(axis=1)  # of equally near landmarks, the first is taken
-            exact = _exact_distances(block, points, near)
-            order = exact.argsort(axis=1, kind="stable")[:, :p]
-            ties.indices[rows] = np.take_along_axis(near, order, axis=1)
-            ties.squared[rows] = np.take_along_axis(exact, order, axis=1)
+            found = _nearest(block, points, products, p, p + _SPARE)
+            ties.indices[rows], ties.squared[rows] = found
 
     engine.for_each(fill, chunks(n))
     return ties
+
+
+def _nearest(
+    X: RowsLike, points: RowsLike, products: "_Products", p: int, n_candidates: int
+) -> tuple[Array, Array]:
+    """The p nearest points of each row: indices and squared distances, both (b, p)."""
+    m = points.shape[0]
+    if 4 * n_candidates > m:
+        near = np.tile(np.arange(m, dtype=np.int32), (X.shape[0], 1))
+    else:
+        shifted = products.shift(X)
+        near = _lowest(products.distances(shifted), n_candidates)
+        near.sort(axis=1)
+    exact = _exact_distances(X, points, near)
+    order = exact.argsort(axis=1, kind="stable")[:, :p]
+    indices = np.take_along_axis(near, order, axis=1)
+    squared = np.take_along_axis(exact, order, axis=1)
+    if near.shape[1] < m:
+        # All other points are at least as far as the farthest candidate, except for
+        # rounding. If that leaves a doubt, compare more candidates.
+        farthest = exact.max(axis=1)
+        rounding = products.rounding(shifted, farthest)
+        doubtful = (farthest - rounding <= squared[:, -1]) & (rounding > 0)
+        rows = np.flatnonzero(doubtful)
+        if len(rows):
+            found = _nearest(X[rows], points, products, p, 4 * n_candidates)
+            indices[rows], squared[rows] = found
+    return indices, squared
+
+
+class _Products:
+    """Squared distances to points (m, d) by a matrix product, with rounding errors."""
+
+    def __init__(self, points: RowsLike, dtype: Any) -> None:
+        self._dtype = np.dtype(np.float64 if sparse.issparse(points) else dtype)
+        self._origin = None  # subtracting it would make sparse rows dense
+        if not sparse.issparse(points):
+            self._origin = _rounded_mean(points).astype(self._dtype)
+        Z = self.shift(points)
+        self._norms = _squared_norms(Z).astype(self._dtype)
+        self._whole = bool(_whole_rows(Z).all())
+        self._right = (-2 * Z).T
+
+    def shift(self, X: RowsLike) -> RowsLike:
+        """The rows relative to the origin, in the precision of the products."""
+        X = X.astype(self._dtype, copy=False)
+        return X if self._origin is None else X - self._origin
+
+    def distances(self, shifted: RowsLike) -> Array:
+        """|x - z|² - |x|² for rows x (b, d) and all points z: (b, m)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            out = shifted @ self._right
+            out = out.toarray() if sparse.issparse(out) else out
+            out += self._norms
+        require_finite(out, self._dtype)
+        return out
+
+    def rounding(self, shifted: RowsLike, squared: Array) -> Array:
+        """Rounding errors (b,) of distances up to the given squared ones (b,).
+
+        Products of small multiples of `_UNIT`, such as integers, have none.
+        """
+        kind = np.finfo(self._dtype)
+        size = (2 * np.sqrt(_squared_norms(shifted)) + np.sqrt(squared)) ** 2
+        exact = self._whole & _whole_rows(shifted)
+        exact &= size < 2.0**kind.nmant * _UNIT**2
+        return np.where(
+            exact, 0.0, _MARGIN * np.sqrt(shifted.shape[1]) * kind.eps * size
+        )
+
+
+def _squared_norms(X: RowsLike) -> Array:
+    """|x|² of each row, in float64: (b,)."""
+    if sparse.issparse(X):
+        return np.asarray(X.power(2).sum(axis=1, dtype=np.float64)).ravel()
+    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+
+
+def _whole_rows(X: RowsLike) -> Array:
+    """Whether each row (b, d) consists of multiples of `_UNIT`: (b,)."""
+    if sparse.issparse(X):
+        fractions = X.copy()
+        fractions.data = np.rint(X.data / _UNIT) != X.data / _UNIT
+        return np.asarray(fractions.sum(axis=1)).ravel() == 0
+    return (np.rint(X / _UNIT) == X / _UNIT).all(axis=1)
 
 
 def match_storage(X: RowsLike, points: RowsLike) -> RowsLike:
@@ -81,28 +166,6 @@ def match_storage(X: RowsLike, points: RowsLike) -> RowsLike:
     if sparse.issparse(points):
         return sparse.csr_array(X)
     return X.toarray() if sparse.issparse(X) else X
-
-
-def _approximate_distances(points: RowsLike, dtype: Any) -> Callable[[RowsLike], Array]:
-    """Function that maps rows x (b, d) to |x - z|² - |x|² for all points z: (b, m)."""
-    if sparse.issparse(points):
-        Z = points.astype(np.float64)
-        norms = np.asarray(Z.power(2).sum(axis=1)).ravel()
-        columns = Z.T.tocsc()
-        return lambda X: norms - 2 * (X.astype(np.float64) @ columns).toarray()
-    shift = _rounded_mean(points).astype(dtype)
-    Z = points.astype(dtype) - shift
-    norms = np.einsum("ij,ij->i", Z, Z)
-    Z *= -2
-
-    def approximate(X: Array) -> Array:
-        with np.errstate(over="ignore", invalid="ignore"):
-            out = (X - shift) @ Z.T
-            out += norms
-        require_finite(out, dtype)
-        return out
-
-    return approximate
 
 
 def _rounded_mean(points: Array) -> Array:
