@@ -1,0 +1,69 @@
+"""Random fits: `python -m tests.fuzz.fits --count 20000`, or `--seed 123` for one.
+
+Every estimator, kernel, dtype and container is fitted to rows that break careless code,
+with and without weights. A fit is refused with a clear message, or obeys the laws in
+`laws` and `relations`.
+"""
+
+import random
+
+from tests.fuzz.cases import draw_case
+from tests.fuzz.data import Folder
+from tests.fuzz.laws import Broken, check_fit, chunks_of, fit, problem_of
+from tests.fuzz.relations import RELATIONS
+from tests.fuzz.runner import Outcome, main
+
+
+def check_seed(seed):
+    """Draw the case of a seed, fit it and check the laws."""
+    return check(draw_case(random.Random(seed)))
+
+
+def check(case):
+    """Fit a case and check the laws."""
+    folder = Folder()
+    try:
+        with chunks_of(case.chunk_rows):
+            return _check(case, folder)
+    finally:
+        folder.close()
+
+
+def _check(case, folder):
+    outcome = Outcome(str(case), "fitted")
+    try:
+        model, rows = fit(case, folder)
+    except Broken as broken:
+        outcome.problems.append(str(broken))
+        return outcome
+    except Exception as error:
+        outcome.kind, outcome.message = "refused", str(error)
+        problem = problem_of(error, case)
+        outcome.problems += [problem] if problem else []
+        if case.ordinary:
+            outcome.kind = "refused an ordinary case"
+        return outcome
+    if case.fault is not None:
+        return Outcome(str(case), "accepted a fault", message=case.fault)
+    if "not finite" in case.traits:
+        outcome.problems.append("NaN or inf was accepted")
+        return outcome
+    _run(outcome, check_fit, case, model, rows)
+    for law in case.laws:
+        _run(outcome, RELATIONS[law], case, model, folder)
+    return outcome
+
+
+def _run(outcome, law, case, *args):
+    """Check one law; add what breaks it to the problems."""
+    try:
+        law(case, *args)
+    except Broken as broken:
+        outcome.problems.append(str(broken))
+    except Exception as error:
+        problem = problem_of(error, case) or f"{type(error).__name__}: {error}"
+        outcome.problems.append(f"{law.__name__}: {problem}")
+
+
+if __name__ == "__main__":
+    main("fits", check_seed)

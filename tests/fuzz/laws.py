@@ -1,0 +1,248 @@
+"""Laws of a single fit: no NaN, labels in range, predict, distances and errors."""
+
+import linecache
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import sklearn
+from sklearn.exceptions import ConvergenceWarning
+
+import akkm
+from akkm.kernels import Function, Precomputed, PrecomputedStrip
+from registry import has_centers, sets
+from tests.fuzz.data import DENSE, SPARSE, STORED, stored_as
+from tests.fuzz.exact import error_of_centers, error_of_labels, exact_kernel
+
+_AKKM = str(Path(akkm.__file__).parent)
+_VALIDATION = str(Path(sklearn.__file__).parent / "utils")
+# The longest message that is still readable.
+_MESSAGE = 600
+
+
+class Broken(Exception):
+    """A law does not hold."""
+
+
+def require(condition, text):
+    if not condition:
+        raise Broken(text)
+
+
+@contextmanager
+def chunks_of(rows):
+    """Let the library compute kernel values for chunks of so many rows."""
+    with (
+        mock.patch("akkm.rows.contract._CHUNK_ROWS", rows),
+        mock.patch("akkm.core.model._BLOCK_ROWS", rows),
+    ):
+        yield
+
+
+def fit(case, folder):
+    """Fit the case; return the model and the rows in their container."""
+    rows = case.X
+    if case.container in (*DENSE, *SPARSE, *STORED):
+        rows = stored_as(case.container, case.X, folder)
+    weights = {} if case.weights is None else {"sample_weight": case.weights}
+    model = case.Estimator(**case.params)
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        model.fit(rows, **weights)
+    for warning in caught:
+        text = f"{warning.category.__name__}: {warning.message}"
+        known = warning.category in (ConvergenceWarning, UserWarning)
+        require(known, f"warning: {text}")
+        require(
+            warning.filename == __file__,
+            f"stacklevel: {text} points at {warning.filename}:{warning.lineno}",
+        )
+    return model, rows
+
+
+def problem_of(error, case):
+    """Return what is wrong with an exception; None if it explains itself."""
+    name = type(error).__name__
+    text = f"{name}: {error}"
+    if not isinstance(error, ValueError | TypeError):
+        return f"exception: {text}"
+    if name in ("AxisError", "LinAlgError"):
+        return f"exception: {text}"
+    frame = error.__traceback__
+    while frame.tb_next:
+        frame = frame.tb_next
+    path = frame.tb_frame.f_code.co_filename
+    if path.startswith(_VALIDATION):
+        return None
+    if len(str(error)) > _MESSAGE:
+        return f"message of {len(str(error))} characters: {text[:200]}"
+    line = linecache.getline(path, frame.tb_lineno).strip()
+    own = path.startswith(_AKKM) and line.startswith("raise ")
+    foreign = callable(case.params.get("kernel")) and case.fault == "kernel"
+    if own or foreign:
+        return None
+    return f"internal message: {text} (from {path}:{frame.tb_lineno}: {line})"
+
+
+def check_fit(case, model, rows):
+    """Check everything that holds for every fit."""
+    n = len(case.X)
+    labels = np.asarray(model.labels_)
+    count = getattr(model, "n_clusters_", case.params["n_clusters"])
+    require(labels.shape == (n,), f"labels: shape {labels.shape} of {n} rows")
+    require(labels.dtype == np.int32, f"labels: dtype {labels.dtype}")
+    least = -1 if case.params.get("outliers") == "mark" else 0
+    require(
+        labels.min() >= least and labels.max() < count,
+        f"labels: from {labels.min()} to {labels.max()} of {count} clusters",
+    )
+    _check_finite(case, model)
+    _check_predict(case, model, rows, labels)
+    if has_centers(case.Estimator):
+        _check_distances(case, model, rows, labels, count)
+        _check_inertia(case, model, labels)
+
+
+def _check_finite(case, model):
+    for name, value in vars(model).items():
+        if not name.endswith("_") or name.endswith("__"):
+            continue
+        if name == "inertia_" and "strip" in case.traits:
+            continue
+        values = np.asarray(value if isinstance(value, float | np.ndarray) else 0)
+        if values.dtype.kind == "f":
+            require(np.isfinite(values).all(), f"not finite: {name}")
+
+
+def _check_predict(case, model, rows, labels):
+    leaders = case.Estimator.__name__ == "LeadersKernelKMeans"
+    if leaders and _unknown_lengths(case, model):
+        return  # predict documents that it follows the nearest leader then
+    with warnings.catch_warnings(action="error"):
+        predicted = np.asarray(model.predict(rows))
+    require(predicted.dtype == np.int32, f"predict: dtype {predicted.dtype}")
+    different = np.flatnonzero(predicted != labels)
+    require(
+        not len(different),
+        f"predict: {len(different)} of {len(labels)} labels differ, rows "
+        f"{different[:5].tolist()}: {labels[different[:5]].tolist()} and "
+        f"{predicted[different[:5]].tolist()}",
+    )
+    if isinstance(rows, np.ndarray):
+        some = slice(len(labels) // 3, len(labels) // 3 + 3)
+        with warnings.catch_warnings(action="error"):
+            alone = model.predict(rows[some])
+        require((alone == labels[some]).all(), "predict: a few rows get other labels")
+
+
+def _unknown_lengths(case, model):
+    """Whether k(x, x) of new rows is not known to the model."""
+    if not isinstance(getattr(model, "kernel_", None), Precomputed):
+        return False
+    diagonal = case.X.diagonal()
+    return "strip" in case.traits or diagonal.min() < diagonal.max()
+
+
+def _check_distances(case, model, rows, labels, count):
+    if _unknown_lengths(case, model) or case.container in STORED:
+        return
+    with warnings.catch_warnings(action="error"):
+        distances = np.asarray(model.transform(rows))
+    require(distances.shape == (len(labels), count), f"transform: {distances.shape}")
+    require(np.isfinite(distances).all(), "transform: not finite")
+    require((distances >= 0).all(), "transform: negative")
+    score = model.score(rows, sample_weight=case.weights)
+    scale = scale_of(case, model)
+    require(
+        abs(score + model.inertia_) <= tolerance_of(case, model.inertia_, scale),
+        f"score: {score} and inertia_ {model.inertia_}",
+    )
+
+
+def _check_inertia(case, model, labels):
+    """Compare `inertia_` with the definition of the clustering error, in float64."""
+    weights = np.ones(len(labels)) if case.weights is None else case.weights
+    weights = np.asarray(weights, dtype=np.float64)
+    scale = scale_of(case, model)
+    least = -tolerance_of(case, 0.0, scale)
+    if "strip" in case.traits:
+        return
+    if case.params.get("indefinite", "clip") == "clip" and is_definite(model):
+        require(model.inertia_ >= least, f"inertia: {model.inertia_} is negative")
+    if sets("embedding_")(case.Estimator):
+        if case.params.get("outliers") == "mark":
+            return
+        points = model.embedding_.astype(np.float64)
+        exact = error_of_labels(points @ points.T, labels, weights)
+        _require_inertia(case, model, exact, scale)
+        return
+    if not is_definite(model):
+        return
+    X = case.X.astype(np.float64)
+    K = _matrix(model, X, None)
+    points = getattr(model, "landmarks_", getattr(model, "leaders_", None))
+    if points is not None:
+        K_rows = _matrix(model, X, points)
+        if isinstance(model.kernel_, Precomputed):
+            K_points = K_rows[points]
+        else:
+            K_points = _matrix(model, points, points)
+    else:
+        K_rows = K_points = K
+    exact = error_of_centers(
+        K_rows, K_points, K.diagonal(), model.dual_coef_, labels, weights
+    )
+    _require_inertia(case, model, exact, scale, stopped=True)
+    if points is None:
+        exact = error_of_labels(K, labels, weights)
+        _require_inertia(case, model, exact, scale)
+
+
+def _require_inertia(case, model, exact, scale, stopped=False):
+    """Compare; a fit stopped at max_iter has centers that are not yet the means."""
+    tolerance = tolerance_of(case, exact, scale)
+    equal = abs(model.inertia_ - exact) <= tolerance
+    if not stopped and model.n_iter_ >= case.params.get("max_iter", 300):
+        equal = model.inertia_ >= exact - tolerance
+    require(equal, f"inertia: {model.inertia_!r} instead of {exact!r} (of {scale:.3g})")
+
+
+def _matrix(model, X, points):
+    """Exact kernel values of rows and points; points None stands for the rows."""
+    dense = [_dense(rows) for rows in (X, X if points is None else points)]
+    if isinstance(model.kernel_, Precomputed):
+        return dense[0] if points is None else dense[0][:, points]
+    with np.errstate(all="ignore"):
+        return exact_kernel(model.kernel_, *dense)
+
+
+def _dense(rows):
+    rows = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
+    return rows.astype(np.float64)
+
+
+def is_definite(model):
+    """Whether the kernel is positive semi-definite, so that it has distances."""
+    kernel = model.kernel_
+    return kernel.psd or isinstance(kernel, Function | Precomputed)
+
+
+def scale_of(case, model):
+    """Sum of weight times k(x, x): the size of the terms that cancel in the error."""
+    if isinstance(model.kernel_, PrecomputedStrip):
+        return float(np.abs(case.X).max()) * len(case.X)
+    if sets("embedding_")(case.Estimator):
+        lengths = np.ones(len(case.X))
+    else:
+        K = _matrix(model, case.X.astype(np.float64), None)
+        lengths = np.abs(K.diagonal())
+    if case.weights is None:
+        return float(lengths.sum())
+    return float(np.asarray(case.weights, dtype=np.float64) @ lengths)
+
+
+def tolerance_of(case, error, scale):
+    if case.X.dtype in (np.float32, np.float16):
+        return 1e-3 * abs(error) + 1e-5 * scale
+    return 1e-6 * abs(error) + 1e-9 * scale

@@ -1,0 +1,187 @@
+"""Laws that relate two fits: seeds, threads, weights, containers and iterations."""
+
+import itertools
+import warnings
+from dataclasses import replace
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from akkm.kernels import Precomputed
+from registry import has, has_centers, sets, takes_precomputed
+from tests.fuzz.data import DENSE, STORED
+from tests.fuzz.exact import exact_kernel
+from tests.fuzz.laws import chunks_of, fit, is_definite, require, scale_of, tolerance_of
+
+
+def check_again(case, model, folder):
+    """The same fit gives the same labels and the same error."""
+    _require_equal(model, fit(case, folder)[0], "again")
+
+
+def check_threads(case, model, folder):
+    """The number of threads changes nothing."""
+    for n_jobs in (1, 3):
+        other = fit(case.but(n_jobs=n_jobs), folder)[0]
+        _require_equal(model, other, f"threads: n_jobs={n_jobs}")
+
+
+def check_chunks(case, model, folder):
+    """Labels depend neither on the chunks of rows nor on the cache."""
+    if not case.ordinary:
+        return
+    with chunks_of(11):
+        changes = {"cache_size": 0.0} if has("cache_size")(case.Estimator) else {}
+        other = fit(case.but(**changes), folder)[0]
+    _require_equal_labels(model, other, "chunks")
+
+
+def check_weights(case, model, folder):
+    """A row of weight 2 counts like two equal rows."""
+    if (
+        not case.ordinary
+        or case.container in STORED
+        or isinstance(model.kernel_, Precomputed)
+    ):
+        return
+    Estimator, params = case.Estimator, dict(case.params)
+    random_init = isinstance(params.get("init"), str) and params["init"] == "random"
+    if has("n_members")(Estimator) or random_init:
+        return  # members draw their own landmarks, and labels are drawn per row
+    if sets("embedding_")(Estimator) and case.X.dtype == np.float32:
+        return  # eigenvectors of small eigenvalues are not known in float32
+    params.pop("n_landmarks", None)
+    n, k = len(case.X), params["n_clusters"]
+    if has("landmarks")(Estimator):
+        m = n // 2 if k == "auto" else max(n // 2, k)
+        params["landmarks"] = case.X[np.random.default_rng(0).permutation(n)[:m]]
+        if np.ndim(params.get("init")) and Estimator.__name__.startswith("TwoStep"):
+            return
+    if has("n_leaders")(Estimator):
+        params["threshold"] = 0.0
+    if "max_rows" in params:
+        return  # a sample is drawn
+    w = np.random.default_rng(1).integers(1, 4, size=n)
+    repeated = dict(params)
+    if np.ndim(params.get("init")):
+        repeated["init"] = np.repeat(params["init"], w)
+    once = fit(replace(case, params=params, weights=w), folder)[0]
+    many = fit(
+        replace(case, params=repeated, X=np.repeat(case.X, w, axis=0), weights=None),
+        folder,
+    )[0]
+    require(
+        (np.repeat(once.labels_, w) == many.labels_).all(),
+        f"weights: {(np.repeat(once.labels_, w) != many.labels_).sum()} labels differ, "
+        f"errors {getattr(once, 'inertia_', 0)} and {getattr(many, 'inertia_', 0)}",
+    )
+    scale = scale_of(case, once) * 3
+    require(
+        abs(once.inertia_ - many.inertia_) <= tolerance_of(case, once.inertia_, scale),
+        f"weights: inertia_ {once.inertia_} and {many.inertia_}",
+    )
+
+
+def check_descent(case, model, folder):
+    """The clustering error never rises from one iteration to the next."""
+    if not has_centers(case.Estimator) or not has("init")(case.Estimator):
+        return
+    if "strip" in case.traits or case.Estimator.__name__ in (
+        "TwoStepKernelKMeans",
+        "LeadersKernelKMeans",
+    ):
+        return  # they minimise the error of a sample
+    if not is_definite(model) or case.params.get("indefinite") == "pinv":
+        return
+    labels = np.random.default_rng(2).integers(
+        getattr(model, "n_clusters_", case.params["n_clusters"]), size=len(case.X)
+    )
+    if case.params["n_clusters"] == "auto":
+        return
+    scale = scale_of(case, model)
+    fits = [fit(case.but(init=labels, max_iter=t), folder)[0] for t in (1, 2, 3, 5)]
+    for earlier, later in itertools.pairwise(fitted.inertia_ for fitted in fits):
+        rise = later - earlier
+        require(
+            rise <= tolerance_of(case, earlier, scale),
+            f"descent: the error rises from {earlier} to {later}",
+        )
+
+
+def check_precomputed(case, model, folder):
+    """A precomputed kernel matrix gives the labels of the rows themselves."""
+    if not case.ordinary or not takes_precomputed(case.Estimator):
+        return
+    if isinstance(model.kernel_, Precomputed) or case.X.dtype != np.float64:
+        return
+    if np.ndim(case.params.get("landmarks")) == 2 or not model.kernel_.psd:
+        return
+    params = case.params | {"kernel": "precomputed"}
+    K = exact_kernel(model.kernel_, case.X, case.X)
+    other = fit(replace(case, params=params, X=(K + K.T) / 2, container="C"), folder)[0]
+    _require_equal_labels(model, other, "precomputed")
+
+
+def check_container(case, model, folder):
+    """Equal rows in another container give equal labels."""
+    if case.container not in DENSE or isinstance(model.kernel_, Precomputed):
+        return
+    other = DENSE[(DENSE.index(case.container) + 1 + len(case.X)) % len(DENSE)]
+    if case.X.dtype not in (np.float64, np.float32):
+        return
+    if "list" in (case.container, other) and case.X.dtype != np.float64:
+        return  # a list has no dtype
+    found = fit(replace(case, container=other), folder)[0]
+    _require_equal_labels(model, found, f"container: {other}")
+
+
+def check_partial_fit(case, model, folder):
+    """Batches give valid labels and finite centers."""
+    if not hasattr(case.Estimator, "partial_fit") or "strip" in case.traits:
+        return
+    if isinstance(model.kernel_, Precomputed) or case.container not in DENSE:
+        return
+    params = {k: v for k, v in case.params.items() if k not in ("init", "landmarks")}
+    params.pop("n_landmarks", None)
+    stream = case.Estimator(**params)
+    n, k = len(case.X), case.params["n_clusters"]
+    for start in range(0, n, max(k, n // 4)):
+        batch = case.X[start : start + max(k, n // 4)]
+        with warnings.catch_warnings(record=True) as caught:
+            stream.partial_fit(batch)
+        for warning in caught:
+            known = warning.category in (ConvergenceWarning, UserWarning)
+            require(known, f"partial_fit: {warning.category}: {warning.message}")
+        labels = stream.labels_
+        require(labels.shape == (len(batch),), "partial_fit: shape of labels_")
+        require(labels.min() >= 0 and labels.max() < k, "partial_fit: labels")
+        require(np.isfinite(stream.dual_coef_).all(), "partial_fit: dual_coef_")
+        require(np.isfinite(stream.transform(batch)).all(), "partial_fit: transform")
+
+
+RELATIONS = {
+    "again": check_again,
+    "threads": check_threads,
+    "chunks": check_chunks,
+    "weights": check_weights,
+    "descent": check_descent,
+    "precomputed": check_precomputed,
+    "container": check_container,
+    "partial_fit": check_partial_fit,
+}
+
+
+def _require_equal_labels(model, other, law):
+    different = (np.asarray(model.labels_) != np.asarray(other.labels_)).sum()
+    require(
+        not different,
+        f"{law}: {different} of {len(model.labels_)} labels differ, errors "
+        f"{getattr(model, 'inertia_', '-')} and {getattr(other, 'inertia_', '-')}",
+    )
+
+
+def _require_equal(model, other, law):
+    _require_equal_labels(model, other, law)
+    errors = [getattr(each, "inertia_", 0.0) for each in (model, other)]
+    equal = errors[0] == errors[1] or np.isnan(errors).all()
+    require(equal, f"{law}: inertia_ {errors[0]!r} and {errors[1]!r}")
