@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: demo test check bench paper clean
+.PHONY: demo test fuzz check bench paper clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "akkm needs Python 3.11 or newer, this is " + sys.version)'
@@ -20,6 +20,11 @@ demo: .venv/ready  ## cluster something k-means can't, and draw it
 
 test: .venv/ready  ## the whole test suite; each worker uses one core
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+FUZZ_START ?= 0
+fuzz: .venv/ready  ## 20,000 random fits and 1,000 command lines; about an hour
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.command_lines --start $(FUZZ_START) --count 1000
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.fits --start $(FUZZ_START) --count 20000
 
 check: .venv/ready  ## lint, format, types, docstrings and imports
 	$(BIN)/ruff check .

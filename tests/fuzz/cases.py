@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
-import registry
 from akkm.kernels import RBF, Laplacian, Linear, Polynomial
 from akkm.landmarks import STRATEGIES
-from registry import accepted, has, takes_weights
+from tests import registry
 from tests.fuzz.data import DENSE, SPARSE, STORED, draw_rows
 from tests.fuzz.exact import exact_kernel
+from tests.registry import accepted, has, takes_weights
 
 HISTOGRAMS = ("chi2", "additive_chi2", "intersection")
 NAMES = ("rbf", "poly", "sigmoid", "linear", "cosine", "laplacian", *HISTOGRAMS)

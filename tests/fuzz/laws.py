@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import akkm
 from akkm.kernels import Function, Precomputed, PrecomputedStrip
-from registry import has_centers, sets
 from tests.fuzz.data import DENSE, SPARSE, STORED, stored_as
 from tests.fuzz.exact import error_of_centers, error_of_labels, exact_kernel
+from tests.registry import has_centers, sets
 
 _AKKM = str(Path(akkm.__file__).parent)
 _VALIDATION = str(Path(sklearn.__file__).parent / "utils")
