@@ -118,16 +118,17 @@ def sizes(model: Any, X: Any = None, ax: Any = None) -> Any:
     [1, 2]
     """
     facts = Inspection(model, X)
-    counts = facts.sizes[: facts.clusters[-1] + 1]
+    counts = facts.sizes[: facts.clusters.max(initial=-1) + 1]
     ax = _axes(ax)
     bars = ax.barh(np.arange(len(counts)), counts, color=_COLOURS[0])
     if len(counts) <= _MAX_LEGEND:
-        shares = [f"{count:,} ({count / counts.sum():.1%})" for count in counts]
+        shares = [f"{count:,} ({count / facts.n_rows:.1%})" for count in counts]
         ax.bar_label(bars, shares, padding=3, fontsize="small")
         ax.set_yticks(np.arange(len(counts)))
         ax.margins(x=0.25)
     ax.invert_yaxis()
-    ax.set(xlabel="rows", ylabel="cluster")
+    outliers = f" ({facts.n_outliers:,} outliers not shown)" if facts.n_outliers else ""
+    ax.set(xlabel=f"rows{outliers}", ylabel="cluster")
     return ax
 
 

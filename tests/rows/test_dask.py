@@ -3,6 +3,7 @@
 import os
 import pickle
 import signal
+import warnings
 from contextlib import contextmanager
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.datasets import make_blobs
 from akkm import ApproxKernelKMeans, EnsembleKernelKMeans
 from akkm.rows import chunks
 from akkm.rows.dask_rows import rows_of_dask
+from registry import create, select
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -154,6 +156,52 @@ def test_partitions_and_data_frames_do_not_change_the_labels(client, X):
     assert list(named.feature_names_in_) == list("abcdef")
 
 
+@pytest.fixture(scope="module")
+def frame(X):
+    rows = da.from_array(X, chunks=(5_000, 6))
+    return dd.from_dask_array(rows, columns=list("abcdef"))
+
+
+class TestNewRows:
+    """predict and transform of Dask arrays and data frames, in worker processes."""
+
+    @pytest.mark.parametrize("where", ["workers", "here"])
+    @pytest.mark.parametrize("Estimator", [ApproxKernelKMeans, EnsembleKernelKMeans])
+    def test_a_frame_gives_labels_without_warnings(
+        self, Estimator, where, frame, request
+    ):
+        # Worker processes would only print warnings, so this process computes.
+        if where == "workers":
+            request.getfixturevalue("client")
+        settings = {"n_members": 2} if Estimator is EnsembleKernelKMeans else {}
+        model = Estimator(5, **SETTINGS, **settings).fit(frame)
+        lazy = model.predict(frame)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = lazy.compute(scheduler="synchronous")
+        np.testing.assert_array_equal(found, np.asarray(model.labels_))
+        with pytest.raises(ValueError, match=r"columns b, a, c.*fitted to a, b, c"):
+            model.predict(frame[list("bacdef")])
+        with pytest.raises(ValueError, match="5 features"):
+            model.predict(frame[list("abcde")])
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_transform_declares_the_dtype_that_it_computes(self, dtype, X, expected):
+        rows = da.from_array(X.astype(dtype), chunks=(5_000, 6))
+        lazy = expected.transform(rows)
+        assert lazy.dtype == dtype
+        assert lazy[:5].compute().dtype == dtype
+        assert expected.predict(rows).dtype == np.int32
+
+    def test_every_estimator_predicts_lazily(self, X):
+        rows = da.from_array(X[:600], chunks=(200, 6))
+        for Estimator in select():
+            model = create(Estimator, 3).fit(X[:600])
+            lazy = model.predict(rows)
+            assert isinstance(lazy, da.Array), Estimator
+            np.testing.assert_array_equal(lazy.compute(), model.predict(X[:600]))
+
+
 def test_an_empty_cluster_gets_the_same_row_as_in_memory(client):
     """An empty cluster gets the row that is farthest from its own center."""
     rng = np.random.default_rng(0)
@@ -181,9 +229,11 @@ def test_an_ensemble_gives_the_labels_of_the_array(where, weighted, X, rng, requ
         request.getfixturevalue("client")
     rows = da.from_array(X, chunks=(5_000, 6))
     model = EnsembleKernelKMeans(5, **settings).fit(rows, sample_weight=w)
-    assert isinstance(model.labels_, da.Array)
+    for attribute in (model.labels_, model.agreement_):
+        assert isinstance(attribute, da.Array)
+        assert attribute.chunks[0] == rows.chunks[0]
     np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
-    np.testing.assert_allclose(np.asarray(model.agreement_), expected.agreement_)
+    np.testing.assert_allclose(model.agreement_.compute(), expected.agreement_)
     assert model.anmi_ == pytest.approx(expected.anmi_)
     np.testing.assert_array_equal(model.predict(rows).compute(), expected.labels_)
 

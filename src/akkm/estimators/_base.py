@@ -24,7 +24,7 @@ from akkm.estimators._parameters import CommonParameters, estimator
 from akkm.estimators._progress import Progress
 from akkm.kernels import Kernel, Linear, Precomputed, resolve
 from akkm.landmarks import Landmarks, select_landmarks
-from akkm.rows import is_dask, is_rows, rows_of_dask
+from akkm.rows import apply_lazily, columns_of_dask, is_dask, is_rows, rows_of_dask
 from akkm.typing import Array, RowsLike
 from akkm.user_warnings import warn_user
 from akkm.validation import validated_weights
@@ -140,6 +140,18 @@ class KernelClusterer(
         nameless = copy(self)
         nameless.__dict__.pop("feature_names_in_", None)
         return nameless
+
+    def _apply_lazily(
+        self, method: str, X: Any, *, width: int | None, dtype: Any = None
+    ) -> Any:
+        """Apply a method to each partition of a Dask array or data frame, lazily.
+
+        Column names are checked here. Partitions reach the method as arrays.
+        """
+        check_is_fitted(self)
+        _checks.require_columns(self, *columns_of_dask(X))
+        bound = getattr(self._without_names(), method)
+        return apply_lazily(bound, X, width=width, dtype=dtype)
 
     @contextmanager
     def _unchanged_on_error(self) -> Iterator[None]:

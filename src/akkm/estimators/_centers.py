@@ -9,7 +9,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from akkm.core.threads import Threads
 from akkm.estimators._base import KernelClusterer
-from akkm.rows import apply_lazily, is_dask
+from akkm.rows import is_dask
 from akkm.typing import Array, RowsLike
 
 
@@ -33,15 +33,39 @@ class CenterClusterer(
         Returns
         -------
         int32 array of shape (n,)
-            Cluster of each row. It is a lazy Dask array if X is a Dask array or data
-            frame.
+            Cluster of each row; -1 for outliers, if the estimator marks them. It is a
+            lazy Dask array if X is a Dask array or data frame.
         """
         if is_dask(X):
-            return apply_lazily(self.predict, X, width=None, dtype=np.int32)
+            return self._apply_lazily("predict", X, width=None, dtype=np.int32)
         X = self._new_rows(X)
         with Threads(self.n_jobs) as engine:
-            blocks = self._model.compare(self._embed(X, engine), engine)
-            return np.concatenate([block.labels for block in blocks])
+            labels, outlying = self._assign(X, engine)
+        return mark_outliers(labels, outlying)
+
+    def _assign(
+        self, X: RowsLike, engine: Threads, clusters: Array | None = None
+    ) -> tuple[Array, Array | None]:
+        """Assign valid rows (n, d) to the nearest of all centers, or of `clusters`.
+
+        Returns labels (n,), and whether each row is marked as an outlier (n,). None
+        instead means that the estimator marks no outliers.
+        """
+        points = self._embed(X, engine)
+        return self._nearest_centers(points, engine, clusters), None
+
+    def _nearest_centers(
+        self, points: RowsLike, engine: Threads, clusters: Array | None = None
+    ) -> Array:
+        """Return the nearest center (n,) of embedded rows, or the nearest of some."""
+        model = self._model if clusters is None else self._model.only(clusters)
+        blocks = model.compare(points, engine)
+        labels = np.concatenate([block.labels for block in blocks])
+        return labels if clusters is None else clusters[labels]
+
+    def _labels_before_marking(self) -> Array:
+        """The cluster (n,) of every training row, even if it is marked as outlier."""
+        return self.labels_
 
     def transform(self, X: Any) -> Array:
         """Compute the distances to the centers, in the space that was clustered.
@@ -59,8 +83,7 @@ class CenterClusterer(
             the embedding of spectral and diffusion methods.
         """
         if is_dask(X):
-            width = self._n_features_out
-            return apply_lazily(self.transform, X, width=width, dtype=None)
+            return self._apply_lazily("transform", X, width=self._n_features_out)
         return self._nearest(X)[1]
 
     def score(
@@ -125,6 +148,11 @@ class CenterClusterer(
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def mark_outliers(labels: Array, outlying: Array | None) -> Array:
+    """Return labels (n,) with -1 for outlying rows (n,); None marks none."""
+    return labels if outlying is None else np.where(outlying, np.int32(-1), labels)
 
 
 def _require_lengths(values: Any) -> None:

@@ -49,16 +49,25 @@ def require_stored_rows_fit(estimator: Any, X: Rows, reset: bool) -> None:
         elif hasattr(estimator, "feature_names_in_"):
             del estimator.feature_names_in_
         return
-    if X.shape[1] != estimator.n_features_in_:
+    require_columns(estimator, X.shape[1], X.names)
+
+
+def require_columns(
+    estimator: Any, n_columns: int, names: tuple[str, ...] | None
+) -> None:
+    """Raise ValueError unless the columns are those of the fit, in the same order."""
+    model = type(estimator).__name__
+    if n_columns != estimator.n_features_in_:
         raise ValueError(
-            f"X has {X.shape[1]} features, but {name} is expecting "
+            f"X has {n_columns} features, but {model} is expecting "
             f"{estimator.n_features_in_} features as input."
         )
     known = getattr(estimator, "feature_names_in_", None)
-    if known is not None and X.names is not None and list(known) != list(X.names):
+    if known is not None and names is not None and list(known) != list(names):
         raise ValueError(
-            f"{X} has the columns {', '.join(X.names)}; {name} was fitted to "
-            f"{', '.join(known)}, in this order; use open_rows(columns=...)."
+            f"X has the columns {', '.join(names)}; {model} was fitted to "
+            f"{', '.join(known)}. Select these columns, in this order (for files: "
+            "open_rows(columns=...))."
         )
 
 

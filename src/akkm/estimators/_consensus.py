@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from akkm.consensus import bipartite_cut
+from akkm.consensus import Votes, bipartite_cut
 from akkm.diffusion.landmark_positions import distinct_candidates
 from akkm.estimators._base import Run
 from akkm.estimators._centers import CenterClusterer
 from akkm.estimators._parameters import COUNT, estimator, parameter
 from akkm.estimators._sparse import SparseKernelKMeans
-from akkm.estimators._voting import VotingClusterer
+from akkm.estimators._voting import VotingClusterer, mark_by_vote
 
 # A member has from the first to the second number of clusters per consensus cluster.
 _MIN_FACTOR, _MAX_FACTOR = 2, 6
@@ -49,10 +49,10 @@ class ConsensusKernelKMeans(VotingClusterer):
     Attributes
     ----------
     labels_ : int32 array of shape (n,)
-        The consensus.
+        The consensus; -1 for rows that most members mark as outliers.
     agreement_ : float array of shape (n,)
         For each row, the share of members whose cluster is part of the row's consensus
-        cluster.
+        cluster. For an outlier, the share of members that mark it.
     anmi_ : float
         Mean normalised mutual information of the consensus and each member. Members
         have more clusters, so it is well below one.
@@ -111,7 +111,7 @@ class ConsensusKernelKMeans(VotingClusterer):
             name = f"member {len(members)} of {self.n_members}"
             if run.progress.member(name, f"{n_clusters} clusters"):
                 break
-        labelings = [member.labels_ for member in members]
+        labelings = [member._labels_before_marking() for member in members]
         n_labels = sum(len(np.unique(labels)) for labels in labelings)
         consensus = bipartite_cut(
             labelings,
@@ -121,4 +121,8 @@ class ConsensusKernelKMeans(VotingClusterer):
             n_jobs=self.n_jobs,
         )
         self._set_attributes(members, consensus)
-        self._warn_unless_converged(run, self.labels_, True)
+        self.labels_, self.agreement_ = mark_by_vote(
+            Votes(consensus.labels, consensus.agreement),
+            [member.labels_ < 0 for member in members],
+        )
+        self._warn_unless_converged(run, consensus.labels, True)

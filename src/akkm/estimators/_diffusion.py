@@ -18,6 +18,7 @@ from akkm.diffusion.graph_embedding import (
 from akkm.diffusion.landmark_embedding import LandmarkEmbedding, fit_landmark_embedding
 from akkm.diffusion.landmark_positions import place_landmarks, resolve_n_landmarks
 from akkm.estimators._base import Run
+from akkm.estimators._centers import mark_outliers
 from akkm.estimators._embedding import WalkClusterer
 from akkm.estimators._parameters import AUTO, COUNT, estimator, parameter
 from akkm.typing import Array, RowsLike
@@ -128,7 +129,8 @@ class DiffusionKernelKMeans(WalkClusterer):
         """Embed the rows by walks in the graph and cluster them."""
         embedding, points, outlying = self._fit_embedding(run)
         solution = self._cluster_walks(run, embedding, points)
-        self.labels_ = self._mark_outliers(solution.labels, outlying)
+        marked = outlying if self.outliers == "mark" else None
+        self.labels_ = mark_outliers(solution.labels, marked)
         self.outlying_ = outlying
         self.n_components_ = embedding.n_components
         self._warn_of_result(run, solution)
@@ -164,30 +166,22 @@ class DiffusionKernelKMeans(WalkClusterer):
         graph = fit_graph_embedding(X, rows, settings, engine, rng, run.progress.log)
         return graph, *graph(X, engine)
 
-    def predict(self, X: Any) -> Array:
-        """Place each row by its neighbours, and assign it to the nearest center.
+    def _assign(
+        self, X: RowsLike, engine: Threads, clusters: Array | None = None
+    ) -> tuple[Array, Array | None]:
+        """Place rows by their neighbours; assign them to the nearest centers."""
+        points, outlying = self._place(X, engine)
+        labels = self._nearest_centers(points, engine, clusters)
+        return labels, outlying if self.outliers == "mark" else None
 
-        Parameters
-        ----------
-        X : array, data frame or CSR matrix of shape (n, d)
-            New rows.
-
-        Returns
-        -------
-        int32 array of shape (n,)
-            Cluster of each row; -1 for outliers, if these are marked.
-        """
-        X = self._new_rows(X)
-        with Threads(self.n_jobs) as engine:
-            points, outlying = self._place(X, engine)
-            blocks = self._model.compare(points, engine)
-            labels = np.concatenate([block.labels for block in blocks])
-        return self._mark_outliers(labels, outlying)
-
-    def _mark_outliers(self, labels: Array, outlying: Array) -> Array:
-        if self.outliers == "attach":
-            return labels
-        return np.where(outlying, np.int32(-1), labels)
+    def _labels_before_marking(self) -> Array:
+        """The cluster (n,) of every training row, even if it is marked as outlier."""
+        labels = self.labels_.copy()
+        marked = np.flatnonzero(labels < 0)
+        if len(marked):
+            with Threads(self.n_jobs) as engine:
+                labels[marked] = self._nearest_centers(self.embedding_[marked], engine)
+        return labels
 
     def _embed(self, X: RowsLike, engine: Threads) -> Array:
         """Map valid rows (n, d) to points of the embedding (n, q)."""

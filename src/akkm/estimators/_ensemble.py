@@ -156,6 +156,7 @@ class EnsembleKernelKMeans(
             self.labels_, self.agreement_ = vote_on_workers(all_labels, vote)
         else:
             self.labels_ = rows.as_labels(self.labels_)
+            self.agreement_ = rows.as_labels(self.agreement_)
         agreed = np.average(consensus.agreement, weights=weights)
         run.progress.log(
             f"{agreed:.1%} of the members' votes agree with the consensus, "

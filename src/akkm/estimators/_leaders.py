@@ -75,6 +75,13 @@ class LeadersKernelKMeans(ExactClusterer):
     feature_names_in_ : array of shape (n_features_in_,)
         Column names of X, if it is a data frame.
 
+    Notes
+    -----
+    `predict` gives a new row the label of the leader that it follows. A row beyond the
+    threshold of every leader follows the nearest leader. For a precomputed kernel whose
+    diagonal is not constant, every new row does so, because its distances are not
+    known.
+
     Examples
     --------
     >>> import numpy as np
@@ -129,26 +136,6 @@ class LeadersKernelKMeans(ExactClusterer):
         self.inertia_ = run.weighted_sum(errors)
         self._warn_unless_converged(run, self.labels_, solution.finished)
 
-    def predict(self, X: Any) -> Array:
-        """Assign each row to the cluster of the leader that it follows.
-
-        Parameters
-        ----------
-        X : array, data frame or CSR matrix of shape (n, d)
-            New rows; k(rows, training rows) for a precomputed kernel. A row beyond the
-            threshold of every leader follows the nearest leader. For a precomputed
-            kernel whose diagonal is not constant, every new row does so, because its
-            distances are not known.
-
-        Returns
-        -------
-        int32 array of shape (n,)
-            Cluster of each row.
-        """
-        X = self._new_rows(X)
-        with Threads(self.n_jobs) as engine:
-            return self._follow(X, engine)
-
     def score(
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
     ) -> float:
@@ -170,13 +157,21 @@ class LeadersKernelKMeans(ExactClusterer):
         """
         X = self._new_rows(X)
         with Threads(self.n_jobs) as engine:
-            labels = self._follow(X, engine)
+            labels, _ = self._assign(X, engine)
             errors = _errors(self._model, X, labels, self._model.diag(X), engine)
         return self._score(errors, X, sample_weight)
 
-    def _follow(self, X: RowsLike, engine: Threads) -> Array:
+    def _assign(
+        self, X: RowsLike, engine: Threads, clusters: Array | None = None
+    ) -> tuple[Array, Array | None]:
+        """Give each row (n, d) the label of the leader that it follows.
+
+        Every cluster has a leader, and every leader follows itself, so no cluster is
+        empty: `clusters` are all clusters.
+        """
         diag = self._model.diag(X)
-        return self._leader_labels[self._leader_points.follow(X, diag, engine)]
+        labels = self._leader_labels[self._leader_points.follow(X, diag, engine)]
+        return labels, None
 
     def _find_leaders(self, run: Run) -> Leaders:
         search = LeaderSearch(run.X, run.kernel, run.engine, run.weights)

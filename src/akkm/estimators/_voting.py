@@ -7,8 +7,9 @@ import numpy as np
 from akkm.consensus import MetaClusters, Votes
 from akkm.core.threads import Threads
 from akkm.estimators._base import KernelClusterer
+from akkm.estimators._centers import mark_outliers
 from akkm.estimators._parameters import COUNT, estimator, parameter
-from akkm.rows import apply_lazily, is_dask
+from akkm.rows import is_dask
 from akkm.typing import Array
 
 
@@ -29,25 +30,26 @@ class VotingClusterer(KernelClusterer):
         Returns
         -------
         int32 array of shape (n,)
-            Cluster of each row. It is a lazy Dask array if X is a Dask array or data
-            frame.
+            Cluster of each row; -1 for outliers, if most members mark them. It is a
+            lazy Dask array if X is a Dask array or data frame.
         """
         if is_dask(X):
-            return apply_lazily(self.predict, X, width=None, dtype=np.int32)
+            return self._apply_lazily("predict", X, width=None, dtype=np.int32)
         return self._votes(X).labels
 
     def _votes(self, X: Any) -> Votes:
         """Return labels of rows, and the share of members that agree with them."""
         X = self._new_rows(X)
-        labelings = []
         with Threads(self.n_jobs) as engine:
-            for member, clusters in zip(self.members_, self._meta.values, strict=True):
-                # A cluster that ended up empty has no vote.
-                model = member._model.only(clusters)
-                blocks = model.compare(member._embed(X, engine), engine)
-                labels = np.concatenate([block.labels for block in blocks])
-                labelings.append(clusters[labels])
-        return self._meta.vote(labelings, n_jobs=self.n_jobs)
+            # A cluster that ended up empty has no vote.
+            found = [
+                member._assign(X, engine, clusters)
+                for member, clusters in zip(
+                    self.members_, self._meta.values, strict=True
+                )
+            ]
+        votes = self._meta.vote([labels for labels, _ in found], n_jobs=self.n_jobs)
+        return mark_by_vote(votes, [outlying for _, outlying in found])
 
     def _set_attributes(self, members: list[Any], consensus: Any) -> None:
         self.kernel_ = members[0].kernel_
@@ -56,3 +58,19 @@ class VotingClusterer(KernelClusterer):
         self.anmi_ = consensus.anmi
         self.n_iter_ = max(member.n_iter_ for member in members)
         self._meta: MetaClusters = consensus.meta
+
+
+def mark_by_vote(votes: Votes, outlying: list[Array | None]) -> Votes:
+    """Mark rows as outliers, label -1, if more than half of the members do so.
+
+    `outlying` has one array (n,) per member, or None if the member marks no outliers.
+    The agreement of such a row is the share of members that mark it.
+    """
+    marks = [marked for marked in outlying if marked is not None]
+    if not marks:
+        return votes
+    share = np.sum(marks, axis=0) / len(outlying)
+    marked = share > 1 / 2
+    return Votes(
+        mark_outliers(votes.labels, marked), np.where(marked, share, votes.agreement)
+    )

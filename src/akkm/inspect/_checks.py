@@ -135,7 +135,7 @@ def _estimated_clusters(facts: Inspection) -> QualityCheck | None:
 
 
 def _rows_per_cluster(facts: Inspection) -> QualityCheck:
-    mean = facts.n_rows / max(1, len(facts.clusters))
+    mean = facts.n_clustered / max(1, len(facts.clusters))
     return QualityCheck(
         "rows_per_cluster", _doubt_if(mean < _MIN_MEAN_SIZE), {"mean": mean}
     )

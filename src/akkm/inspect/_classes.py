@@ -49,7 +49,7 @@ def compare_with_classes(labels_true: Any, labels: Array) -> ClassComparison:
     labels_true : sequence, pandas or Arrow column of length n
         Class of each row, of any type. Rows whose class is None or NaN are left out.
     labels : int array of shape (n,)
-        Cluster of each row.
+        Cluster of each row. Outliers, with label -1, are left out.
 
     Returns
     -------
@@ -78,8 +78,9 @@ def compare_with_classes(labels_true: Any, labels: Array) -> ClassComparison:
     known = codes >= 0
     if not known.any():
         raise ValueError("All values of labels_true are missing; leave it out.")
-    codes, labels = codes[known], labels[known]
-    shape = len(names), int(labels.max()) + 1
+    compared = known & (labels >= 0)
+    codes, labels = codes[compared], labels[compared]
+    shape = len(names), int(labels.max(initial=-1)) + 1
     bins = np.bincount(codes * shape[1] + labels, minlength=shape[0] * shape[1])
     table = bins.reshape(shape)
     order = np.argsort(-table.sum(axis=1), kind="stable")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from akkm.inspect._distances import membership
+from akkm.inspect._distances import cluster_sizes, membership
 from akkm.typing import Array, RowsLike
 
 _BLOCK_ROWS = 8192
@@ -70,6 +70,8 @@ def column_differences(
 ) -> ColumnDifferences:
     """Compare the columns of X (n, d) between clusters, in one pass over the rows.
 
+    Outliers, with label -1, are left out.
+
     Examples
     --------
     >>> import numpy as np
@@ -79,12 +81,12 @@ def column_differences(
     >>> found.names, found.explained, found.z.ravel()
     (('size',), array([1.]), array([-1.,  1.]))
     """
-    n, d = X.shape
-    sizes = np.bincount(labels)
+    sizes, d = cluster_sizes(labels), X.shape[1]
+    n = max(1, int(sizes.sum()))
     sums, squares = np.zeros((2, len(sizes), d))  # per cluster
     # Subtracting the first row avoids rounding errors in columns far from zero.
     origin = None if sparse.issparse(X) else X[:1].astype(np.float64)
-    for start in range(0, n, _BLOCK_ROWS):
+    for start in range(0, len(labels), _BLOCK_ROWS):
         block = X[start : start + _BLOCK_ROWS].astype(np.float64)
         members = membership(labels[start : start + _BLOCK_ROWS], len(sizes))
         if origin is None:

@@ -95,7 +95,7 @@ class CenterDistances:
 
 def center_distances(model: Any, X: RowsLike, labels: Array) -> CenterDistances | None:
     """Distances of as many rows as fit in about a second; None if undefined."""
-    sizes = np.bincount(labels)
+    sizes = cluster_sizes(labels)
     if np.count_nonzero(sizes) < 2:
         return None
     if hasattr(model, "members_"):
@@ -172,9 +172,14 @@ def _consensus_centers(space: Space, sample: RowSample, labels: Array) -> Model:
     return Model(space.kernel, space.points, view, np.float64, span)
 
 
+def cluster_sizes(labels: Array, n_clusters: int = 0) -> Array:
+    """Number of rows of each cluster (C,); outliers, with label -1, are in none."""
+    return np.bincount(labels[labels >= 0], minlength=n_clusters)
+
+
 def membership(labels: Array, n_clusters: int) -> Any:
     """Sparse matrix (C, b) with a one where row i is in cluster k."""
-    at = np.arange(len(labels))
+    at = np.flatnonzero(labels >= 0)
     return sparse.csr_array(
-        (np.ones(len(labels)), (labels, at)), (n_clusters, len(labels))
+        (np.ones(len(at)), (labels[at], at)), (n_clusters, len(labels))
     )

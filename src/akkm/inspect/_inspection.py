@@ -11,7 +11,7 @@ from akkm.diffusion.estimate_k import Evidence
 from akkm.inspect._certainty import Certainty
 from akkm.inspect._checks import QualityCheck, quality_checks
 from akkm.inspect._columns import ColumnDifferences, column_differences, column_names
-from akkm.inspect._distances import CenterDistances, center_distances
+from akkm.inspect._distances import CenterDistances, center_distances, cluster_sizes
 from akkm.inspect._fitted import fitted_to, require_fitted
 from akkm.inspect._pipeline import split_pipeline
 from akkm.inspect._plane import MapPlane, project
@@ -118,7 +118,7 @@ class Inspection:
 
     @property
     def labels(self) -> Array:
-        """Cluster of each row, of shape (n,)."""
+        """Cluster of each row, of shape (n,); -1 for outliers."""
         if not hasattr(self.model, "labels_"):
             raise ValueError(
                 f"This {type(self.model).__name__} was read from a file and has no "
@@ -144,7 +144,17 @@ class Inspection:
     @cached_property
     def sizes(self) -> Array:
         """Number of rows of each cluster, of shape (C,); 0 for empty clusters."""
-        return np.bincount(self.labels, minlength=self.n_clusters)
+        return cluster_sizes(self.labels, self.n_clusters)
+
+    @property
+    def n_clustered(self) -> int:
+        """Number of rows that belong to a cluster."""
+        return int(self.sizes.sum())
+
+    @property
+    def n_outliers(self) -> int:
+        """Number of rows that the model marked as outliers: they are in no cluster."""
+        return self.n_rows - self.n_clustered
 
     @property
     def clusters(self) -> Array:
@@ -181,8 +191,9 @@ class Inspection:
     def certainty(self) -> Certainty | None:
         """Certainty of labels, from an ensemble's votes or else from distances."""
         if hasattr(self.model, "agreement_"):
-            every = RowSample(np.arange(self.n_rows), np.ones(self.n_rows))
-            return Certainty(every, np.asarray(self.model.agreement_), from_votes=True)
+            inside = sample_rows(self.labels, self.n_rows)  # all but outliers
+            agreement = np.asarray(self.model.agreement_)[inside.rows]
+            return Certainty(inside, agreement, from_votes=True)
         if self.distances is None:
             return None
         certainty = self.distances.certainty

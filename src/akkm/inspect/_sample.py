@@ -40,7 +40,7 @@ def sample_rows(labels: Array, n_rows: int, *, n_per_cluster: int = 20) -> RowSa
     Parameters
     ----------
     labels : int array of shape (n,)
-        Cluster of each row.
+        Cluster of each row. Outliers, with label -1, are not sampled.
     n_rows : int
         Size of the sample; if there are fewer rows than this, all are taken.
     n_per_cluster : int, default=20
@@ -50,7 +50,8 @@ def sample_rows(labels: Array, n_rows: int, *, n_per_cluster: int = 20) -> RowSa
     Returns
     -------
     RowSample
-        The sampled rows and their weights, which sum to n.
+        The sampled rows and their weights, which sum to the number of rows in
+        clusters.
 
     Examples
     --------
@@ -60,6 +61,10 @@ def sample_rows(labels: Array, n_rows: int, *, n_per_cluster: int = 20) -> RowSa
     >>> len(sample.rows), sample.weights.sum().round()
     (100, np.float64(1000.0))
     """
+    inside = np.flatnonzero(labels >= 0)
+    if len(inside) < len(labels):
+        inner = sample_rows(labels[inside], n_rows, n_per_cluster=n_per_cluster)
+        return RowSample(inside[inner.rows], inner.weights)
     n = len(labels)
     if n <= n_rows:
         return RowSample(np.arange(n), np.ones(n))

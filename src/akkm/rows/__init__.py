@@ -25,7 +25,7 @@ from akkm.rows.contract import (
     is_rows,
     pieces,
 )
-from akkm.rows.dask_rows import apply_lazily, is_dask, rows_of_dask
+from akkm.rows.dask_rows import apply_lazily, columns_of_dask, is_dask, rows_of_dask
 from akkm.rows.open import open_rows
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "apply_lazily",
     "as_rows",
     "chunks",
+    "columns_of_dask",
     "is_dask",
     "is_rows",
     "open_rows",

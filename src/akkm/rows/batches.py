@@ -42,7 +42,7 @@ class Batches(ABC):
         """Return the name of a batch for error messages."""
 
     def as_labels(self, labels: Array) -> Any:
-        """Return labels (n,) in the container that users of this source expect."""
+        """Return values (n,) of the rows in the container that their users expect."""
         return labels
 
 
@@ -94,7 +94,7 @@ class DiskRows(Rows):
         return DiskRows(self._batches, (*self._checks, check))
 
     def as_labels(self, labels: Array) -> Any:
-        """Return labels (n,) in the container that users of the source expect."""
+        """Return values (n,) of the rows in the container that their users expect."""
         return self._batches.as_labels(labels)
 
     def chunks(self) -> list[slice]:

@@ -105,7 +105,7 @@ class Rows(ABC):
         return rng.integers(n_clusters, size=self.shape[0])
 
     def as_labels(self, labels: Any) -> Any:
-        """Return labels (n,) in the container that users of these rows expect."""
+        """Return values (n,) of the rows in the container that their users expect."""
         return labels
 
 

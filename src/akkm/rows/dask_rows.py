@@ -35,14 +35,22 @@ def rows_of_dask(X: Any) -> Rows:
     return DiskRows(_LocalPartitions(array, names))
 
 
+def columns_of_dask(X: Any) -> tuple[int, tuple[str, ...] | None]:
+    """Return the number of columns of a Dask array or data frame, and their names."""
+    array, names = _as_array(X, lengths=False)
+    return array.shape[1], names
+
+
 def apply_lazily(
-    method: Callable[[Any], Any], X: Any, *, width: int | None, dtype: Any
+    method: Callable[[Any], Any], X: Any, *, width: int | None, dtype: Any = None
 ) -> Any:
     """Return a lazy Dask array: an estimator's method applied to each partition.
 
     `width` is the number of columns of the result, or None if the result is 1-D.
+    `dtype` is that of the result, by default that of X.
     """
     array, _ = _as_array(X, lengths=False)
+    dtype = array.dtype if dtype is None else dtype
     chunks = (array.chunks[0],) if width is None else (array.chunks[0], (width,))
     return array.map_blocks(
         method,
@@ -107,7 +115,7 @@ class _LocalPartitions(Batches):
         return f"partition {batch}"
 
     def as_labels(self, labels: Array) -> Any:
-        """Return labels (n,) as a Dask array with one chunk per partition."""
+        """Return values (n,) of the rows as a Dask array, one chunk per partition."""
         import dask.array
 
         return dask.array.from_array(labels, chunks=(self._array.chunks[0],))
