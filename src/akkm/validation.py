@@ -13,6 +13,9 @@ from sklearn.utils.validation import _check_sample_weight
 from akkm.kernels import Kernel, Precomputed, resolve
 from akkm.typing import Array, RowsLike
 
+# Beyond these, sums of weights could overflow or vanish.
+_LEAST_WEIGHT, _MOST_WEIGHT = 1e-100, 1e100
+
 
 def validate_rows(X: Any, kernel: Any, **settings: Any) -> tuple[Any, Kernel]:
     """Validate rows (n, d); return them and their kernel, made by `resolve`."""
@@ -50,6 +53,14 @@ def validated_weights(sample_weight: Any, X: RowsLike) -> Array | None:
     """Return the validated weights of the rows (n,); None stays None."""
     if sample_weight is None:
         return None
-    return _check_sample_weight(
+    weights = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
+    least, most = weights[weights > 0].min(), weights.max()
+    if least < _LEAST_WEIGHT or most > _MOST_WEIGHT:
+        raise ValueError(
+            f"sample_weight has positive values from {least:.3g} to {most:.3g}; "
+            f"expected values from {_LEAST_WEIGHT:g} to {_MOST_WEIGHT:g}, or 0. "
+            "Multiply all weights by the same number."
+        )
+    return weights

@@ -36,6 +36,7 @@ MESSAGES = [
     ({"n_clusters": 61}, X, "n_samples=60 should be >= n_clusters=61"),
     ({"n_clusters": 0}, X, "The 'n_clusters' parameter of"),
     ({"n_clusters": 2.5}, X, r"The 'n_clusters' parameter of"),
+    ({"n_clusters": True}, X, r"The 'n_clusters' parameter of"),
     ({"max_iter": 0}, X, "The 'max_iter' parameter of"),
     ({"n_init": "many"}, X, "The 'n_init' parameter of"),
     ({"kernel": "chi2"}, with_entry(-0.5), "Negative values in data: the smallest"),
@@ -155,6 +156,9 @@ def test_invalid_weights_are_refused(Estimator):
         create(Estimator, 2).fit(X, sample_weight=np.zeros(60))
     with pytest.raises(ValueError, match="Negative values in data"):
         create(Estimator, 2).fit(X, sample_weight=-np.ones(60))
+    for weight in (1e-310, 1e308):
+        with pytest.raises(ValueError, match="expected values from 1e-100 to 1e"):
+            create(Estimator, 2).fit(X, sample_weight=np.full(60, weight))
     few = np.zeros(60)
     few[:3] = 1
     with pytest.raises(ValueError, match="Only 3 of n_samples=60 rows have a positive"):
@@ -250,6 +254,24 @@ def test_lists_with_one_column_are_accepted(Estimator):
     assert model.predict([[9]])[0] == model.labels_[2]
 
 
+@in_the_rkhs
+def test_products_that_overflow_inside_the_kernel_are_accepted(Estimator):
+    """tanh(inf) is 1: kernel values are finite, and no warning is given."""
+    data = np.repeat([[-1e200], [1e200]], 9, axis=0)
+    model = create(Estimator, 2, kernel="sigmoid", gamma=1.0).fit(data)
+    assert (np.bincount(model.labels_) == 9).all()
+    np.testing.assert_array_equal(model.predict(data), model.labels_)
+
+
+@every()
+def test_one_or_two_rows_are_accepted(Estimator):
+    for rows in ([[0.0, 0.0]], [[0.0, 0.0], [1.0, 0.0]]):
+        dense = np.array(rows, dtype=np.float32)
+        for data in (dense, sparse.csr_array(dense)):
+            model = create(Estimator, len(rows)).fit(data)
+            assert sorted(model.labels_) == list(range(len(rows)))
+
+
 @every()
 def test_sparse_rows_without_entries_are_accepted(Estimator):
     S = sparse.csr_array(np.where(X > 0.7, X, 0))
@@ -266,5 +288,7 @@ def test_common_mistakes_are_refused_with_a_clear_message(digits, rng):
         ApproxKernelKMeans(2, kernel="chi2").fit(rng.normal(size=(100, 3)))
     with pytest.raises(ValueError, match="The variance of X overflows"):
         ApproxKernelKMeans(2).fit(X * 1e200)
+    with pytest.raises(ValueError, match="The variance of X overflows"):
+        ApproxKernelKMeans(2).fit(sparse.csr_array(X * 1e200))
     with pytest.raises(ValueError, match=r"scikit-learn's 'auto'"):
         ApproxKernelKMeans(2, gamma="auto").fit(X)

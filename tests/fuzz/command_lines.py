@@ -32,7 +32,7 @@ from tests.fuzz.hostile_files import (
 from tests.fuzz.runner import Outcome, main
 
 # Every so many cases, the command runs in a process of its own.
-_PROCESS_EVERY = 40
+_PROCESS_EVERY = 50
 # The longest message that is still readable.
 _MESSAGE = 900
 
@@ -308,7 +308,7 @@ def _run_in_process(args, stdin):
         [sys.executable, "-c", "from akkm_start import main; main()", *args],
         input=stdin,
         capture_output=True,
-        timeout=100,
+        timeout=500,
         check=False,
     )
     texts = (text.decode(errors="replace") for text in (done.stdout, done.stderr))

@@ -21,9 +21,9 @@ def check_again(case, model, folder):
 
 def check_threads(case, model, folder):
     """The number of threads changes nothing."""
-    for n_jobs in (1, 3):
-        other = fit(case.but(n_jobs=n_jobs), folder)[0]
-        _require_equal(model, other, f"threads: n_jobs={n_jobs}")
+    n_jobs = 3 if case.params.get("n_jobs") in (None, 1) else 1
+    other = fit(case.but(n_jobs=n_jobs), folder)[0]
+    _require_equal(model, other, f"threads: n_jobs={n_jobs}")
 
 
 def _without_ties(case, model):
@@ -104,7 +104,7 @@ def check_descent(case, model, folder):
     if case.params["n_clusters"] == "auto":
         return
     scale = scale_of(case, model)
-    fits = [fit(case.but(init=labels, max_iter=t), folder)[0] for t in (1, 2, 3, 5)]
+    fits = [fit(case.but(init=labels, max_iter=t), folder)[0] for t in (1, 2, 4)]
     for earlier, later in itertools.pairwise(fitted.inertia_ for fitted in fits):
         rise = later - earlier
         require(

@@ -16,8 +16,8 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 
-# A case that takes longer fails.
-_SECONDS = 60
+# A case that takes longer fails: seconds of processor time, and of waiting.
+_SECONDS, _WAITING = 60, 600
 # Every so many cases a new child starts, so that leaks of one don't add up.
 _CASES_PER_CHILD = 1000
 
@@ -94,17 +94,17 @@ def summarise(log):
 
 
 def _run_in_child(check, seeds, log):
-    signal.signal(signal.SIGALRM, _raise_timeout)
+    signal.signal(signal.SIGPROF, _raise_timeout)
     for seed in seeds:
-        signal.alarm(_SECONDS)
-        faulthandler.dump_traceback_later(2 * _SECONDS, exit=True)
+        signal.setitimer(signal.ITIMER_PROF, _SECONDS)
+        faulthandler.dump_traceback_later(_WAITING, exit=True)
         began = time.process_time()
         try:
             outcome = check(seed)
         except Exception as error:  # a mistake in the fuzzer, or the timeout
             name = type(error).__name__
             outcome = Outcome("?", "failed", [f"fuzzer: {name}: {error}"])
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         _append(log, seed, outcome, time.process_time() - began)
     sys.stdout.flush()
     os._exit(0)

@@ -64,8 +64,9 @@ class KernelProduct:
             fill = self._bind(block) if self._fills is None else self._fills[i]
             S = self._S[block]
             phi = np.empty((X.shape[0], len(S)), dtype=self.dtype)
-            fill(X, phi)
+            # Whoever uses the products refuses those that overflow.
             with np.errstate(over="ignore", invalid="ignore"):
+                fill(X, phi)
                 total += phi @ S
                 if T is not None:
                     back[block] += phi.T @ T

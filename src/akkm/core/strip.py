@@ -160,13 +160,19 @@ class Strip:
         return [rows[start : start + step] for start in range(0, len(rows), step)]
 
     def _compute(self, rows: Any, out: Array) -> None:
-        self._fill_for(self.dtype)(cast(self.X[rows], self.dtype), out)
+        self._fill(self.X[rows], out)
 
     def kernel_rows(self, X: RowsLike, dtype: Any = np.float64) -> Array:
         """Compute the kernel rows of any rows X (b, d), in any precision: (b, m)."""
         out = np.empty((X.shape[0], self.m), dtype=dtype)
-        self._fill_for(out.dtype)(cast(X, out.dtype), out)
+        self._fill(X, out)
         return out
+
+    def _fill(self, X: RowsLike, out: Array) -> None:
+        """Write the kernel rows of X to `out`, in its precision."""
+        # Whoever uses the values refuses those that overflow.
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._fill_for(out.dtype)(cast(X, out.dtype), out)
 
     def _fill_for(self, dtype: np.dtype[Any]) -> Fill:
         if dtype not in self._fills:

@@ -70,7 +70,8 @@ def nearest_points(
     # Sort equally distant points by index, so that threads do not affect the result.
     more = min(k + _TIES, points.shape[0])
     distances, indices = search.fit(points).kneighbors(X, more)
-    unit = max(float(distances.max(initial=0.0)), 1e-300)
+    unit = distances.max(axis=1, keepdims=True, initial=0.0)
+    unit[unit == 0] = 1
     order = np.lexsort((indices, np.round(distances / unit, 9)))[:, :k]
     rows = np.arange(len(order))[:, None]
     return indices[rows, order], distances[rows, order]

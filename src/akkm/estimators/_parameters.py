@@ -14,8 +14,20 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from akkm.kernels import Kernel
 
+
+class _Count(Interval):
+    """Integers from 1; True and False, which are integers in Python, are refused."""
+
+    def __init__(self) -> None:
+        super().__init__(Integral, 1, None, closed="left")
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Whether a value is a count."""
+        return not isinstance(val, bool) and bool(super().is_satisfied_by(val))
+
+
 AUTO = StrOptions({"auto"})
-COUNT = Interval(Integral, 1, None, closed="left")
+COUNT = _Count()
 NOT_NEGATIVE = Interval(Real, 0, np.inf, closed="left")
 POSITIVE = Interval(Real, 0, np.inf, closed="neither")
 

@@ -72,7 +72,7 @@ def _scale(name: str, X: RowsLike, weights: Array | None) -> float:
             "The variance of X overflows; scale the columns (e.g. StandardScaler) or "
             "give gamma as a number."
         )
-    if variance <= 1e-28 * mean**2:  # constant, up to rounding
+    if variance <= 1e-28 * mean * mean:  # constant, up to rounding
         return 1.0
     if name == "laplacian":
         return float(1.0 / (X.shape[1] * np.sqrt(variance)))
@@ -120,7 +120,7 @@ def _moments(X: RowsLike, weights: Array | None) -> tuple[float, float]:
         w = np.ones(X.shape[0]) if weights is None else weights
         mean = float(w @ np.asarray(X.sum(axis=1)).ravel()) / entries
         square = float(w @ squared_norms(X, np.float64)) / entries
-        return mean, square - mean**2
+        return mean, square - mean * mean
     # One pass over deviations from a value near the mean, to reduce rounding.
     pivot = X.dtype.type(X[:_MOMENT_ROWS].mean(dtype=np.float64))
 
