@@ -11,7 +11,8 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from akkm import ApproxKernelKMeans
-from akkm.approx import checkpoint
+from akkm.approx import checkpoint, fingerprint, seeding
+from akkm.silence import ignore_warnings
 
 SETTINGS = {
     "n_clusters": 8,
@@ -60,11 +61,11 @@ class StopAt:
         pass
 
 
-def interrupt(X, folder, iteration, **settings):
+def interrupt(X, folder, iteration, weights=None, **settings):
     model = ApproxKernelKMeans(**{**SETTINGS, "checkpoint": folder, **settings})
     model.set_callbacks(StopAt(iteration))
     with pytest.raises(Stop):
-        model.fit(X)
+        model.fit(X, sample_weight=weights)
 
 
 @pytest.fixture(scope="module")
@@ -75,23 +76,60 @@ def stopped(X, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("init", ["k-means++", "random"])
-def test_a_resumed_fit_gives_the_same_result(init, X, tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoint, "_EVERY", 0.0)
-    settings = {**SETTINGS, "init": init}
-    expected = ApproxKernelKMeans(**settings).fit(X)
-    half = expected.n_iter_ // 2
-    for iteration in sorted({1, min(2, half), half}):
-        interrupt(X, tmp_path, iteration, init=init)
-    model = ApproxKernelKMeans(**settings, checkpoint=tmp_path).fit(X)
+def first_rows_apart(n):
+    """Initial labels with clusters of one row, a cluster that shrinks, and none."""
+    labels = np.zeros(n, dtype=int)
+    labels[:3] = [1, 2, 3]
+    return labels
+
+
+RESUMED = {
+    "default": {},
+    "random": {"init": "random"},
+    "float64": {"dtype": np.float64},
+    "weights": {"weights": True},
+    "float64, weights": {"dtype": np.float64, "weights": True, "init": "random"},
+    "empty clusters": {"init": first_rows_apart(11_000)},
+    "clip": {"kernel": "sigmoid", "coef0": 0.1},
+    "pinv": {"kernel": "sigmoid", "indefinite": "pinv", "max_iter": 12},
+    "gradient": {"solver": "gradient", "init": "random", "max_iter": 12},
+    "kernel rows in memory": {"kernel": "cubic"},
+    "few kernel rows in memory": {"kernel": "cubic", "cache_size": 0.5},
+}
+
+
+def cubic(X, Y):
+    return (0.01 * X @ Y.T + 1) ** 3
+
+
+@pytest.mark.parametrize("case", RESUMED)
+def test_a_resumed_fit_gives_the_same_result_bit_for_bit(
+    case, X, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(checkpoint, "_EVERY", -1.0)
+    monkeypatch.setattr(seeding, "_SAMPLE", 500)  # else the first labels are final
+    more = dict(RESUMED[case])
+    X = X.astype(more.pop("dtype", np.float32))
+    weights = np.arange(len(X)) % 7 / 3 if more.pop("weights", False) else None
+    if more.get("kernel") == "cubic":
+        more["kernel"] = cubic
+    settings = {**SETTINGS, "init": "k-means++", "max_iter": 40, **more}
+
+    def fit(**places):
+        model = ApproxKernelKMeans(**settings, **places)
+        with ignore_warnings(UserWarning):
+            return model.fit(X, sample_weight=weights)
+
+    expected = fit()
+    last = expected.n_iter_
+    assert last > 4
+    for iteration in (1, 2, last // 2, last):
+        interrupt(X, tmp_path, iteration, weights, **settings)
+    model = fit(checkpoint=tmp_path)
     np.testing.assert_array_equal(model.labels_, expected.labels_)
-    assert model.n_iter_ == expected.n_iter_
-    assert model.inertia_ == pytest.approx(expected.inertia_, rel=1e-7)
-    # Each resumed fit repeats at most one iteration.
-    passed = np.flatnonzero(model.history_[:, 0] != expected.history_[:, 0])
-    assert set(passed) <= {0, min(2, half) - 1, half - 1}
-    again = ApproxKernelKMeans(**settings, checkpoint=tmp_path).fit(X)
-    np.testing.assert_array_equal(again.labels_, expected.labels_)
+    assert model.inertia_ == expected.inertia_
+    np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
+    np.testing.assert_array_equal(model.history_[:, 0], expected.history_[:, 0])
 
 
 def test_a_short_fit_writes_only_one_checkpoint(X, tmp_path, monkeypatch, expected):
@@ -121,6 +159,64 @@ def test_a_checkpoint_of_other_data_is_refused(X, stopped):
         ApproxKernelKMeans(**SETTINGS, checkpoint=stopped).fit(X + 1)
     with pytest.raises(ValueError, match="other data or settings"):
         ApproxKernelKMeans(**SETTINGS, checkpoint=stopped).fit(X, None, np.ones(len(X)))
+
+
+def test_a_checkpoint_is_refused_if_rows_were_replaced_or_changed_places(X, stopped):
+    """All landmarks, the kernel and the number of rows stay the same."""
+    expected = ApproxKernelKMeans(**SETTINGS).fit(X)
+    others = np.setdiff1d(np.arange(len(X)), expected.landmark_indices_)
+    replaced, swapped, negated = X.copy(), X.copy(), X.copy()
+    replaced[others] += 1
+    swapped[others[:2]] = X[others[1::-1]]
+    negated[others[7], 2] *= -1
+    for changed in (replaced, swapped, negated):
+        with pytest.raises(ValueError, match="other data or settings"):
+            ApproxKernelKMeans(**SETTINGS, checkpoint=stopped).fit(changed)
+
+
+def test_a_checkpoint_of_other_weights_or_initial_labels_is_refused(X, tmp_path):
+    labels, weights = np.arange(len(X)) % 8, np.ones(len(X))
+    interrupt(X, tmp_path, 1, weights, init=labels)
+    swapped = labels.copy()
+    swapped[:2] = labels[1::-1]
+    heavy = weights.copy()
+    heavy[5000] = 2
+    for init, weight in ((swapped, weights), (labels, heavy)):
+        settings = {**SETTINGS, "init": init, "checkpoint": tmp_path}
+        with pytest.raises(ValueError, match="other data or settings"):
+            ApproxKernelKMeans(**settings).fit(X, sample_weight=weight)
+
+
+def test_a_checkpoint_of_an_older_version_is_refused(X, stopped, tmp_path):
+    name = "akkm-checkpoint.npz"
+    with np.load(stopped / name) as file:
+        old = {key: file[key] for key in ("mark", "history", "beta", "alpha", "norms")}
+    np.savez(tmp_path / name, **old)
+    with pytest.raises(ValueError, match="was written by another version of akkm; rem"):
+        ApproxKernelKMeans(**SETTINGS, checkpoint=tmp_path).fit(X)
+
+
+def test_arrays_of_other_shapes_in_a_checkpoint_are_refused(X, stopped, tmp_path):
+    name = "akkm-checkpoint.npz"
+    with np.load(stopped / name) as file:
+        saved = {key: file[key] for key in file}
+    np.savez(tmp_path / name, **{**saved, "alpha": saved["alpha"][:, :-1]})
+    with pytest.raises(ValueError, match=r"damaged \(alpha has shape"):
+        ApproxKernelKMeans(**SETTINGS, checkpoint=tmp_path).fit(X)
+
+
+def test_a_fingerprint_ignores_addresses_but_no_digit_of_an_array():
+    def kernel():
+        def same_name():
+            pass
+
+        return same_name
+
+    assert fingerprint({"f": kernel()}) == fingerprint({"f": kernel()})
+    many = np.arange(2000) / 7
+    other = many.copy()
+    other[1000] += 1e-13
+    assert fingerprint({"a": many}) != fingerprint({"a": other})
 
 
 def test_n_jobs_and_cache_size_may_change_between_fits(X, stopped, tmp_path, expected):

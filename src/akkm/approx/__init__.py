@@ -9,12 +9,15 @@ arrays. Parameters, validation and attributes of estimators do not belong here.
     The initialisation: centers from samples.
 `algorithm2`
     Initialise and iterate; return the best of several runs.
-`checkpoint`, `stream`
-    Resuming an interrupted fit; rows that arrive in batches.
+`checkpoint`, `digest`
+    Resuming an interrupted fit; recognising its rows.
+`stream`
+    Rows that arrive in batches.
 """
 
 from akkm.approx.algorithm2 import solve
 from akkm.approx.checkpoint import Checkpoint, fingerprint
+from akkm.approx.digest import digest
 from akkm.approx.factored import Factored, factor, kmeans_problem
 from akkm.approx.seeding import prefetch_sample
 from akkm.approx.stream import Reservoir, Stream, match_labels
@@ -24,6 +27,7 @@ __all__ = [
     "Factored",
     "Reservoir",
     "Stream",
+    "digest",
     "factor",
     "fingerprint",
     "kmeans_problem",

@@ -10,7 +10,7 @@ import numpy as np
 from akkm.approx.checkpoint import Checkpoint, Start
 from akkm.approx.factored import Factored
 from akkm.approx.seeding import initial_centers
-from akkm.core.lloyd import Solution, Step, lloyd
+from akkm.core.lloyd import LloydStep, Position, Solution, lloyd
 from akkm.core.parts import Part, Parts
 from akkm.core.remote_parts import RemoteParts
 from akkm.core.threads import Threads
@@ -36,7 +36,7 @@ def solve(
     weights: Array | None,
     cache_bytes: float,
     rng: np.random.Generator,
-    watch: Callable[[Step], bool] | None = None,
+    watch: Callable[[LloydStep], bool] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Solution:
     """Initialise and iterate: return the best of `n_init` runs.
@@ -48,22 +48,22 @@ def solve(
     folder = None
     if checkpoint is not None:
         watch, folder = checkpoint.watching(watch), checkpoint.folder
-        if (saved := checkpoint.load()) is not None:
+        saved = checkpoint.load(n_clusters, factored.gram)
+        if saved is not None:
             starts = iter([saved])
     best: Solution | None = None
     for start in starts:
-        if checkpoint is not None and start.centers is not None:
-            checkpoint.write(start.centers)
+        if checkpoint is not None and start.position is not None:
+            checkpoint.write(start.position)
         solution = lloyd(
             _parts(factored, engine, start.labels, weights, cache_bytes, folder),
             factored.gram,
             factored.probes,
             dtype=factored.strip.dtype,
-            centers=start.centers,
             n_clusters=n_clusters,
             max_iter=max_iter,
             watch=watch,
-            history=start.history,
+            resume=start.position,
         )
         if best is None or solution.error(0.0) < best.error(0.0):
             best = solution
@@ -89,7 +89,8 @@ def _starts(
         for _ in range(n_init):
             yield Start(labels=factored.strip.X.random_labels(n_clusters, rng))
     else:
-        yield Start(initial_centers(factored, engine, n_clusters, weights, n_init, rng))
+        centers = initial_centers(factored, engine, n_clusters, weights, n_init, rng)
+        yield Start(Position.start(centers))
 
 
 def _parts(

@@ -1,15 +1,18 @@
-"""Checkpoints: the centers and the history of a fit, from which the fit can resume.
+"""Checkpoints: the position of a fit, from which the fit can resume.
 
-The state of the rows is not written: one pass over the rows restores it from the
-centers. A checkpoint is therefore small for every n. It does not depend on whether the
-rows are in memory, in files or on Dask workers.
+A checkpoint has the centers, the sums over the clusters and the history. The state of
+the rows is not written: one pass over the rows restores it from the centers. A
+checkpoint is therefore small for every n. The sums are written because their last
+digits depend on all previous iterations. So a resumed fit gives the same result, bit
+for bit, as a fit that was not interrupted.
 """
 
 import hashlib
 import os
+import re
+import sys
 import time
-import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,17 +20,24 @@ from typing import Any
 import numpy as np
 
 from akkm.atomic_file import AtomicFile
-from akkm.core.gram import Centers
-from akkm.core.lloyd import Step
+from akkm.core.gram import Centers, Gram
+from akkm.core.lloyd import LloydStep, Position
+from akkm.core.parts import Stats
 from akkm.rows.mapped import explain_errors
+from akkm.typing import Array
 
 _NAME = "akkm-checkpoint.npz"
 # Minimum number of seconds between two checkpoints.
 _EVERY = 5.0
+# Changed whenever the content of the file changes.
+_FORMAT = 2
 
 
 def fingerprint(*parts: Any) -> str:
     """Return a digest of arrays (by value) and of other objects (by their repr).
+
+    Addresses in a repr are ignored, because they differ between processes. A function
+    is therefore recognised by its name.
 
     Examples
     --------
@@ -41,18 +51,19 @@ def fingerprint(*parts: Any) -> str:
             digest.update(f"{part.dtype} {part.shape}".encode())
             digest.update(np.ascontiguousarray(part).tobytes())
         else:
-            digest.update(repr(part).encode())
+            with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
+                text = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(part))
+            digest.update(text.encode())
         digest.update(b"\0")
     return digest.hexdigest()
 
 
 @dataclass(frozen=True)
 class Start:
-    """The starting point of a run: centers, or labels of all rows."""
+    """The starting point of a run: a position, or labels of all rows."""
 
-    centers: Centers | None = None
+    position: Position | None = None
     labels: Any = None  # (n,) array, or one RandomLabels per partition
-    history: Sequence[tuple[int, int]] = ()  # history of the run to resume
 
 
 class Checkpoint:
@@ -65,7 +76,6 @@ class Checkpoint:
     def __init__(self, folder: str | os.PathLike[str], mark: str) -> None:
         self.folder, self._mark = Path(folder), mark
         self._written = -np.inf
-        self._history: list[tuple[int, int]] = []
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -74,43 +84,40 @@ class Checkpoint:
                 f"{error.strerror}. Give another folder."
             ) from None
 
-    def load(self) -> Start | None:
+    def load(self, n_clusters: int, gram: Gram) -> Start | None:
         """Read the checkpoint if the folder has one."""
         path = self.folder / _NAME
         if not path.exists():
             return None
         try:
-            with np.load(path, allow_pickle=False) as saved:
-                mark = str(saved["mark"])
-                centers = Centers(saved["beta"], saved["alpha"], saved["norms"])
-                history = saved["history"].tolist()
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise ValueError(
-                f"{path} is not a checkpoint, or is damaged ({error}); remove it, or "
-                "give another folder."
-            ) from None
-        if mark != self._mark:
-            raise ValueError(
-                f"{path} belongs to a fit with other data or settings; remove it to "
-                "start again, or give another folder."
-            )
-        self._history = [(changed, evaluated) for changed, evaluated in history]
-        return Start(centers, history=tuple(self._history))
+            with np.load(path, allow_pickle=False) as file:
+                saved = {name: file[name] for name in file}
+            if int(saved.get("format", 1)) != _FORMAT:
+                problem = "was written by another version of akkm"
+            elif str(saved["mark"]) != self._mark:
+                problem = "belongs to a fit with other data or settings"
+            else:
+                return Start(_position(saved, n_clusters, gram))
+        except Exception as error:  # damaged files cause errors of any type
+            problem = f"is not a checkpoint, or is damaged ({error})"
+        raise ValueError(
+            f"{path} {problem}; remove it to start again, or give another folder."
+        )
 
-    def watching(self, watch: Callable[[Step], bool] | None) -> Callable[[Step], bool]:
+    def watching(
+        self, watch: Callable[[LloydStep], bool] | None
+    ) -> Callable[[LloydStep], bool]:
         """Wrap a loop's `watch` so that it also writes checkpoints."""
 
-        def record(step: Step) -> bool:
+        def record(step: LloydStep) -> bool:
             if time.monotonic() - self._written > _EVERY:
-                self.write(step.centers)
-            self._history.append((step.changed, step.evaluated))
+                self.write(step.position)
             return watch is not None and watch(step)
 
         return record
 
-    def write(self, centers: Centers) -> None:
+    def write(self, position: Position) -> None:
         """Write the checkpoint atomically."""
-        history = np.array(self._history, dtype=np.int64).reshape(-1, 2)
         with (
             explain_errors(
                 f"The checkpoint in {self.folder} can't be written",
@@ -118,6 +125,31 @@ class Checkpoint:
             ),
             AtomicFile(self.folder / _NAME) as file,
         ):
-            mark = np.array(self._mark)
-            np.savez(file, mark=mark, history=history, **centers._asdict())
+            np.savez(
+                file,
+                format=np.array(_FORMAT),
+                mark=np.array(self._mark),
+                history=np.array(position.history, dtype=np.int64).reshape(-1, 2),
+                largest=position.largest,
+                sums=position.stats.sums,
+                counts=position.stats.counts,
+                **position.centers._asdict(),
+            )
         self._written = time.monotonic()
+
+
+def _position(saved: dict[str, Array], n_clusters: int, gram: Gram) -> Position:
+    """Return the position in a file; ValueError if arrays have unexpected shapes."""
+    m, r = gram.whitener.shape
+    shapes = {"beta": (n_clusters, r), "alpha": (n_clusters, m), "norms": (n_clusters,)}
+    shapes |= {"sums": (n_clusters, m), "counts": (n_clusters,)}
+    shapes |= {"largest": (n_clusters,)}
+    for name, shape in shapes.items():
+        if saved[name].shape != shape or saved[name].dtype != np.float64:
+            raise ValueError(f"{name} has shape {saved[name].shape}")
+    return Position(
+        Centers(saved["beta"], saved["alpha"], saved["norms"]),
+        Stats(saved["sums"], saved["counts"]),
+        saved["largest"],
+        [(changed, evaluated) for changed, evaluated in saved["history"].tolist()],
+    )

@@ -33,6 +33,33 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Position:
+    """All that a run needs to resume after a sweep, besides the rows.
+
+    The labels of the rows follow from the centers. The sums do not follow from the
+    labels: their last digits depend on the order in which rows were added.
+    """
+
+    centers: Centers  # the centers that the labels refer to
+    stats: Stats  # the sums after the sweep; the next sweep changes them in place
+    largest: Array  # (C,) largest size of each cluster since its sums were recomputed
+    history: Sequence[tuple[int, int]]  # (labels changed, rows evaluated), () at first
+
+    @staticmethod
+    def start(centers: Centers) -> "Position":
+        """Return the position before the first sweep: no row has a label."""
+        stats = Stats.zeros(*centers.alpha.shape)
+        return Position(centers, stats, stats.counts, ())
+
+
+@dataclass(frozen=True)
+class LloydStep(Step):
+    """One iteration, from which an interrupted run can resume."""
+
+    position: Position
+
+
+@dataclass(frozen=True)
 class Outcome:
     """How a run ended."""
 
@@ -79,47 +106,53 @@ def lloyd(
     centers: Centers | None = None,
     n_clusters: int,
     max_iter: int = 300,
-    watch: Callable[[Step], bool] | None = None,
+    watch: Callable[[LloydStep], bool] | None = None,
     prune: bool = True,
-    history: Sequence[tuple[int, int]] = (),
+    resume: Position | None = None,
 ) -> Solution:
     """Iterate from given centers or the parts' labels until no label changes.
 
     Assumes validated arrays. `dtype` is the precision of the kernel rows. `watch` is
     called after each iteration and stops the run by returning true. Without `prune`,
-    every row is evaluated in every iteration; the labels are the same. To resume an
-    interrupted run, pass its `centers` and its `history`.
+    every row is evaluated in every iteration; the labels are the same. `resume` is a
+    position of an interrupted run. The result is then equal, bit for bit, to that of
+    the run without interruption.
     """
-    stats = Stats.zeros(n_clusters, gram.whitener.shape[0])
-    if centers is None:
-        stats += parts.label_stats(n_clusters)
+    if resume is None and centers is not None:
+        resume = Position.start(centers)
+    elif resume is None:
+        stats = parts.label_stats(n_clusters)
         require_finite(stats.sums, dtype)
-        centers = centers_of(stats, gram, None)
-
+        resume = Position(centers_of(stats, gram, None), stats, stats.counts, ())
+    centers, stats, largest = resume.centers, resume.stats, resume.largest.copy()
+    history = [*resume.history]
+    restore = bool(history)
     past: list[Centers] = []
     limit = max_past(n_clusters, gram.rank)
-    largest = stats.counts.copy()
-    history = [*history]
-    changed, stop = 1, False
-    for iteration in range(len(history) + 1, max_iter + 1):
+    stop = False
+    while True:
         scorer = Scorer.of(centers.alpha, centers.norms, dtype, probes)
         moves = Moves(past, centers) if past and prune and gram.metric else None
         past = [*past, centers] if len(past) < limit else [centers]
         stamp = len(past) - 1
         sweep = parts.sweep(scorer, moves, stamp)
-        stats += sweep.stats
-        changed = sweep.changed
-        history.append((changed, sweep.evaluated))
-        step = Step(iteration, changed, sweep.evaluated, centers)
-        stop = watch is not None and watch(step)
-        if stop or iteration == max_iter:
+        if restore:  # the sweep gave the rows their labels; all else is known
+            restore = False
+        else:
+            stats += sweep.stats
+            history.append((sweep.changed, sweep.evaluated))
+            position = Position(centers, stats, largest, tuple(history))
+            step = LloydStep(len(history), *history[-1], centers, position)
+            stop = watch is not None and watch(step)
+        if stop or len(history) >= max_iter:
             break
         reseeded = _reseed(parts, moves if stamp else None, stats, scorer)
-        if changed == 0 and not reseeded:
+        if history[-1][0] == 0 and not reseeded:
             break
         largest = _refresh(parts, stats, largest)
         centers = centers_of(stats, gram, centers)
-    return Solution(centers, np.array(history), changed == 0, stop, parts, stats)
+    converged = history[-1][0] == 0
+    return Solution(centers, np.array(history), converged, stop, parts, stats)
 
 
 def _refresh(parts: Parts, stats: Stats, largest: Array) -> Array:

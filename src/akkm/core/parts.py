@@ -17,7 +17,7 @@ from akkm.core.gram import Gram
 from akkm.core.nearest import Scorer, nearest, padded
 from akkm.core.strip import Strip
 from akkm.core.threads import Threads
-from akkm.rows import chunks
+from akkm.rows import chunks, pieces
 from akkm.typing import Array
 
 # A cluster with at most this share of the total weight counts as empty, because its
@@ -81,6 +81,7 @@ class WorstRow:
     """The row farthest from its own center."""
 
     squared: float  # its squared distance to that center; -inf if no row is eligible
+    limit: float  # the squared distance plus its possible rounding error
     row: int
     label: int
     weight: float
@@ -165,16 +166,24 @@ class Part:
 
     def sweep(self, scorer: Scorer, moves: Moves | None, stamp: int) -> Sweep:
         """Assign the rows whose label is not proved; without `moves`, all rows."""
-        work: list[Any] = self.strip.X.chunks()
-        if moves is not None:
-            find = partial(self._unproved, scorer, moves, stamp == 0)
-            none = np.empty(0, dtype=np.int64)  # a partition may have no rows
-            rows = np.concatenate([none, *self.engine.map(find, work)])
-            self.strip.reserve(rows)
-            work = self.strip.X.split(rows)
+        X, engine = self.strip.X, self.engine
         total = Sweep(Stats.zeros(len(scorer.norms), self.strip.m), 0, 0)
-        for part in self.engine.map(partial(self._assign, scorer, stamp), work):
-            total += part
+        if moves is None:
+            for part in engine.map(partial(self._assign, scorer, stamp), X.chunks()):
+                total += part
+            return total
+        find = partial(self._unproved, scorer, moves, stamp == 0)
+        none = np.empty(0, dtype=np.int64)  # a partition may have no rows
+        rows = np.concatenate([none, *engine.map(find, X.chunks())])
+        self.strip.reserve(rows)
+        evaluate = partial(self._evaluate_some, scorer, stamp)
+        for span in X.spans():
+            some = rows[slice(*np.searchsorted(rows, (span.start, span.stop)))]
+            found = [(none, none), *engine.map(evaluate, X.split(some))]
+            moved, old = map(np.concatenate, zip(*found, strict=True))
+            total.changed += moved.size
+            total.evaluated += some.size
+            self._move(moved, old, total.stats)
         return total
 
     def _unproved(
@@ -187,30 +196,66 @@ class Part:
             moves.rebase(self.state, chunk)
         return rows
 
-    def _assign(self, scorer: Scorer, stamp: int, work: Any) -> Sweep:
-        """Assign rows (slice or indices) to their nearest centers; sum the changes."""
-        strip, state = self.strip, self.state
-        stats = Stats.zeros(len(scorer.norms), strip.m)
+    def _assign(self, scorer: Scorer, stamp: int, chunk: slice) -> Sweep:
+        """Assign a chunk's rows to their nearest centers; sum the changes."""
+        stats = Stats.zeros(len(scorer.norms), self.strip.m)
         changed = evaluated = 0
-        for rows, phi in strip.tiles(work):
-            length = state.length[rows]
-            if np.isnan(length).any():
-                length = self._lengths(rows, phi)
-                state.length[rows] = length
-            found = nearest(phi, scorer, length, strip, rows)
-            old = state.labels[rows].copy()
-            upper = scorer.upper(length, found.score, found.labels)
-            state.record(rows, found.labels, upper, found.gap, stamp)
-            weight = self._weights_of(rows)
-            moved = np.flatnonzero(found.labels != old)
+        for rows, phi in self.strip.tiles(chunk):
+            old = self._evaluate(scorer, stamp, rows, phi)
+            new, weight = self.state.labels[rows], self._weights_of(rows)
+            moved = np.flatnonzero(new != old)
             if old[0] < 0:  # the first sweep: no row has a label yet
-                stats.add_rows(phi, found.labels, weight)
+                stats.add_rows(phi, new, weight)
             elif moved.size:
                 weight = None if weight is None else weight[moved]
-                stats.move_rows(phi[moved], old[moved], found.labels[moved], weight)
+                stats.move_rows(phi[moved], old[moved], new[moved], weight)
             changed += moved.size
             evaluated += len(phi)
         return Sweep(stats, changed, evaluated)
+
+    def _evaluate_some(
+        self, scorer: Scorer, stamp: int, rows: Array
+    ) -> tuple[Array, Array]:
+        """Assign rows (b,) to their nearest centers; return moved rows, old labels."""
+        tiles = self.strip.tiles(rows)
+        old = [self._evaluate(scorer, stamp, tile, phi) for tile, phi in tiles]
+        before = np.concatenate(old)
+        moved = np.flatnonzero(self.state.labels[rows] != before)
+        return rows[moved], before[moved]
+
+    def _evaluate(self, scorer: Scorer, stamp: int, rows: Any, phi: Array) -> Array:
+        """Assign rows with kernel rows phi (b, m); return their old labels (b,)."""
+        state = self.state
+        length = state.length[rows]
+        if np.isnan(length).any():
+            length = self._lengths(rows, phi)
+            state.length[rows] = length
+        found = nearest(phi, scorer, length, self.strip, rows)
+        old = state.labels[rows].copy()
+        upper = scorer.upper(length, found.score, found.labels)
+        state.record(rows, found.labels, upper, found.gap, stamp)
+        return old
+
+    def _move(self, rows: Array, old: Array, total: Stats) -> None:
+        """Add the changes by rows (b,) that left the clusters `old` (b,) to `total`.
+
+        Kernel rows are computed again, in tiles that contain moved rows only. So the
+        last digits do not depend on which other rows were evaluated, and a resumed run,
+        whose bounds differ, gets the same sums.
+        """
+        strip, labels = self.strip, self.state.labels
+
+        def move(piece: slice) -> Stats:
+            stats = Stats.zeros(len(total.counts), strip.m)
+            position = piece.start
+            for tile, phi in strip.tiles(rows[piece], cached=False):
+                before = old[position : position + len(tile)]
+                stats.move_rows(phi, before, labels[tile], self._weights_of(tile))
+                position += len(tile)
+            return stats
+
+        for stats in self.engine.map(move, pieces(len(rows))):
+            total += stats
 
     def _lengths(self, rows: Any, phi: Array) -> Array:
         """Return lengths of images (b,), within the span if k may be indefinite."""
@@ -227,7 +272,7 @@ class Part:
         """Recompute the sums of one cluster, as a `Stats` with a single cluster."""
         stats = Stats.zeros(1, self.strip.m)
         members = np.flatnonzero(self.state.labels == cluster)
-        for rows, phi in self.strip.tiles(members):
+        for rows, phi in self.strip.tiles(members, cached=False):
             first = np.zeros(len(phi), dtype=np.intp)
             stats.add_rows(phi.astype(np.float64), first, self._weights_of(rows))
         return stats
@@ -235,9 +280,11 @@ class Part:
     def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
         """Among rows not alone in their cluster, find the farthest from its center."""
         # Evaluate rows in order of decreasing upper bounds, until no remaining bound
-        # exceeds the largest exact distance.
+        # exceeds the largest exact distance. If several rows are equally far, up to
+        # rounding errors, take the first of them: the choice must not depend on the
+        # bounds, which differ in a resumed run.
         state, strip = self.state, self.strip
-        worst, worst_squared = -1, 0.0
+        far, limits, worst_squared = np.empty(0, dtype=np.int64), np.empty(0), 0.0
         upper = np.empty(strip.n, dtype=np.float32)
         for chunk in chunks(strip.n):
             upper[chunk] = self._upper_bounds(scorer, stale, chunk)
@@ -250,14 +297,19 @@ class Part:
             rest = counts[own] - (1 if self.weights is None else self.weights[rows])
             alone = rest <= EMPTY_SHARE * counts.sum()
             squared[(squared <= scorer.noise(length, own)) | alone] = -np.inf
-            best = squared.argmax()
-            if squared[best] > worst_squared:
-                worst, worst_squared = int(rows[best]), float(squared[best])
-        if worst < 0:
-            return WorstRow(-np.inf, -1, -1, 0.0, np.zeros(strip.m))
+            worst_squared = max(worst_squared, float(squared.max()))
+            far = np.append(far, rows)
+            limits = np.append(limits, squared + scorer.tie(length))
+            kept = limits >= worst_squared
+            far, limits = far[kept], limits[kept]
+        if worst_squared == 0:
+            return WorstRow(-np.inf, -np.inf, -1, -1, 0.0, np.zeros(strip.m))
+        worst = int(far.min())
         phi = strip.kernel_rows(strip.X[np.array([worst])], strip.dtype)[0]
         weight = 1.0 if self.weights is None else float(self.weights[worst])
-        return WorstRow(worst_squared, worst, int(state.labels[worst]), weight, phi)
+        label = int(state.labels[worst])
+        limit = float(limits.max())
+        return WorstRow(worst_squared, limit, worst, label, weight, phi)
 
     def _upper_bounds(self, scorer: Scorer, stale: Moves | None, chunk: slice) -> Array:
         """Return upper bounds (b,) on distances to own centers; -1 if not eligible."""

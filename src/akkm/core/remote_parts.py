@@ -98,7 +98,9 @@ class RemoteParts:
         """Among rows not alone in their cluster, find the farthest from its center."""
         (arguments,) = self._cluster.send([(scorer, stale, counts)])
         rows = self._cluster.fetch(self._each(_call, "worst_row", arguments))
-        part = max(range(len(rows)), key=lambda p: rows[p].squared)
+        # Of partitions with equally far rows, up to rounding errors, take the first.
+        worst_squared = max(row.squared for row in rows)
+        part = next(p for p, row in enumerate(rows) if row.limit >= worst_squared)
         return replace(rows[part], part=part)
 
     def reassign(self, row: WorstRow, cluster: int) -> None:

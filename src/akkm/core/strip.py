@@ -134,18 +134,20 @@ class Strip:
         if self._cache is not None:
             self._cache.reserve(rows)
 
-    def tiles(self, rows: Any) -> Iterator[tuple[Any, Array]]:
+    def tiles(self, rows: Any, *, cached: bool = True) -> Iterator[tuple[Any, Array]]:
         """Yield a pair (part of `rows`, kernel rows of this part) for each tile.
 
         `rows` is a slice or an index array. Each tile may overwrite the kernel rows of
-        the previous one.
+        the previous one. The last digits of a kernel row depend on the tile in which it
+        was computed. Without `cached`, they depend on `rows` only, and not on the rows
+        that were evaluated before.
         """
         buffer = np.empty((self.tile_rows, self.m), dtype=self.dtype)
         for tile in self._tiles_of(rows):
             size = tile.stop - tile.start if isinstance(tile, slice) else len(tile)
             if self._all is not None:
                 yield tile, self._all[tile]
-            elif self._cache is not None and not isinstance(tile, slice):
+            elif cached and self._cache is not None and not isinstance(tile, slice):
                 yield tile, self._cache.fetch(tile, self._compute, buffer[:size])
             else:
                 self._compute(tile, buffer[:size])

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from akkm.approx import (
     Checkpoint,
     Factored,
+    digest,
     factor,
     fingerprint,
     prefetch_sample,
@@ -291,7 +292,7 @@ class ApproxKernelKMeans(
         mark = fingerprint(
             type(self).__name__,
             settings | {"kernel": str(strip.kernel), "init": str(init)},
-            (strip.n, strip.dtype.str),
+            (strip.X.shape, strip.X.dtype.str, strip.dtype.str, digest(strip.X)),
             to_dense(landmarks.rows),
             np.zeros(0) if weights is None else weights,
             np.zeros(0) if isinstance(init, str) else init,

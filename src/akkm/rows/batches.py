@@ -105,6 +105,10 @@ class DiskRows(Rows):
             for start in range(batch.start, batch.stop, _CHUNK_ROWS)
         ]
 
+    def spans(self) -> list[slice]:
+        """Return the slice of rows of each batch."""
+        return slices_between(self._batches.starts)
+
     def prefetch_gather(self, rows: Array) -> None:
         """Hint: these rows will be gathered soon; the next `gather` reads them too."""
         self._announced, self._announced_rows = np.unique(rows), None

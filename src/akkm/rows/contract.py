@@ -30,7 +30,7 @@ class Rows(ABC):
     * `X[rows]` for a slice or an index array is a block in memory, equal to the block
       that an array of all rows would return;
     * `gather(rows)` equals `X[rows]`, and reads each batch at most once;
-    * the slices of `chunks()` cover all rows once, in order;
+    * the slices of `chunks()` and of `spans()` cover all rows once, in order;
     * the pieces of `split(rows)` cover the given rows once, in order;
     * `map_blocks` calls its function on blocks that cover all rows once, in order;
     * `random_labels(C, rng)` represents the labels that an array would get from the
@@ -73,6 +73,10 @@ class Rows(ABC):
     @abstractmethod
     def chunks(self) -> list[slice]:
         """Cut all rows into units of work."""
+
+    def spans(self) -> list[slice]:
+        """Cut all rows into spans. Reading a span's rows twice costs one read."""
+        return self.chunks()
 
     def split(self, rows: Array) -> list[Array]:
         """Cut an index array (b,) into units of work."""
@@ -146,6 +150,10 @@ class ArrayRows(Rows):
     def chunks(self) -> list[slice]:
         """Cut all rows into units of work."""
         return chunks(self.shape[0])
+
+    def spans(self) -> list[slice]:
+        """Return one span: all rows are in memory."""
+        return [slice(0, self.shape[0])]
 
     def split(self, rows: Array) -> list[Array]:
         """Cut an index array (b,) into units of work."""
