@@ -11,6 +11,10 @@ BIN = .venv/bin
 	$(BIN)/python -m pip install --quiet --editable ".[cli,dask,files,graph,images,metis,numba,plot,progress]" --group dev
 	touch $@
 
+.venv/fuzz: .venv/ready
+	$(BIN)/python -m pip install --quiet --group fuzz
+	touch $@
+
 .venv/bench: .venv/ready
 	$(BIN)/python -m pip install --quiet --group bench
 	touch $@
@@ -22,9 +26,11 @@ test: .venv/ready  ## the whole test suite; each worker uses one core
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 FUZZ_START ?= 0
-fuzz: .venv/ready  ## 20,000 random fits and 1,000 command lines; about an hour
+fuzz: .venv/fuzz  ## 1,000 command lines, 20,000 random fits, damaged files; two hours
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.command_lines --start $(FUZZ_START) --count 1000
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.fits --start $(FUZZ_START) --count 20000
+	for format in csv npy libsvm arrow model; do \
+		OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.readers $$format --seconds 600 || exit 1; done
 
 check: .venv/ready  ## lint, format, types, docstrings and imports
 	$(BIN)/ruff check .

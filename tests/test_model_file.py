@@ -25,6 +25,7 @@ from akkm.model_file import (
     save_model,
     trusted_types,
 )
+from akkm.model_file._archive import nodes
 from akkm.tables import TableEncoder, open_table
 from registry import ESTIMATORS
 
@@ -62,7 +63,7 @@ def saved(points, tmp_path):
 
 def types_inside(path):
     schema = json.loads(zipfile.ZipFile(path).read("schema.json"))
-    return {f"{n['__module__']}.{n['__class__']}" for n in model_file._nodes(schema)}
+    return {f"{n['__module__']}.{n['__class__']}" for n in nodes(schema)}
 
 
 @pytest.mark.filterwarnings("ignore:.*kernel is far from positive definite")

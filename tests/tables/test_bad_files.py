@@ -54,6 +54,7 @@ BAD = [
     ("x.csv", "", {}, "the file is empty"),
     ("x.csv", "\n\n", {}, "there are no rows"),
     ("x.csv", "a,b\n", {}, "there are no rows"),
+    ("x.csv", "  \n", {}, "there are no rows"),
     ("x.csv", "a,b", {}, "there are no rows"),
     ("x.csv", "a,b\n1,2\n1,2,3\n", {}, "row 2 of the data has 3 fields, expected 2"),
     ("x.csv", RAMP + "1\n", {}, "row 9,001 of the data has 1 field.*expected 2"),

@@ -17,13 +17,14 @@ Example:
 def info(model: str) -> None:
     """Show how MODEL was made and which columns it expects."""
     saved = load_model(model)
-    about = saved.about
+    about = {name: value for name, value in saved.about.items() if value is not None}
+    data = about.get("data", "unknown data")
     columns = saved.encoder.describe() if saved.of_table else "a folder of images"
     facts = {
         "model": f"{model}, written by akkm {about.get('akkm', '?')}",
         "command": about.get("command", ()),
         "date": about.get("date", ()),
-        "data": f"{about['data']}: {about['rows']:,} rows" if "rows" in about else (),
+        "data": f"{data}: {about['rows']:,} rows" if "rows" in about else (),
         **{name: str(text) for name, text in about.get("settings", {}).items()},
         "time": seconds(about["seconds"]) if "seconds" in about else (),
         "scores": _work.score_lines(about.get("scores")),

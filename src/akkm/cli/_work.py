@@ -281,9 +281,10 @@ def score_lines(scores: dict[str, Any] | None) -> list[str]:
     """A list with one line of scores; an empty list if there are no labels."""
     if scores is None:
         return []
-    if "nmi" not in scores:
+    known = [f"{n.upper()} {scores[n]:.4f}" for n in ("nmi", "ari") if n in scores]
+    if not known:
         return ["no row has a label"]
-    text = f"NMI {scores['nmi']:.4f}, ARI {scores['ari']:.4f}"
-    if scores["unlabelled"]:
+    text = ", ".join(known)
+    if scores.get("unlabelled"):
         text += f" ({scores['unlabelled']:,} rows without a label left out)"
     return [text]

@@ -229,6 +229,25 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
         rows, histograms, unreadable = self._map(self._histogram, images, progress)
         return DescribedImages(sparse.vstack(histograms, "csr"), rows, unreadable)
 
+    def require_valid(self) -> None:
+        """Raise an exception if the fitted attributes contradict the parameters.
+
+        Those of a transformer from a damaged file may.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is not valid, or the vocabulary has another type or shape
+            than `fit` gives it.
+        """
+        check_is_fitted(self)
+        self._check_params()
+        words = self.vocabulary_
+        if words.shape != (self.n_words, 128) or words.dtype != np.float32:
+            raise ValueError(f"There are not {self.n_words} visual words.")
+        if not np.isfinite(words).all():
+            raise ValueError("Visual words are not finite.")
+
     @property
     def n_features_out_(self) -> int:
         """Number of columns of the histograms."""

@@ -67,6 +67,8 @@ class ColumnFiles(Pieces):
         for path in paths:
             with reading(path, self.format):
                 schema, rows = self._open(path)
+                # Names and types in a damaged file may not be UTF-8.
+                str(schema.names), str(schema.types)
             if path == paths[0]:
                 self.schema = schema
                 require_distinct(schema.names, str(path))
@@ -144,7 +146,8 @@ class ArrowFiles(ColumnFiles):
         fields = sorted(self.schema.get_field_index(name) for name in names)
         options = pa.ipc.IpcReadOptions(included_fields=fields)
         with pa.OSFile(str(path)) as source:
-            return pa.ipc.open_file(source, options=options).get_batch(number)
+            batch = pa.ipc.open_file(source, options=options).get_batch(number)
+            return validated(batch)
 
 
 class NumberBatches(Batches):
@@ -184,6 +187,16 @@ class NumberBatches(Batches):
             for j, column in enumerate(columns):
                 out[start : start + step, j] = column[start : start + step]
         return out
+
+
+def validated(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch of an Arrow file; raise ArrowInvalid if the file is damaged.
+
+    pyarrow doesn't check offsets, lengths and dictionary indices when it reads them. If
+    they point beyond the end of a buffer, using them would crash the process.
+    """
+    batch.validate(full=True)
+    return batch
 
 
 def require_distinct(names: Sequence[str], path: str, hint: str = "") -> None:

@@ -80,8 +80,13 @@ def reading(path: Any, what: str) -> Iterator[None]:
     """Turn errors of a library that reads a file of format `what` into TableError."""
     try:
         yield
-    except (TableError, MemoryError):
+    except TableError:
         raise
+    except MemoryError:
+        raise TableError(
+            f"{path}: can't be read as {what}: there is not enough memory for one of "
+            "its parts; it is damaged, or too large for this machine"
+        ) from None
     except Exception as error:  # damaged files cause errors of any type
         reason = " ".join(str(error).split())[:200] or "it ends early"
         raise TableError(

@@ -36,7 +36,7 @@ def number_encoding(
     """Encode numbers as (value - shift) / scale, and missing values as the mean."""
     low, high, mean = (float(m[i]) for m in (moments.low, moments.high, moments.mean))
     shift, unit = {
-        "standard": (mean, float(moments.std[i])),
+        "standard": (mean, moments.std(i)),
         "minmax": (low, high - low),
         "none": (0.0, 1.0),
     }[scale]
@@ -89,6 +89,34 @@ def _left_out(column: Column, kind: str) -> Encoding:
     is_time = kind == "number" and column.is_time
     encoding: Encoding = {"name": column.name, "kind": kind, "how": "left out"}
     return encoding | {"time": is_time, "type": column.type, "as_text": False}
+
+
+def require_valid(encoding: Encoding) -> None:
+    """Raise an exception if this is not the encoding of a column."""
+    for key in ("name", "kind", "how", "type"):
+        if not isinstance(encoding[key], str):
+            raise ValueError(f"{key} is {encoding[key]!r}; expected text.")
+    for key in ("time", "as_text"):
+        if not isinstance(encoding[key], bool):
+            raise ValueError(f"{key} is {encoding[key]!r}; expected a boolean.")
+    if encoding["kind"] not in ("number", "text"):
+        raise ValueError(f"A column can't be of kind {encoding['kind']!r}.")
+    if is_left_out(encoding):
+        return
+    if encoding["kind"] == "number":
+        shift, scale, mean = (float(encoding[k]) for k in ("shift", "scale", "mean"))
+        if not (math.isfinite(shift) and math.isfinite(mean) and 0 < scale < math.inf):
+            raise ValueError("A column can't be scaled by these numbers.")
+        if encoding["how"] not in _SCALES:
+            raise ValueError(f"A column can't be scaled as {encoding['how']!r}.")
+        return
+    values, pooled = encoding["values"], encoding["pooled"]
+    if not all(isinstance(value, str) for value in values) or not values:
+        raise ValueError("The values of a column of text are not text.")
+    if len(set(values)) < len(values) or (pooled and values[-1] != "other"):
+        raise ValueError("The values of a column of text are not distinct.")
+    if pooled:
+        _describe_text(encoding)
 
 
 def is_left_out(encoding: Encoding) -> bool:

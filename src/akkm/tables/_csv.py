@@ -10,9 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from akkm.limits import CSV_COLUMNS
 from akkm.rows.column_files import require_distinct
 from akkm.rows.formats import TableError
-from akkm.tables._csv_errors import csv_error, is_number, require_delimiter
+from akkm.tables._compressed import Decompressed, compression_of
+from akkm.tables._csv_errors import (
+    count_fields,
+    csv_error,
+    is_number,
+    require_delimiter,
+)
 from akkm.tables._table import Column, Table, kind_of
 
 # Bytes of text that are parsed at a time, and largest number of bytes of parsed rows
@@ -25,7 +32,6 @@ MISSING = (
     "null", "None",
 )  # fmt: skip
 
-_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _FAILURES = (pa.ArrowException, OSError, UnicodeDecodeError)
 
@@ -99,11 +105,8 @@ class CsvTable(Table):
     def _open(self) -> Any:
         """Open the file as a stream of decompressed bytes."""
         file = self._file = pa.OSFile(self.path)
-        start = file.read(4)
-        file.seek(0)
-        for magic, compression in _MAGIC.items():
-            if start.startswith(magic):
-                return pa.CompressedInputStream(file, compression)
+        if compression := compression_of(file):
+            return Decompressed(file, compression, self.name)
         return file
 
     def _column_names(self) -> list[str]:
@@ -115,7 +118,11 @@ class CsvTable(Table):
                 "UTF-16; expected CSV in UTF-8"
             )
         text = start.decode("utf-8-sig", errors="replace")
-        self._blank_lines = len(text[: -len(text.lstrip("\r\n"))].splitlines())
+        body = text.lstrip("\r\n")
+        self._blank_lines = len(text[: -len(body)].splitlines())
+        # pyarrow would need gigabytes for millions of columns.
+        fields = count_fields(body, self.delimiter, CSV_COLUMNS.value + 1)
+        CSV_COLUMNS.require(fields, self.name, TableError)
         found = self._parse(None).schema.names
         require_delimiter(text.split("\n"), self.name, self.delimiter, len(found))
         positions = [str(i) for i in range(len(found))]

@@ -73,9 +73,32 @@ def not_a_number(
     )
 
 
+def count_fields(text: str, delimiter: str, most: int) -> int:
+    r"""Return the number of fields in the first line of CSV, but at most `most`.
+
+    Examples
+    --------
+    >>> from akkm.tables._csv_errors import count_fields
+    >>> count_fields('a,"b,c",5"\n1,2,3', ",", 10), count_fields(",,,,,", ",", 3)
+    (3, 3)
+    """
+    # A quote has a meaning only at the start of a field.
+    field = re.compile(rf'(?:"(?:[^"]|"")*+"?)?[^{re.escape(delimiter)}\r\n]*+')
+    end, count = -1, 0
+    while count < most:
+        match = field.match(text, end + 1)
+        assert match is not None  # a field may be empty
+        end, count = match.end(), count + 1
+        if text[end : end + 1] != delimiter:
+            break
+    return count
+
+
 def require_delimiter(lines: list[str], file: str, used: str, n_columns: int) -> None:
     """Raise TableError if the first lines seem to use another delimiter."""
     lines = [line.strip() for line in lines if line.strip()][:2]
+    if not lines:  # the only line is blank
+        return
     if lines[0].startswith("sep="):
         raise TableError(
             f"{file}: the first line, 'sep=', is meant for spreadsheets only; remove it"

@@ -23,6 +23,7 @@ from akkm.tables._columns import (
     number_encoding,
     original_entries,
     original_rows,
+    require_valid,
     text_encoding,
 )
 from akkm.tables._encoded import Encoded, RowEncoder, encode_in_memory, encode_on_disk
@@ -33,7 +34,12 @@ from akkm.tables._select import (
     require_same_columns,
     require_single_values,
 )
-from akkm.tables._sparse import as_integers, encode_sparse, learn_sparse
+from akkm.tables._sparse import (
+    as_integers,
+    encode_sparse,
+    learn_sparse,
+    require_valid_matrix,
+)
 from akkm.tables._summary import Counts, Moments
 from akkm.tables._table import Column, Table
 
@@ -257,6 +263,37 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if self.matrix_ is not None:
             return original_entries(X, self.feature_names_, self.matrix_["scale"])
         return original_rows(np.asarray(X), self.columns_)
+
+    def require_valid(self) -> None:
+        """Raise an exception if the fitted attributes contradict each other.
+
+        Those of an encoder from a damaged file may.
+
+        Raises
+        ------
+        ValueError
+            If an attribute has another type or value than `fit` gives it. Objects of
+            other types may raise other exceptions.
+        """
+        check_is_fitted(self, ("columns_", "feature_names_", "ignored_", "notes_"))
+        self._validate_params()
+        named = (self.columns or (), self.drop, self.text, self.ignored_, self.notes_)
+        held_out = self._held_out()
+        if not all(isinstance(n, str) for names in (*named, held_out) for n in names):
+            raise ValueError("The names of columns are not text.")
+        if self.matrix_ is not None:
+            require_valid_matrix(self.matrix_)
+            names = [str(i) for i in self.matrix_["columns"]]
+            for name in held_out:
+                if not int(name) < self.matrix_["width"]:
+                    raise ValueError(f"There is no column {name}.")
+        else:
+            for encoding in self.columns_:
+                require_valid(encoding)
+            names = [n for e in self.columns_ for n in feature_names(e)]
+        if self.feature_names_ != names or not names:
+            raise ValueError("The encodings of columns don't fit their names.")
+        self.describe()
 
     def _held_out(self) -> list[str]:
         names = (self.id, self.label)

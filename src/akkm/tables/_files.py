@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 
-from akkm.rows.column_files import ArrowFiles, Pieces
+from akkm.limits import MEMBERS, TYPED_COLUMNS, require_ratio
+from akkm.rows.column_files import ArrowFiles, Pieces, validated
 from akkm.rows.formats import TableError, map_npy, npy_starts, reading
 from akkm.rows.open import open_column_files
 from akkm.tables._sparse import open_sparse
@@ -28,6 +29,7 @@ class FileTable(Table):
     """A table in a file whose pieces can be read in any order."""
 
     def __init__(self, name: str, pieces: Pieces):
+        TYPED_COLUMNS.require(len(pieces.schema), name, TableError)
         self.name, self.pieces = name, pieces
         self.n_rows = int(pieces.starts[-1])
         self.columns = tuple(
@@ -47,6 +49,7 @@ class NpyPieces(Pieces):
     def __init__(self, path: str, name: str) -> None:
         self._path, self._name = path, name
         X = map_npy(path, name)
+        TYPED_COLUMNS.require(X.shape[1], name, TableError)
         self._dtype = X.dtype.newbyteorder("=")
         # Booleans are read as 0 and 1. Arrow has no floats of more than 8 bytes.
         if X.dtype.kind == "b" or X.dtype.itemsize > 8:
@@ -127,7 +130,7 @@ def open_arrow(path: str) -> Table:
     spool = Spool(1 << 16)
     with reading(path, "Arrow"), pa.memory_map(path) as source:
         for batch in pa.ipc.open_stream(source):
-            spool.add(batch)
+            spool.add(validated(batch))
     return FileTable(path, spool.pieces(path))
 
 
@@ -135,6 +138,9 @@ def open_npz(path: str) -> Table:
     """Open a .npz file that contains one 2-D array, or a sparse matrix of SciPy."""
     with reading(path, ".npz"), zipfile.ZipFile(path) as archive:
         inside = archive.namelist()
+        MEMBERS.require(len(inside), path, TableError)
+        unpacked = sum(member.file_size for member in archive.infolist())
+        require_ratio(unpacked, os.path.getsize(path), path, TableError)
         if {"format.npy", "shape.npy"} <= set(inside):
             return open_sparse(path)
         if len(inside) != 1:

@@ -1,7 +1,6 @@
 """Sparse tables (.npz of SciPy, LIBSVM), which are read and encoded as a whole."""
 
-import bz2
-import gzip
+import os
 from collections import Counter
 from typing import Any
 
@@ -10,9 +9,11 @@ import pyarrow as pa
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
+from akkm.limits import SPARSE_COLUMNS, require_ratio
 from akkm.rows.formats import TableError, reading
 from akkm.tables._blocks import counts_by_column, missing_notes
 from akkm.tables._columns import LARGEST
+from akkm.tables._compressed import open_unpacked
 from akkm.tables._table import Column, Table, quoted_names, row_text
 from akkm.typing import Array
 
@@ -30,30 +31,38 @@ class SparseTable(Table):
                 f"{path}: expected a sparse matrix of numbers, found shape {X.shape} "
                 f"of type {X.dtype}"
             )
+        SPARSE_COLUMNS.require(X.shape[1], path, TableError)
         self.name, self.target, self.n_rows = path, target, X.shape[0]
         self.matrix = sparse.csr_array(X)
         self.matrix.sum_duplicates()
         is_libsvm = target is not None and X.shape[1] > 1
         first = int(is_libsvm and not self.matrix[:, [0]].nnz)
+        dtype = str(X.dtype)
         self.columns = tuple(
-            Column(str(i), "number", str(X.dtype)) for i in range(first, X.shape[1])
+            Column(str(i), "number", dtype) for i in range(first, X.shape[1])
         )
 
 
 def open_sparse(path: str) -> Table:
     """Open a matrix that was saved by `scipy.sparse.save_npz`."""
     with reading(path, "a sparse matrix of SciPy"):
-        X = sparse.csr_array(sparse.load_npz(path))
-        X.check_format(full_check=True)
+        X = sparse.load_npz(path)
+        if X.ndim == 2:
+            # Formats other than CSR don't store rows without entries.
+            require_ratio(8 * X.shape[0], os.path.getsize(path), path, TableError)
+            SPARSE_COLUMNS.require(X.shape[1], path, TableError)
+            if hasattr(X, "check_format"):
+                # The conversion to CSR relies on indices that are in range.
+                X.check_format(full_check=True)
+            X = sparse.csr_array(X)
+            X.check_format(full_check=True)
     return SparseTable(path, X)
 
 
 def open_libsvm(path: str) -> Table:
     """Open a LIBSVM file with a line `label index:value index:value ...` per row."""
-    opener: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
-    extension = path[path.rfind(".") :].lower()
     libsvm = reading(path, "LIBSVM (label index:value ...)")
-    with libsvm, opener.get(extension, open)(path, "rb") as file:
+    with libsvm, open_unpacked(path) as file:
         # zero_based="auto" would shift the columns of files whose indices begin at 1.
         X, y = load_svmlight_file(file, dtype=np.float64, zero_based=True)
     return SparseTable(path, X, y)
@@ -92,6 +101,24 @@ def encode_sparse(
     if X.nnz and abs(X.data).max() > LARGEST:
         raise TableError(f"{table.name}: numbers too large for single precision")
     return X.astype(np.float32), matrix, rows, (*notes, *width_notes)
+
+
+def require_valid_matrix(fitted: dict[str, Any]) -> None:
+    """Raise an exception unless `learn_sparse` may return this encoding."""
+    width, columns = fitted["width"], np.asarray(fitted["columns"])
+    ascending = columns.ndim == 1 and (columns[1:] > columns[:-1]).all()
+    if columns.dtype.kind != "i" or not ascending:
+        raise ValueError("The columns of a sparse table are not in order.")
+    if not (len(columns) and columns[0] >= 0 and columns[-1] < width):
+        raise ValueError(f"Not all columns are below {width}.")
+    for name in ("scale", "mean"):
+        numbers = fitted[name]
+        if numbers.shape != columns.shape or numbers.dtype != np.float64:
+            raise ValueError(f"{name} does not have a number per column.")
+        if not np.isfinite(numbers).all() or (name == "scale" and (numbers <= 0).any()):
+            raise ValueError(f"{name} has numbers that can't be used.")
+    if not all(isinstance(name, str) for name in fitted["constant"]):
+        raise ValueError("The names of constant columns are not text.")
 
 
 def as_integers(values: Array) -> pa.Array:

@@ -79,10 +79,9 @@ class Moments:
         self.low = np.fmin(self.low, np.fmin.reduce(B, axis=1))
         self.high = np.fmax(self.high, np.fmax.reduce(B, axis=1))
 
-    @property
-    def std(self) -> Array:
-        """Standard deviations (d,), with the number of values as divisor."""
-        return np.sqrt(self._squares / np.maximum(self.count, 1))
+    def std(self, i: int) -> float:
+        """Standard deviation of column i, with the number of values as divisor."""
+        return float(np.sqrt(self._squares[i] / max(self.count[i], 1)))
 
     def numbers_rows(self, i: int) -> bool:
         """Return whether column i seems to contain row numbers, in any order."""
@@ -90,7 +89,7 @@ class Moments:
         if n < _ROWS or high - low != n - 1 or low != np.floor(low):
             return False
         even = np.isclose(self.mean[i], (low + high) / 2, rtol=1e-9)
-        return bool(even and np.isclose(self.std[i] ** 2, (n**2 - 1) / 12, rtol=1e-9))
+        return bool(even and np.isclose(self.std(i) ** 2, (n**2 - 1) / 12, rtol=1e-9))
 
 
 class Counts:
