@@ -202,8 +202,7 @@ _PARTS: dict[str, dict[str, _Check]] = {
         "columns": _numbers("m C"),
         "norms": _numbers("C"),
         "coefficients": _numbers("m padded"),
-        "slack": _number(0),
-        "tie": _number(0),
+        "errors": _numbers("C"),
         "blur": _number(0),
     },
     "Gram": {
@@ -282,6 +281,8 @@ _FITTED: dict[str, _Check] = {
     "leaders_": _rows("m d"),
     "leader_indices_": _integers("m"),
     "leader_weights_": _numbers("m"),
+    "_counts": _numbers("C"),
+    "_n_rows_seen": _number(0),
     "_leader_points": _part,
     "_leader_labels": _integers("m", below="C"),
 }

@@ -91,7 +91,14 @@ def _left_out(column: Column, kind: str) -> Encoding:
     return encoding | {"time": is_time, "type": column.type, "as_text": False}
 
 
-def require_valid(encoding: Encoding) -> None:
+def require_valid(encodings: Sequence[Encoding]) -> list[str]:
+    """Return the names of all features; raise an exception if an encoding is wrong."""
+    for encoding in encodings:
+        _require_valid(encoding)
+    return [name for encoding in encodings for name in feature_names(encoding)]
+
+
+def _require_valid(encoding: Encoding) -> None:
     """Raise an exception if this is not the encoding of a column."""
     for key in ("name", "kind", "how", "type"):
         if not isinstance(encoding[key], str):

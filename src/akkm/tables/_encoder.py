@@ -277,21 +277,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, ("columns_", "feature_names_", "ignored_", "notes_"))
         self._validate_params()
-        named = (self.columns or (), self.drop, self.text, self.ignored_, self.notes_)
-        held_out = self._held_out()
-        if not all(isinstance(n, str) for names in (*named, held_out) for n in names):
+        names = (*self._held_out(), *self.ignored_, *self.notes_, *self.text)
+        if not all(isinstance(n, str) for n in (*names, *self.drop)):
             raise ValueError("The names of columns are not text.")
         if self.matrix_ is not None:
-            require_valid_matrix(self.matrix_)
-            names = [str(i) for i in self.matrix_["columns"]]
-            for name in held_out:
-                if not int(name) < self.matrix_["width"]:
-                    raise ValueError(f"There is no column {name}.")
+            features = require_valid_matrix(self.matrix_, self._held_out())
         else:
-            for encoding in self.columns_:
-                require_valid(encoding)
-            names = [n for e in self.columns_ for n in feature_names(e)]
-        if self.feature_names_ != names or not names:
+            features = require_valid(self.columns_)
+        if self.feature_names_ != features or not features:
             raise ValueError("The encodings of columns don't fit their names.")
         self.describe()
 

@@ -103,8 +103,11 @@ def encode_sparse(
     return X.astype(np.float32), matrix, rows, (*notes, *width_notes)
 
 
-def require_valid_matrix(fitted: dict[str, Any]) -> None:
-    """Raise an exception unless `learn_sparse` may return this encoding."""
+def require_valid_matrix(fitted: dict[str, Any], held_out: list[str]) -> list[str]:
+    """Return the names of all features; raise an exception if the encoding is wrong.
+
+    `held_out` names columns that are not features.
+    """
     width, columns = fitted["width"], np.asarray(fitted["columns"])
     ascending = columns.ndim == 1 and (columns[1:] > columns[:-1]).all()
     if columns.dtype.kind != "i" or not ascending:
@@ -119,6 +122,9 @@ def require_valid_matrix(fitted: dict[str, Any]) -> None:
             raise ValueError(f"{name} has numbers that can't be used.")
     if not all(isinstance(name, str) for name in fitted["constant"]):
         raise ValueError("The names of constant columns are not text.")
+    if not all(0 <= int(name) < width for name in held_out):
+        raise ValueError(f"The columns {held_out} are not all below {width}.")
+    return [str(i) for i in columns]
 
 
 def as_integers(values: Array) -> pa.Array:
