@@ -6,6 +6,7 @@ short message and leaves all files as they were. `--seed 123` runs one case. Opt
 read from the commands themselves, so a new option is tested, too.
 """
 
+import contextlib
 import itertools
 import os
 import pathlib
@@ -56,17 +57,20 @@ OUTPUTS = {
 
 def check_seed(seed):
     """Draw the command line of a seed, run it and check what it did."""
-    random = random_module.Random(seed)
-    with tempfile.TemporaryDirectory(prefix="akkm-fuzz-") as name:
-        before = os.getcwd()
-        os.chdir(name)
-        try:
-            return check(random, own_process=seed % _PROCESS_EVERY == 7)
-        finally:
-            os.chdir(before)
+    own_process = seed % _PROCESS_EVERY == 7
+    return check_in_new_folder(random_module.Random(seed), own_process)
 
 
-def check(random, own_process=False):
+def check_in_new_folder(random, own_process=False):
+    """Draw a command line in a new folder, run it there and check what it did."""
+    with (
+        tempfile.TemporaryDirectory(prefix="akkm-fuzz-") as name,
+        contextlib.chdir(name),
+    ):
+        return check(random, own_process)
+
+
+def check(random, own_process):
     """Draw a command line and its files in the current folder, and check it."""
     args, stdin = draw_command_line(random)
     if own_process:

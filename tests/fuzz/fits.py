@@ -21,12 +21,14 @@ def check_seed(seed):
 
 def check(case):
     """Fit a case and check the laws."""
-    folder = Folder()
+    folder, before = Folder(), fit.count
     try:
         with chunks_of(case.chunk_rows):
-            return _check(case, folder)
+            outcome = _check(case, folder)
     finally:
         folder.close()
+    outcome.runs = fit.count - before
+    return outcome
 
 
 def _check(case, folder):

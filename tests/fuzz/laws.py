@@ -48,6 +48,7 @@ def fit(case, folder):
         rows = stored_as(case.container, case.X, folder)
     weights = {} if case.weights is None else {"sample_weight": case.weights}
     model = case.Estimator(**case.params)
+    fit.count += 1
     with warnings.catch_warnings(record=True, action="always") as caught:
         model.fit(rows, **weights)
     for warning in caught:
@@ -59,6 +60,9 @@ def fit(case, folder):
             f"stacklevel: {text} points at {warning.filename}:{warning.lineno}",
         )
     return model, rows
+
+
+fit.count = 0  # number of fits so far
 
 
 def problem_of(error, case):

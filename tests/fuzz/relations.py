@@ -152,7 +152,7 @@ def check_partial_fit(case, model, folder):
     n, k = len(case.X), case.params["n_clusters"]
     for start in range(0, n, max(k, n // 4)):
         batch = case.X[start : start + max(k, n // 4)]
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings(record=True, action="always") as caught:
             stream.partial_fit(batch)
         for warning in caught:
             known = warning.category in (ConvergenceWarning, UserWarning)

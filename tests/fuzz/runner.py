@@ -24,12 +24,16 @@ _CASES_PER_CHILD = 1000
 
 @dataclass
 class Outcome:
-    """What one case did: `kind` is counted, and `problems` is empty if all is well."""
+    """What one case did: `kind` is counted, and `problems` is empty if all is well.
+
+    `runs` is the number of fits or commands that the case needed.
+    """
 
     case: str
     kind: str
     problems: list[str] = field(default_factory=list)
     message: str = ""
+    runs: int = 1
 
 
 def main(name, check):
@@ -89,7 +93,8 @@ def summarise(log):
         for problem in line["problems"]:
             print(f"    {problem}")
     counts = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
-    print(f"{len(lines):,} cases: {counts}; {len(failed)} failures")
+    runs = sum(line["runs"] for line in lines)
+    print(f"{len(lines):,} cases, {runs:,} runs: {counts}; {len(failed)} failures")
     return len(failed)
 
 
