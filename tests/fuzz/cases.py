@@ -100,7 +100,7 @@ def draw_case(random):
     if kernel == "precomputed":
         _precompute(case, random)
     else:
-        case.container = _draw_container(random)
+        case.container = _draw_container(random, Estimator)
     case.chunk_rows = random.choice([7, 16, 50, 16384])
     case.laws = random.sample(LAWS, k=random.choice([0, 1, 2]))
     if random.random() < 0.12:
@@ -226,13 +226,14 @@ def _draw_weights(random, rng, n):
     return 10.0 ** rng.uniform(-6, 6, size=n)
 
 
-def _draw_container(random):
+def _draw_container(random, Estimator):
     kind = random.random()
-    if kind < 0.7:
-        return random.choice(DENSE)
-    if kind < 0.9:
+    stored = 0.2 if Estimator._takes_stored else 0.02
+    if kind < stored:
+        return random.choice(STORED)
+    if kind < stored + 0.2:
         return random.choice(SPARSE)
-    return random.choice(STORED)
+    return random.choice(DENSE)
 
 
 def _precompute(case, random):
@@ -253,7 +254,7 @@ def _precompute(case, random):
         if not np.isfinite(K).all() and "not finite" not in case.traits:
             case.traits.append("not finite")
     given = case.params.get("landmarks")
-    if isinstance(given, np.ndarray) and random.random() < 0.5:
+    if isinstance(given, np.ndarray) and len(given) < len(K) and random.random() < 0.5:
         K = np.ascontiguousarray(K[:, given])
         case.traits.append("strip")
     case.X = K
