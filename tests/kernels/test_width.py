@@ -96,3 +96,42 @@ def test_median_accepts_two_rows():
 
 def test_scale_of_data_constant_up_to_rounding_is_one():
     assert resolve("rbf", np.full((7, 3), 0.1)).gamma == 1.0
+
+
+@pytest.mark.parametrize("rule", ["median", "neighbors"])
+@pytest.mark.parametrize("name", ["rbf", "laplacian", "chi2"])
+def test_a_row_of_weight_two_counts_like_two_rows(name, rule, rng):
+    X, w = rng.random((40, 3)), rng.integers(0, 6, 40)
+    weighted = resolve(name, X, gamma=rule, sample_weight=w.astype(float)).gamma
+    repeated = resolve(name, X.repeat(w, axis=0), gamma=rule).gamma
+    assert weighted == pytest.approx(repeated, rel=1e-9)
+    assert weighted != pytest.approx(resolve(name, X[w > 0], gamma=rule).gamma)
+
+
+def test_the_median_of_dot_product_kernels_uses_weights(rng):
+    X, w = rng.random((40, 3)), rng.integers(0, 6, 40)
+    weighted = resolve("poly", X, gamma="median", sample_weight=w.astype(float)).gamma
+    repeated = resolve("poly", X.repeat(w, axis=0), gamma="median").gamma
+    assert weighted == pytest.approx(repeated)
+
+
+@pytest.mark.parametrize("rule", ["median", "neighbors"])
+def test_weights_of_one_do_not_change_gamma(rule, rng):
+    X = rng.random((41, 3))
+    weighted = resolve("rbf", X, gamma=rule, sample_weight=np.ones(41)).gamma
+    assert weighted == resolve("rbf", X, gamma=rule).gamma
+
+
+def test_neighbors_is_accurate_in_groups_that_are_far_apart(rng):
+    X = rng.normal(size=(40, 2))
+    far = np.vstack([X, X + 1e9])
+    both = resolve("rbf", far, gamma="neighbors").gamma
+    # Adding 1e9 rounds the rows of the second group to about 1e-7.
+    assert both == pytest.approx(resolve("rbf", X, gamma="neighbors").gamma, rel=1e-5)
+
+
+@pytest.mark.parametrize("rule", ["median", "neighbors"])
+def test_distances_that_overflow_are_refused(rule, rng):
+    X = rng.normal(size=(40, 2)) * 1e200
+    with pytest.raises(ValueError, match="overflow; scale the columns"):
+        resolve("rbf", X, gamma=rule)

@@ -7,7 +7,7 @@ import numpy as np
 
 from akkm.core import gradient, gram
 from akkm.core.gram import Centers, Gram
-from akkm.core.kernel_matrix import symmetric
+from akkm.core.kernel_matrix import is_resolved, symmetric
 from akkm.core.model import Model, shared_diagonal
 from akkm.core.nearest import Probes, Scorer, require_finite
 from akkm.core.strip import Strip, float32_suffices
@@ -23,6 +23,7 @@ class Factored:
     strip: Strip
     gram: Gram
     probes: Probes
+    resolved: bool = True  # whether the kernel relates any two different landmarks
 
     def model(self, centers: Centers) -> Model:
         """Return the model that compares new rows with the centers."""
@@ -62,7 +63,8 @@ def factor(
         factored: Gram = gradient.unfactored(K, dtype=strip.dtype)
     else:
         factored = gram.factor(K, dtype=strip.dtype, indefinite=indefinite)
-    return Factored(strip, factored, Probes.of(strip, landmarks.rows, factored, K))
+    probes = Probes.of(strip, landmarks.rows, factored, K)
+    return Factored(strip, factored, probes, is_resolved(K, kernel))
 
 
 def kmeans_problem(points: Array) -> Factored:

@@ -14,6 +14,19 @@ def kernel_matrix(X: RowsLike, kernel: Kernel, indices: Array) -> Array:
     return symmetric(strip.kernel_rows(X[indices]))
 
 
+def is_resolved(K: Array, kernel: Kernel) -> bool:
+    """Return whether K = k(Z, Z) (m, m) relates any two different points.
+
+    It does not if the width of the kernel is far below the distances of the points:
+    then k(x, y) is negligible against k(x, x) = 1.
+    """
+    if len(K) < 2 or not kernel.unit:
+        return True
+    others = np.abs(K)
+    np.fill_diagonal(others, 0)
+    return bool(others.max() > np.finfo(np.float64).eps)
+
+
 def symmetric(K: Array) -> Array:
     """Return (K + Kᵀ) / 2 of a kernel matrix K (m, m); raise if K is not finite."""
     require_finite(K, np.float64)

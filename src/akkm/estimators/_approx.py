@@ -192,6 +192,7 @@ class ApproxKernelKMeans(
             "passes over the rows"
         )
         self._warn_if_negative(run, factored.gram, f"indefinite={self.indefinite!r}")
+        self._warn_unless_resolved(run, factored.resolved, self.inertia_)
         self._warn_if_diverged(run, factored)
         if run.weights is None or is_dask(self.labels_):  # cheaper than all labels
             labels = np.flatnonzero(solution.stats.counts > 0)

@@ -292,6 +292,27 @@ class KernelClusterer(
                 ConvergenceWarning,
             )
 
+    def _warn_unless_resolved(self, run: Run, resolved: bool, error: float) -> None:
+        """Warn if the kernel relates no rows: k(x, y) = 0 unless x = y.
+
+        `resolved` says whether it relates some of the rows; `error` is the clustering
+        error. With k(x, y) = 0 and k(x, x) = 1, each cluster reduces the error by at
+        most the weight of one row.
+        """
+        total, largest = float(run.X.shape[0]), 1.0
+        if run.weights is not None:
+            total, largest = float(run.weights.sum()), float(run.weights.max())
+        if resolved or error < 1e-6 * total:  # or every row has its own cluster
+            return
+        if total - error <= (1 + 1e-6) * largest * self._n_clusters:
+            run.warn(
+                "The kernel can't resolve the data: it is zero between any two "
+                "different rows, so that the clusters are arbitrary. Scale the columns "
+                "(e.g. StandardScaler), or lower gamma (e.g. gamma='scale' or "
+                "'median').",
+                UserWarning,
+            )
+
     def _warn_if_negative(self, run: Run, span: Gram, treatment: str) -> None:
         if span.negative_mass > _NEGATIVE:
             run.warn(

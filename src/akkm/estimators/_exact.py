@@ -6,13 +6,20 @@ from typing import Any
 import numpy as np
 
 from akkm.approx import factor, solve
+from akkm.core.kernel_matrix import is_resolved, kernel_matrix
 from akkm.core.model import means_model
 from akkm.estimators._base import Run
 from akkm.estimators._centers import CenterClusterer
 from akkm.estimators._parameters import IterationParameters, KernelParameters, estimator
 from akkm.kernels import Precomputed
 from akkm.landmarks import select_landmarks
-from akkm.methods.exact import ExactSolution, ExactStep, kernel_k_means, working_dtype
+from akkm.methods.exact import (
+    ExactSolution,
+    ExactStep,
+    kernel_k_means,
+    some_rows,
+    working_dtype,
+)
 from akkm.typing import Array, RowsLike
 
 
@@ -56,7 +63,10 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
             solutions.append(solution)
             if solution.stopped:
                 break
-        return min(solutions, key=lambda s: s.error), dtype
+        best = min(solutions, key=lambda s: s.error)
+        K = kernel_matrix(run.X, run.kernel, some_rows(run.X))
+        self._warn_unless_resolved(run, is_resolved(K, run.kernel), best.error)
+        return best, dtype
 
     def _initial_labels(self, run: Run, init: str | Array) -> Iterator[Array]:
         """Yield the initial labels (n,) of each run."""

@@ -48,7 +48,10 @@ class _Exponential(_ColumnSum):
             )
 
     def _apply(self, t: Array) -> None:
-        t *= -t.dtype.type(self.gamma)
+        # A gamma of 0 or infinity, after rounding, would give NaN.
+        limits = np.finfo(t.dtype)
+        with np.errstate(over="ignore"):
+            t *= -t.dtype.type(np.clip(self.gamma, limits.tiny, limits.max))
         np.exp(t, out=t)
 
     def diag(self, X: RowsLike) -> Array:

@@ -1,5 +1,12 @@
-"""The Gaussian kernel."""
+"""The Gaussian kernel.
 
+The exponent -gamma |x - z|² is computed as 2 gamma x·z - gamma |x|² - gamma |z|², by
+one matrix product. Its rounding error is proportional to gamma (|x|² + |z|²). If this
+sum is large, the exponents of pairs that are near to each other are computed again from
+the differences x - z. So k(x, x) = 1 and 0 ≤ k ≤ 1 hold at every scale of the data.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -8,7 +15,13 @@ from scipy import sparse
 
 from akkm.kernels import _base
 from akkm.kernels._base import Fill, Kernel, squared_norms, to_dense
+from akkm.kernels._distances import squared_distances
 from akkm.typing import Array, RowsLike
+
+# Largest rounding error of the exponent that is accepted.
+_MAX_ERROR = {np.dtype(np.float32): 2e-4, np.dtype(np.float64): 1e-8}
+# Exponents below the negative of this number give k = 0.
+_VANISHING = {np.dtype(np.float32): 110.0, np.dtype(np.float64): 750.0}
 
 
 @dataclass(frozen=True)
@@ -56,9 +69,29 @@ class RBF(Kernel):
         return np.ones(X.shape[0])
 
     def bind(self, Z: RowsLike) -> Fill:
-        return self._bind_sparse(Z) if sparse.issparse(Z) else self._bind_dense(Z)
+        exponents = self._sparse_exponents if sparse.issparse(Z) else self._exponents
+        with np.errstate(over="ignore", invalid="ignore"):
+            compute, from_z = exponents(Z)
+        far_points = np.flatnonzero(_is_far(from_z))
 
-    def _bind_dense(self, Z: Array) -> Fill:
+        def fill(X: RowsLike, out: Array) -> None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                from_x = compute(X, out)
+                far_rows = np.flatnonzero(_is_far(from_x))
+                if far_rows.size or far_points.size:
+                    i, j = _uncertain(out, from_x, from_z, far_rows, far_points)
+                    out[i, j] = -self.rate * squared_distances(X, Z, i, j)
+            if out.max(initial=0) > 0:  # rounding errors; np.minimum would take longer
+                out[out > 0] = 0
+            np.exp(out, out=out)
+
+        return fill
+
+    def _exponents(self, Z: Array) -> tuple[Callable[[RowsLike, Array], Array], Array]:
+        """Return a function that writes exponents, and gamma |z|² (m,).
+
+        The function also returns gamma |x|² of its rows (b,).
+        """
         # The exponent is one matrix product:
         # (x, -gamma |x|², 1) · (2 gamma z, 1, -gamma |z|²).
         # Subtracting the mean of Z from x and z reduces rounding errors and does not
@@ -71,27 +104,59 @@ class RBF(Kernel):
         right[d + 1] = -rate * np.einsum("ij,ij->j", right[:d], right[:d])
         right[:d] *= 2 * rate
 
-        def fill(X: RowsLike, out: Array) -> None:
+        def compute(X: RowsLike, out: Array) -> Array:
             left = np.ones((X.shape[0], d + 2), dtype=out.dtype)
             shifted = left[:, :d]
             np.subtract(to_dense(X), center, out=shifted)
             left[:, d] = -rate * np.einsum("ij,ij->i", shifted, shifted)
             np.matmul(left, right, out=out)
-            np.exp(out, out=out)
+            return -left[:, d]
 
-        return fill
+        return compute, -right[d + 1]
 
-    def _bind_sparse(self, Z: RowsLike) -> Fill:
+    def _sparse_exponents(
+        self, Z: RowsLike
+    ) -> tuple[Callable[[RowsLike, Array], Array], Array]:
+        """Return the same as `_exponents`, for sparse points."""
         # Subtracting a mean would make rows dense; the three terms are added instead.
         rate = Z.dtype.type(self.rate)
         right = _base.right_factor(Z, 2 * self.rate)
         from_z = rate * squared_norms(Z)
 
-        def fill(X: RowsLike, out: Array) -> None:
+        def compute(X: RowsLike, out: Array) -> Array:
             _base.product(X, right, out)
-            out -= (rate * squared_norms(X))[:, None]
+            from_x: Array = rate * squared_norms(X)
+            out -= from_x[:, None]
             out -= from_z
-            np.minimum(out, 0, out=out)
-            np.exp(out, out=out)
+            return from_x
 
-        return fill
+        return compute, from_z
+
+
+def _is_far(sizes: Array) -> Array:
+    """Tell for which rows, of sizes gamma |x|² (b,), exponents may be inaccurate."""
+    eps = np.finfo(sizes.dtype).eps
+    # Comparisons with NaN are false: a size that overflows is far.
+    return ~(2 * eps * sizes <= _MAX_ERROR[sizes.dtype])
+
+
+def _uncertain(
+    exponents: Array, from_x: Array, from_z: Array, far_rows: Array, far_points: Array
+) -> tuple[Array, Array]:
+    """Return the pairs (p,), (p,) of a far row or point that may have k > 0."""
+    eps = np.finfo(exponents.dtype).eps
+
+    def positive(exponents: Array, sizes: Array) -> Array:
+        error = 8 * eps * sizes
+        return ~(exponents + error < -_VANISHING[exponents.dtype])
+
+    both = from_x[far_rows, None] + from_z
+    i, j = np.nonzero(positive(exponents[far_rows], both))
+    near_rows = np.delete(np.arange(len(from_x)), far_rows)
+    both = from_x[near_rows, None] + from_z[far_points]
+    near = positive(exponents[np.ix_(near_rows, far_points)], both)
+    p, q = np.nonzero(near)
+    return (
+        np.concatenate([far_rows[i], near_rows[p]]),
+        np.concatenate([j, far_points[q]]),
+    )

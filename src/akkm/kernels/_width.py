@@ -2,10 +2,12 @@
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise
 
 from akkm.kernels._additive import Chi2
 from akkm.kernels._base import squared_norms, to_dense
+from akkm.kernels._distances import squared_distances
 from akkm.rows import as_rows
 from akkm.typing import Array, RowsLike
 
@@ -14,6 +16,12 @@ from akkm.typing import Array, RowsLike
 _SAMPLE, _NEIGHBOR_SAMPLE, _NEIGHBOR = 1000, 10_000, 7
 # Rows per block for summing moments, and for searching neighbours.
 _MOMENT_ROWS, _NEIGHBOR_ROWS = 8192, 250
+# Squared distances up to this share of |x|² + |y|² are computed again from differences,
+# one pair at a time. If the share of such pairs is larger than _MANY, all are.
+_CANCELLED, _MANY = 1e-11, 0.05
+# Rows at a distance up to this share of the largest distance are copies of each other,
+# unless small distances are exact to the last digits.
+_COPY = 1e-12
 
 
 def gamma_by_rule(
@@ -35,7 +43,7 @@ def gamma_by_rule(
             f"gamma={rule!r} is not valid; expected a positive number, 'scale', "
             "'median', 'neighbors' or None (1 / d, scikit-learn's 'auto')."
         )
-    sample = _sample(X, _SAMPLE, weights, rng)
+    sample, counts = _sample(X, _SAMPLE, weights, rng)
     if name not in _DISTANCES:  # functions of the dot product
         if rule == "neighbors":
             raise ValueError(
@@ -45,19 +53,39 @@ def gamma_by_rule(
         exponents = squared_norms(sample)
     elif rule == "median":
         sample, _ = _centered(name, sample, sample)
-        distances = _DISTANCES[name](sample, sample)
-        exponents = distances[np.triu_indices_from(distances, k=1)]
+        exponents, counts = _of_pairs(_DISTANCES[name](sample, sample), counts)
     else:
-        others = _sample(X, _NEIGHBOR_SAMPLE, weights, rng)
-        exponents = _to_neighbors(name, *_centered(name, sample, others))
-    typical = float(np.median(exponents)) if exponents.size else 0.0
+        others, times = _sample(X, _NEIGHBOR_SAMPLE, weights, rng)
+        both = _centered(name, sample, others)
+        exponents = _to_neighbors(name, *both, times, _copy_share(name, sample))
+        found = np.isfinite(exponents)
+        exponents = exponents[found]
+        counts = None if counts is None else counts[found]
+    typical = _median(exponents, counts) if exponents.size else 0.0
+    _require_finite(np.array(typical))
     return 1.0 / typical if typical > 0 else 1.0
+
+
+def _twice_squared(X: RowsLike, Y: RowsLike) -> Array:
+    """Return 2 |x - y|² of all pairs (n, m)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        squared = pairwise.euclidean_distances(X, Y, squared=True)
+        if not sparse.issparse(X):
+            both = squared_norms(X)[:, None] + squared_norms(Y)
+            # A matrix product has computed them. Small distances may be rounding
+            # errors, and large norms may have overflowed.
+            unsure = ~(squared > _CANCELLED * both)
+            if unsure.mean() > _MANY:
+                squared[unsure] = cdist(X, Y, "sqeuclidean")[unsure]
+            else:
+                squared[unsure] = squared_distances(X, Y, *np.nonzero(unsure))
+        return 2.0 * squared
 
 
 # Distances D of all pairs of rows, for which gamma is 1 / median D. For rbf, D is twice
 # the squared distance.
 _DISTANCES = {
-    "rbf": lambda X, Y: 2.0 * pairwise.euclidean_distances(X, Y, squared=True),
+    "rbf": _twice_squared,
     "laplacian": pairwise.manhattan_distances,
     "chi2": lambda X, Y: -pairwise.additive_chi2_kernel(X, Y),
 }
@@ -81,25 +109,84 @@ def _scale(name: str, X: RowsLike, weights: Array | None) -> float:
 
 def _sample(
     X: RowsLike, size: int, weights: Array | None, rng: np.random.Generator
-) -> RowsLike:
-    """Draw at most `size` rows of positive weight, in proportion to weight."""
+) -> tuple[RowsLike, Array | None]:
+    """Draw at most `size` rows of positive weight, in proportion to weight.
+
+    Also returns how often each row counts (s,): its weight if all rows are in the
+    sample. None means once.
+    """
     available = X.shape[0] if weights is None else int((weights > 0).sum())
     p = None if weights is None else weights / weights.sum()
-    rows = rng.choice(X.shape[0], min(size, available), replace=False, p=p)
-    return as_rows(X).gather(np.sort(rows))
+    rows = np.sort(rng.choice(X.shape[0], min(size, available), replace=False, p=p))
+    sample = as_rows(X).gather(rows)
+    return sample, None if weights is None or available > size else weights[rows]
 
 
-def _to_neighbors(name: str, sample: RowsLike, others: RowsLike) -> Array:
-    """Return the finite distances from sample rows to their 7th nearest neighbours."""
+def _require_finite(distances: Array) -> None:
+    if not np.isfinite(distances).all():
+        raise ValueError(
+            "The distances of the rows overflow; scale the columns (e.g. "
+            "StandardScaler) or give gamma as a number."
+        )
+
+
+def _copy_share(name: str, X: RowsLike) -> float:
+    """Return the share of the largest distance up to which rows are copies."""
+    if name == "rbf" and not sparse.issparse(X):
+        return float((8 * np.finfo(X.dtype).eps) ** 2)  # these distances are squared
+    return _COPY
+
+
+def _of_pairs(distances: Array, counts: Array | None) -> tuple[Array, Array | None]:
+    """Return the distances (p,) of all pairs of rows, and how often each pair counts.
+
+    `distances` (n, n) are those of the rows. A row of weight w stands for w rows, which
+    form w (w - 1) / 2 pairs at distance zero.
+    """
+    i, j = np.triu_indices_from(distances, k=1)
+    if counts is None:
+        return distances[i, j], None
+    copies = (counts * (counts - 1) / 2).clip(0)
+    times = np.concatenate([counts[i] * counts[j], copies])
+    return np.concatenate([distances[i, j], np.zeros(len(counts))]), times
+
+
+def _to_neighbors(
+    name: str, sample: RowsLike, others: RowsLike, counts: Array | None, copy: float
+) -> Array:
+    """Return the distances from sample rows (s,) to their 7th nearest neighbours.
+
+    `counts` (m,) says how often each of the others counts; None means once. Rows at a
+    distance up to `copy` times the largest distance are copies of each other. The
+    result is infinite if a row has fewer neighbours.
+    """
     found = []
     for start in range(0, sample.shape[0], _NEIGHBOR_ROWS):
         distances = _DISTANCES[name](sample[start : start + _NEIGHBOR_ROWS], others)
         # The row itself and its copies are not neighbours.
-        distances[distances <= 1e-12 * distances.max()] = np.inf
+        _require_finite(distances)
+        distances[distances <= copy * distances.max()] = np.inf
         nth = min(_NEIGHBOR, distances.shape[1]) - 1
-        found.append(np.partition(distances, nth, axis=1)[:, nth])
-    to_nth = np.concatenate(found)
-    return to_nth[np.isfinite(to_nth)]
+        if counts is None:
+            found.append(np.partition(distances, nth, axis=1)[:, nth])
+            continue
+        order = np.argsort(distances, axis=1)[:, : nth + 1]
+        enough = np.cumsum(counts[order].clip(1), axis=1) > nth
+        last = np.take_along_axis(order, enough.argmax(axis=1)[:, None], axis=1)
+        found.append(np.take_along_axis(distances, last, axis=1)[:, 0])
+    return np.concatenate(found)
+
+
+def _median(values: Array, counts: Array | None) -> float:
+    """Return the median of values (p,), each of which counts `counts` (p,) times."""
+    if counts is None or not counts.any():
+        return float(np.median(values))
+    order = np.argsort(values)
+    total = np.cumsum(counts[order] / counts.max())
+    half = total[-1] / 2
+    low = np.searchsorted(total, half * (1 - 1e-12))
+    high = np.searchsorted(total, half * (1 + 1e-12), side="right")
+    return float(values[order[[low, high]]].mean())
 
 
 def _centered(name: str, X: RowsLike, Y: RowsLike) -> tuple[RowsLike, RowsLike]:

@@ -23,7 +23,7 @@ from akkm.core.threads import Threads
 from akkm.kernels import Kernel
 from akkm.typing import Array, RowsLike
 
-# Number of rows on which float32 kernel values are compared with float64 ones.
+# Number of rows on which the kernel is examined before the fit.
 _PROBES = 256
 # Number of columns of K that are computed at a time.
 _COLUMNS = 4096
@@ -168,11 +168,16 @@ def _reseed(
     return True
 
 
+def some_rows(X: RowsLike) -> Array:
+    """Return row numbers (p,) of a few rows, spread over all rows."""
+    return np.unique(np.linspace(0, X.shape[0] - 1, _PROBES).astype(int))
+
+
 def working_dtype(X: RowsLike, kernel: Kernel, dtype: Any) -> np.dtype[Any]:
     """Return float64 if float32 kernel values lose too many digits, else `dtype`."""
     if np.dtype(dtype) != np.float32:
         return np.dtype(dtype)
-    some = np.unique(np.linspace(0, X.shape[0] - 1, _PROBES).astype(int))
+    some = some_rows(X)
     strip = Strip(X[some], kernel, kernel.select(X, some), dtype)
     rounded, exact = strip.kernel_rows(X[some], dtype), strip.kernel_rows(X[some])
     require_finite(exact, np.float64)
