@@ -128,6 +128,26 @@ class TestEstimator:
         model = DiffusionKernelKMeans(10, metric="cosine", random_state=0).fit(X)
         assert normalized_mutual_info_score(y, model.labels_) > 0.8
 
+    @pytest.mark.parametrize("C", [2, 3, 5])
+    @pytest.mark.parametrize("size", [2, 3, 8, 12])
+    def test_few_rows_are_divided_into_distant_groups(self, C, size, rng):
+        """Each row may have no more neighbours than its group has rows."""
+        y = np.repeat(np.arange(C), size)
+        X = 100.0 * y[:, None] + rng.normal(size=(len(y), 3))
+        labels = DiffusionKernelKMeans(C, random_state=0).fit(X).labels_
+        assert adjusted_rand_score(y, labels) == 1.0
+        repeated = DiffusionKernelKMeans(C, random_state=0).fit(X.repeat(20, axis=0))
+        assert adjusted_rand_score(y.repeat(20), repeated.labels_) == 1.0
+
+    @pytest.mark.parametrize("size", [3, 8, 12, 15])
+    def test_two_groups_of_few_rows_are_counted_but_not_surely(self, size, rng):
+        y = np.repeat([0, 1], size)
+        X = 100.0 * y[:, None] + rng.normal(size=(len(y), 3))
+        with pytest.warns(UserWarning, match=f"only {2 * size} distinct rows"):
+            model = DiffusionKernelKMeans("auto", random_state=0).fit(X)
+        assert adjusted_rand_score(y, model.labels_) == 1.0
+        assert not model.evidence_.sure
+
     @pytest.mark.parametrize(
         ("params", "message"),
         [

@@ -61,6 +61,13 @@ class TestGaps:
         assert found.n_clusters == number
         assert found.sure == (sure or number == 2)
 
+    def test_clusters_followed_by_negative_eigenvalues_are_counted(self):
+        """The graph of three groups in which all rows are neighbours."""
+        found = estimate_n_clusters(np.array([1.0, 1.0, 1.0, -0.14, -0.14]))
+        assert (found.n_clusters, found.sure) == (3, True)
+        slow = estimate_n_clusters(np.array([1.0, 0.3, 0.2, 0.1, -0.1]))
+        assert not slow.sure
+
     def test_the_widest_gap_decides_if_none_is_wide(self):
         found = estimate_n_clusters(spectrum(1.0, 2.0, 6.0, 7.0))
         assert (found.n_clusters, found.sure) == (3, False)

@@ -33,6 +33,9 @@ _WIDE_GAP, CONFIDENT_GAP = 0.5, 0.55
 # fringes of Gaussian clusters, and 0.0002 between rings joined by a few rows. At a thin
 # spot the share may be lower by chance.
 _NARROW_GAP, _TIGHT_RATIO, _TIGHT_SHARE = 0.2, 6.0, 0.0005
+# The first eigenvalue that is not positive counts as this number. So a gap to it is
+# wide only if the eigenvalue before it is well above zero.
+_VANISHED = 0.05
 # Rates below this are zero up to rounding; they belong to separate components.
 _ZERO_RATE = 1e-9
 # A cluster with more than the first share of the rows may hide other clusters, because
@@ -184,7 +187,9 @@ def estimate_n_clusters(
     False
     """
     values = np.asarray(eigenvalues, dtype=np.float64)
-    values = values[values > 0]
+    values, rest = values[values > 0], values[values <= 0]
+    if len(values) and len(rest):
+        values = np.append(values, min(_VANISHED, values[-1]))
     if len(values) < 3:
         none, few = np.empty(0), max(1, len(values))
         why = f"there are only {len(values)} eigenvalues to judge by"

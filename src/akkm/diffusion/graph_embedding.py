@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -88,7 +88,7 @@ def fit_graph_embedding(
 ) -> GraphEmbedding:
     """Build the graph of the distinct `rows` (u,) of X (n, d), and embed them."""
     points, u, metric = X[rows], len(rows), settings.metric
-    k = min(settings.n_neighbors, u - 1)
+    k = limit_neighbours(settings.n_neighbors, u, settings.n_clusters)
     seed = int(rng.integers(2**31))
     neighbours = graph.find_neighbours(points, k, metric, engine, seed)
     W = graph.shared_neighbour_similarity(neighbours)
@@ -109,6 +109,9 @@ def fit_graph_embedding(
     kernel, vectors = fit_diffusion_kernel(
         W, component, n_pairs, rng, settings.n_clusters, settings.t, ones
     )
+    if k < settings.n_neighbors:
+        why = f"there are only {u} distinct rows"
+        kernel = replace(kernel, evidence=replace(kernel.evidence, sure=False, why=why))
     values = kernel.eigenvalues
     say(f"{len(values)} eigenvalues down to {values[-1]:.4f}, t = {kernel.t:.4g}")
     embedding = diffusion_map(vectors, values, kernel.t).astype(X.dtype)
@@ -117,6 +120,22 @@ def fit_graph_embedding(
     return GraphEmbedding(
         points, neighbours, metric, embedding, ~inside, kernel, n_components
     )
+
+
+def limit_neighbours(n_neighbors: int, u: int, n_clusters: int | None) -> int:
+    """The number of neighbours of each of u rows: fewer than a cluster's mean size.
+
+    With more, rows of different clusters would be neighbours. If each row were a
+    neighbour of all others, the graph would have no clusters. A number of clusters that
+    is to be estimated (None) counts as two.
+
+    Examples
+    --------
+    >>> from akkm.diffusion.graph_embedding import limit_neighbours
+    >>> limit_neighbours(15, u=1000, n_clusters=2), limit_neighbours(15, 16, 2)
+    (15, 7)
+    """
+    return min(n_neighbors, max(1, u // (n_clusters or 2) - 1), u - 1)
 
 
 def max_graph_rows(n_columns: int) -> int:

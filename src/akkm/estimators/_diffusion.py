@@ -41,7 +41,9 @@ class DiffusionKernelKMeans(WalkClusterer):
         Number of clusters C. "auto" estimates it from the spectrum, see `evidence_`,
         and warns if the evidence is not clear.
     n_neighbors : int, default=15
-        Number of neighbours of each row in the graph.
+        Number of neighbours of each row in the graph. If there are few distinct rows,
+        it is lowered until it is less than the mean number of rows per cluster (less
+        than half of the rows, if the number of clusters is estimated).
     metric : str, default="euclidean"
         A metric of scikit-learn's `NearestNeighbors` and, for more than 20,000 rows, of
         pynndescent: "manhattan", "cosine", "correlation", "hamming", ...
