@@ -12,6 +12,8 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from akkm import DiffusionKernelKMeans
 from akkm.cli._app import app
+from akkm.core.threads import Threads
+from akkm.diffusion import neighbour_graph as graph
 from akkm.diffusion.graph_embedding import GraphEmbedding
 from akkm.diffusion.landmark_embedding import LandmarkEmbedding
 
@@ -127,6 +129,26 @@ class TestEstimator:
         X, y = digits
         model = DiffusionKernelKMeans(10, metric="cosine", random_state=0).fit(X)
         assert normalized_mutual_info_score(y, model.labels_) > 0.8
+
+    def test_short_walks_use_all_eigenvectors_that_matter(self, rng):
+        X, t = rng.normal(size=(300, 4)), 3
+        model = DiffusionKernelKMeans(2, diffusion=t, random_state=0).fit(X)
+        with Threads(1) as engine:
+            near = graph.find_neighbours(X, 15, "euclidean", engine, 0)
+        W = graph.shared_neighbour_similarity(near).toarray().astype(float)
+        root = np.sqrt(W.sum(axis=1))
+        values, vectors = np.linalg.eigh(W / root / root[:, None])
+        K = vectors * values.clip(0) ** (2 * t) @ vectors.T
+        length = np.sqrt(K.diagonal())
+        points = model.embedding_
+        np.testing.assert_allclose(
+            points @ points.T, K / length / length[:, None], atol=0.01
+        )
+
+    def test_walks_too_short_for_the_eigenvectors_give_a_warning(self, rng):
+        X = rng.normal(size=(1500, 4))
+        with pytest.warns(UserWarning, match=r"diffusion=1 is so short that more"):
+            DiffusionKernelKMeans(2, diffusion=1, random_state=0).fit(X)
 
     @pytest.mark.parametrize("C", [2, 3, 5])
     @pytest.mark.parametrize("size", [2, 3, 8, 12])

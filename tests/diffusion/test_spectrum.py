@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from scipy import linalg
+from scipy.sparse.linalg import ArpackError, eigsh
 
 from akkm.core.threads import Threads
 from akkm.diffusion import neighbour_graph as graph
+from akkm.diffusion import spectrum
 from akkm.diffusion.diffusion_time import (
     diffusion_map,
     diffusion_time,
@@ -37,6 +39,34 @@ class TestEigenpairs:
         expected = linalg.eigvalsh(S)[::-1][:20]
         np.testing.assert_allclose(values, expected, atol=1e-6)
         np.testing.assert_allclose(S @ vectors, vectors * values, atol=1e-5)
+
+    def test_a_failing_solver_is_replaced(self, rng, monkeypatch):
+        """LAPACK's and ARPACK's usual methods fail on rare matrices."""
+        W = graph.shared_neighbour_similarity(find(rng.normal(size=(300, 3)), 12))
+        label, _ = graph.label_components(W)
+
+        def pairs(dense_rows):
+            new = np.random.default_rng(0)
+            options = {"dense_rows": dense_rows, "tolerance": 1e-10}
+            return leading_eigenpairs(W, label, 20, new, **options)[0]
+
+        expected = pairs(1000)
+        eigh = linalg.eigh
+
+        def failing_eigh(S, **options):
+            if "subset_by_index" in options:
+                raise linalg.LinAlgError("Internal Error.")
+            return eigh(S, **options)
+
+        def failing_eigsh(S, k, **options):
+            if "ncv" not in options:
+                raise ArpackError(-9)
+            return eigsh(S, k, **options)
+
+        monkeypatch.setattr(spectrum.linalg, "eigh", failing_eigh)
+        monkeypatch.setattr(spectrum, "eigsh", failing_eigsh)
+        np.testing.assert_allclose(pairs(1000), expected, atol=1e-8)
+        np.testing.assert_allclose(pairs(10), expected, atol=1e-8)
 
 
 class TestDiffusionTime:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
-from akkm.diffusion.diffusion_time import diffusion_time
+from akkm.diffusion.diffusion_time import diffusion_time, diffusion_weights
 from akkm.diffusion.estimate_k import (
     OUTLIER_SHARE,
     Evidence,
@@ -20,6 +20,8 @@ from akkm.typing import Array
 # Similarity matrices with at most this many rows are decomposed as dense matrices.
 _DENSE_ROWS = 1_000
 _TOLERANCE = 1e-4
+# For walks of a given length, at most this many eigenpairs of a larger matrix.
+_MOST_PAIRS = 250
 
 
 def leading_eigenpairs(
@@ -73,19 +75,44 @@ def leading_eigenpairs(
     if more > 0:
         if n <= dense_rows or more >= n // 4:
             # Move the known eigenvectors to the other end of the spectrum.
-            S = (S - 2 * known @ known.T).toarray()
-            rest = linalg.eigh(S, subset_by_index=[n - more, n - 1])
+            rest = _largest_of_dense((S - 2 * known @ known.T).toarray(), more)
         else:
             transposed = known.T.tocsr()
             deflated = LinearOperator(
                 S.shape, lambda x: S @ x - known @ (transposed @ x), dtype=np.float64
             )
             start = rng.standard_normal(n)
-            rest = eigsh(deflated, more, which="LA", v0=start, tol=tolerance)
+            rest = _largest_of_operator(deflated, more, start, tolerance)
         order = np.argsort(-rest[0], kind="stable")
         values = np.concatenate([values, rest[0][order]])
         vectors = np.hstack([vectors, rest[1][:, order]])
     return values[:n_pairs], vectors
+
+
+def _largest_of_dense(S: Array, count: int) -> tuple[Array, Array]:
+    """The largest eigenvalues of S (n, n), ascending, and their eigenvectors."""
+    n = len(S)
+    try:
+        return linalg.eigh(S, subset_by_index=[n - count, n - 1])
+    except linalg.LinAlgError:
+        # LAPACK's algorithm for a part of the spectrum may fail if many eigenvalues are
+        # almost equal. Divide and conquer computes all, and does not fail.
+        values, vectors = linalg.eigh(S, driver="evd")
+        return values[n - count :], vectors[:, n - count :]
+
+
+def _largest_of_operator(
+    S: LinearOperator, count: int, start: Array, tolerance: float
+) -> tuple[Array, Array]:
+    """The largest eigenvalues of S (n, n), ascending, by the Lanczos iteration."""
+    n = S.shape[0]
+    try:
+        return eigsh(S, count, which="LA", v0=start, tol=tolerance)
+    except ArpackError:  # no convergence: keep twice as many vectors as by default
+        more = min(n, max(4 * count, 100))
+        return eigsh(
+            S, count, which="LA", v0=start, tol=tolerance, ncv=more, maxiter=100 * n
+        )
 
 
 @dataclass(frozen=True)
@@ -96,6 +123,7 @@ class DiffusionKernel:
     t: float
     n_clusters: int  # as given, or estimated
     evidence: Evidence
+    lost_weight: float = 0.0  # largest weight of an eigenvector that was not computed
 
 
 def fit_diffusion_kernel(
@@ -112,11 +140,24 @@ def fit_diffusion_kernel(
 
     `component` (n,) and `n_pairs` are those of `leading_eigenpairs`; `rows` (n,) are
     the weights of rows, and `least` is the smallest share of a cluster, as in
-    `estimate_k`.
+    `estimate_k`. A given `t` may need more eigenpairs, because short walks keep many.
     """
+    n = W.shape[0]
     values, vectors = leading_eigenpairs(W, component, n_pairs, rng)
     cut = partial(cut_along_eigenvectors, W, values, vectors, rows)
     evidence = estimate_n_clusters(values, cut, least)
     n_clusters = n_clusters or evidence.n_clusters
-    t = t or diffusion_time(values, n_clusters)
-    return DiffusionKernel(values, float(t), n_clusters, evidence), vectors
+    if t is None:
+        t = diffusion_time(values, n_clusters)
+        return DiffusionKernel(values, t, n_clusters, evidence), vectors
+    most = n if n <= _DENSE_ROWS else max(n_pairs, min(_MOST_PAIRS, n))
+    if len(values) < most and _last_weight(values, t):
+        values, vectors = leading_eigenpairs(W, component, most, rng)
+    lost = _last_weight(values, t) if len(values) < n else 0.0
+    return DiffusionKernel(values, t, n_clusters, evidence, lost), vectors
+
+
+def _last_weight(values: Array, t: float) -> float:
+    """The weight of the last eigenvector after t steps; 0 if negligible."""
+    weights = diffusion_weights(values, t)
+    return float(weights[-1]) if len(weights) == len(values) else 0.0

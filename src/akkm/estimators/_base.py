@@ -277,18 +277,20 @@ class KernelClusterer(
         return int(getattr(self, "n_clusters_", self.n_clusters))
 
     def _warn_unless_converged(self, run: Run, labels: Array, finished: bool) -> None:
-        found = len(np.unique(labels))
-        if found < self._n_clusters:
+        found, n_clusters = len(np.unique(labels)), self._n_clusters
+        if not finished:
+            # An empty cluster gets a row in a later iteration.
+            empty = f" ({n_clusters - found} of {n_clusters} clusters are empty)"
             run.warn(
-                f"Number of distinct clusters ({found}) found smaller than "
-                f"n_clusters ({self._n_clusters}). Possibly due to duplicate points "
-                "in X.",
+                f"Stopped at max_iter={self.max_iter} before labels stopped changing"
+                f"{empty if found < n_clusters else ''}; raise max_iter for a "
+                "converged result.",
                 ConvergenceWarning,
             )
-        elif not finished:
+        elif found < n_clusters:
             run.warn(
-                f"Stopped at max_iter={self.max_iter} before labels stopped changing; "
-                "raise max_iter for a converged result.",
+                f"Number of distinct clusters ({found}) found smaller than "
+                f"n_clusters ({n_clusters}). Possibly due to duplicate points in X.",
                 ConvergenceWarning,
             )
 

@@ -33,7 +33,8 @@ class DiffusionKernelKMeans(WalkClusterer):
     The similarity W of two rows is their number of shared neighbours, with more weight
     if each row is a neighbour of the other. With S = D^(-1/2) W D^(-1/2), the kernel is
     K = S^(2t). The embedding consists of the leading eigenvectors of S, each times
-    eigenvalue^t, with rows scaled to unit length. There is no width to choose.
+    eigenvalue^t, with rows scaled to unit length. Negative eigenvalues count as zero.
+    There is no width to choose.
 
     Parameters
     ----------
@@ -49,7 +50,9 @@ class DiffusionKernelKMeans(WalkClusterer):
         pynndescent: "manhattan", "cosine", "correlation", "hamming", ...
     diffusion : float or "auto", default="auto"
         Length t of the walks. "auto" sets it so that the sum of eigenvalue^(2t), the
-        effective number of dimensions, is 0.9 times the number of clusters.
+        effective number of dimensions, is 0.9 times the number of clusters. Shorter
+        walks keep more eigenvectors. There is a warning if these are too many to
+        compute.
     outliers : {"attach", "mark"}, default="attach"
         Treatment of rows in components of the graph that are too small for a cluster.
         "attach" gives them the label of the nearest other rows. "mark" gives them -1.

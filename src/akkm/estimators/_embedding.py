@@ -90,6 +90,14 @@ class WalkClusterer(EmbeddingClusterer):
             )
         self.eigenvalues_ = kernel.eigenvalues
         self.diffusion_ = kernel.t
+        if kernel.lost_weight:
+            run.warn(
+                f"diffusion={kernel.t:g} is so short that more eigenvectors matter "
+                f"than the {len(kernel.eigenvalues)} computed; others have up to "
+                f"{kernel.lost_weight:.2g} of the first one's weight. Raise diffusion, "
+                'or use "auto".',
+                UserWarning,
+            )
         return solution
 
     def _warn_of_result(self, run: Run, solution: Solution) -> None:

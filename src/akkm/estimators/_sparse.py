@@ -46,7 +46,9 @@ class SparseKernelKMeans(WalkClusterer):
         Number p of landmarks that each row is tied to.
     diffusion : float or "auto", default="auto"
         Length t of the walks. "auto" sets it so that the sum of eigenvalue^(2t), the
-        effective number of dimensions, is 0.9 times the number of clusters.
+        effective number of dimensions, is 0.9 times the number of clusters. Shorter
+        walks keep more eigenvectors. There is a warning if these are too many to
+        compute.
     init, n_init, max_iter, random_state, n_jobs, verbose : various
         As in `ApproxKernelKMeans`, for k-means in the embedding.
 
