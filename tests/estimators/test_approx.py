@@ -4,7 +4,6 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from akkm import ApproxKernelKMeans, KernelKMeans
@@ -131,16 +130,3 @@ def test_a_very_indefinite_kernel_is_reported(digits):
 def test_the_default_number_of_landmarks_for_300_rows_is_256(rng):
     X = rng.random((300, 2))
     assert ApproxKernelKMeans(3, random_state=0).fit(X).dual_coef_.shape == (3, 256)
-
-
-def test_clusters_that_are_empty_at_max_iter_are_not_blamed_on_duplicates(rng):
-    """One empty cluster per iteration gets a row."""
-    model = ApproxKernelKMeans(5, init=np.zeros(300, dtype=int), max_iter=1)
-    with pytest.warns(ConvergenceWarning) as caught:
-        model.fit(rng.random((300, 2)))
-    found = len(np.unique(model.labels_))
-    assert found < 5
-    (warning,) = caught
-    assert f"max_iter=1 before labels stopped changing ({5 - found} of 5 clusters" in (
-        str(warning.message)
-    )

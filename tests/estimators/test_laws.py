@@ -198,6 +198,19 @@ def test_a_fit_stopped_at_max_iter_warns_and_is_consistent(Estimator, digits):
     assert model.score(X) == pytest.approx(-model.inertia_)
 
 
+@every(has_centers, has("init"))
+def test_clusters_empty_at_max_iter_are_not_blamed_on_duplicates(Estimator, digits):
+    """One empty cluster per iteration gets a row."""
+    X = digits[0][:300]
+    model = create(Estimator, 5, init=np.zeros(300, dtype=int), max_iter=1)
+    with pytest.warns(ConvergenceWarning) as caught:
+        model.fit(X)
+    empty = 5 - len(np.unique(model.labels_))
+    (warning,) = caught
+    text = f"max_iter=1 before labels stopped changing ({empty} of 5 clusters are empty"
+    assert text in str(warning.message)
+
+
 @pytest.mark.parametrize("Estimator", [ApproxKernelKMeans, KernelKMeans])
 @pytest.mark.parametrize(
     "params",

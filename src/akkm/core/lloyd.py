@@ -144,14 +144,17 @@ def lloyd(
             position = Position(centers, stats, largest, tuple(history))
             step = LloydStep(len(history), *history[-1], centers, position)
             stop = watch is not None and watch(step)
+        unchanged = history[-1][0] == 0
         if stop or len(history) >= max_iter:
+            # An empty cluster would get a row in the next iteration.
+            converged = unchanged and not _empty(stats).size
             break
         reseeded = _reseed(parts, moves if stamp else None, stats, scorer)
-        if history[-1][0] == 0 and not reseeded:
+        if unchanged and not reseeded:
+            converged = True
             break
         largest = _refresh(parts, stats, largest)
         centers = centers_of(stats, gram, centers)
-    converged = history[-1][0] == 0
     return Solution(centers, np.array(history), converged, stop, parts, stats)
 
 
@@ -185,6 +188,11 @@ def centers_of(stats: Stats, gram: Gram, previous: Centers | None) -> Centers:
     return centers
 
 
+def _empty(stats: Stats) -> Array:
+    """Return the empty clusters."""
+    return np.flatnonzero(stats.counts <= EMPTY_SHARE * stats.counts.sum())
+
+
 def _reseed(parts: Parts, stale: Moves | None, stats: Stats, scorer: Scorer) -> bool:
     """Give an empty cluster, if there is one, the row farthest from its own center.
 
@@ -192,7 +200,7 @@ def _reseed(parts: Parts, stale: Moves | None, stats: Stats, scorer: Scorer) -> 
     have moved. `stale` is given if bounds refer to past centers. Returns whether a row
     was reassigned: false if no cluster is empty, or if every row lies on its center.
     """
-    empty = np.flatnonzero(stats.counts <= EMPTY_SHARE * stats.counts.sum())
+    empty = _empty(stats)
     if not empty.size:
         return False
     stats.sums[empty] = 0

@@ -98,15 +98,19 @@ def kernel_k_means(
         error = float(w @ squared)
         if stop or iteration == max_iter:
             labels = new
+            # An empty cluster would get a row in the next iteration.
+            filled = np.bincount(labels, w, n_clusters) > 0
+            converged = changed == 0 and bool(filled.all())
             break
         reseeded = _reseed(new, w, squared, n_clusters, scorer.noise(length, new))
         if changed == 0 and not reseeded:
+            converged = True
             break
         columns = np.flatnonzero(new != labels)
         moved = _members(new[columns], w[columns], n_clusters)
         moved -= _members(labels[columns], w[columns], n_clusters)
         labels = new
-    return ExactSolution(centers, np.array(history), changed == 0, stop, labels, error)
+    return ExactSolution(centers, np.array(history), converged, stop, labels, error)
 
 
 def _members(labels: Array, weights: Array, n_clusters: int) -> Array:
