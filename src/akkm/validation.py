@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
-from akkm.kernels import Kernel, Precomputed, resolve
+from akkm.kernels import Kernel, Precomputed, narrow_indices, resolve
 from akkm.typing import Array, RowsLike
 
 # Beyond these, sums of weights could overflow or vanish.
@@ -23,7 +23,8 @@ def validate_rows(X: Any, kernel: Any, **settings: Any) -> tuple[Any, Kernel]:
         isinstance(kernel, str) and kernel == "precomputed"
     )
     accepted: Any = False if precomputed else "csr"
-    X = check_array(X, accept_sparse=accepted, dtype=[np.float64, np.float32])
+    dtypes = [np.float64, np.float32]
+    X = narrow_indices(check_array(X, accept_sparse=accepted, dtype=dtypes))
     kernel = resolve(kernel, X, **settings)
     kernel.check(X)
     if isinstance(kernel, Precomputed):

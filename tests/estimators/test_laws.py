@@ -237,3 +237,23 @@ def test_every_kernel_gives_consistent_labels_and_errors(Estimator, params, digi
     own = distances[np.arange(900), model.labels_]
     assert (own <= distances.min(axis=1) * 1.0001 + 1e-3).all()
     assert np.isfinite(model.dual_coef_).all()
+
+
+@every(takes_sparse)
+def test_64_bit_indices_of_sparse_rows_do_not_change_the_labels(Estimator, digits):
+    """Some functions of scikit-learn accept 32-bit indices only."""
+    X = sparse.csr_array(digits[0][:200])
+    wide = X.copy()
+    wide.indices, wide.indptr = (
+        wide.indices.astype("int64"),
+        wide.indptr.astype("int64"),
+    )
+    for settings in (
+        {},
+        accepted(Estimator, metric="manhattan"),
+        accepted(Estimator, kernel="laplacian", gamma="median"),
+    ):
+        model = create(Estimator, 3, **settings)
+        expected = model.fit_predict(X)
+        np.testing.assert_array_equal(model.fit_predict(wide), expected)
+        np.testing.assert_array_equal(model.predict(wide), expected)

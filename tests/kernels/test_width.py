@@ -135,3 +135,32 @@ def test_distances_that_overflow_are_refused(rule, rng):
     X = rng.normal(size=(40, 2)) * 1e200
     with pytest.raises(ValueError, match="overflow; scale the columns"):
         resolve("rbf", X, gamma=rule)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+@pytest.mark.parametrize("rule", ["scale", "median", "neighbors"])
+def test_64_bit_indices_of_sparse_rows_do_not_matter(kernel, rule, rng):
+    X = sparse.csr_array(rng.random((60, 20)) * (rng.random((60, 20)) < 0.3))
+    wide = X.copy()
+    wide.indices, wide.indptr = (
+        wide.indices.astype("int64"),
+        wide.indptr.astype("int64"),
+    )
+    gammas = [
+        resolve(kernel, rows, gamma=rule, rng=np.random.default_rng(0)).gamma
+        for rows in (X, wide)
+    ]
+    assert gammas[0] == gammas[1]
+    assert wide.indices.dtype == np.int64  # the caller's rows are unchanged
+
+
+def test_scale_of_sparse_float32_rows_is_summed_in_float64(rng):
+    X = (rng.random((400, 3_000)) * 1e3 + 1e4).astype(np.float32)
+    dense, csr = (resolve("rbf", rows).gamma for rows in (X, sparse.csr_array(X)))
+    assert csr == pytest.approx(dense, rel=1e-9, abs=0)
+
+
+def test_scale_of_sparse_float32_rows_whose_squares_overflow(rng):
+    X = (rng.random((400, 3)) * 1e20).astype(np.float32)
+    dense, csr = (resolve("rbf", rows).gamma for rows in (X, sparse.csr_array(X)))
+    assert csr == pytest.approx(dense, rel=1e-6, abs=0)

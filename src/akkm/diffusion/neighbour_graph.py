@@ -18,6 +18,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from akkm.core.threads import Threads
 from akkm.extras import import_extra
+from akkm.kernels import narrow_indices
 from akkm.typing import Array, RowsLike
 
 # With at most this many rows or at most this many columns, the search is exact.
@@ -69,7 +70,8 @@ def nearest_points(
     )
     # Sort equally distant points by index, so that threads do not affect the result.
     more = min(k + _TIES, points.shape[0])
-    distances, indices = search.fit(points).kneighbors(X, more)
+    search.fit(narrow_indices(points))
+    distances, indices = search.kneighbors(narrow_indices(X), more)
     unit = distances.max(axis=1, keepdims=True, initial=0.0)
     unit[unit == 0] = 1
     order = np.lexsort((indices, np.round(distances / unit, 9)))[:, :k]

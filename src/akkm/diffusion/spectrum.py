@@ -5,9 +5,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
+from akkm.core.eigenpairs import largest_eigenpairs
 from akkm.diffusion.diffusion_time import diffusion_time, diffusion_weights
 from akkm.diffusion.estimate_k import (
     OUTLIER_SHARE,
@@ -75,7 +76,7 @@ def leading_eigenpairs(
     if more > 0:
         if n <= dense_rows or more >= n // 4:
             # Move the known eigenvectors to the other end of the spectrum.
-            rest = _largest_of_dense((S - 2 * known @ known.T).toarray(), more)
+            rest = largest_eigenpairs((S - 2 * known @ known.T).toarray(), more)
         else:
             transposed = known.T.tocsr()
             deflated = LinearOperator(
@@ -87,18 +88,6 @@ def leading_eigenpairs(
         values = np.concatenate([values, rest[0][order]])
         vectors = np.hstack([vectors, rest[1][:, order]])
     return values[:n_pairs], vectors
-
-
-def _largest_of_dense(S: Array, count: int) -> tuple[Array, Array]:
-    """The largest eigenvalues of S (n, n), ascending, and their eigenvectors."""
-    n = len(S)
-    try:
-        return linalg.eigh(S, subset_by_index=[n - count, n - 1])
-    except linalg.LinAlgError:
-        # LAPACK's algorithm for a part of the spectrum may fail if many eigenvalues are
-        # almost equal. Divide and conquer computes all, and does not fail.
-        values, vectors = linalg.eigh(S, driver="evd")
-        return values[n - count :], vectors[:, n - count :]
 
 
 def _largest_of_operator(

@@ -22,7 +22,7 @@ from akkm.diffusion.estimate_k import Evidence
 from akkm.estimators import _checks
 from akkm.estimators._parameters import CommonParameters, estimator
 from akkm.estimators._progress import Progress
-from akkm.kernels import Kernel, Linear, Precomputed, resolve
+from akkm.kernels import Kernel, Linear, Precomputed, narrow_indices, resolve
 from akkm.landmarks import Landmarks, select_landmarks
 from akkm.rows import apply_lazily, columns_of_dask, is_dask, is_rows, rows_of_dask
 from akkm.typing import Array, RowsLike
@@ -125,7 +125,9 @@ class KernelClusterer(
             return X
         accepted: Any = False if self._is_precomputed() else "csr"
         dtypes = [np.float64, np.float32]
-        return validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=dtypes)
+        return narrow_indices(
+            validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=dtypes)
+        )
 
     def _new_rows(self, X: Any) -> RowsLike:
         """Return valid rows for predict, transform and score."""

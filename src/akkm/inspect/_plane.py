@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
+from akkm.core.eigenpairs import largest_eigenpairs
 from akkm.core.gram import Gram, factor
 from akkm.core.kernel_matrix import symmetric
 from akkm.core.strip import Strip
@@ -110,8 +110,7 @@ def project(model: Any, X: RowsLike, sample: RowSample) -> MapPlane:
         coordinates -= w @ coordinates
         covariance = (coordinates.T * w) @ coordinates
         total, r = float(np.trace(covariance)), len(covariance)
-        leading = [max(0, r - 2), r - 1]
-        values, vectors = linalg.eigh(covariance, subset_by_index=leading)
+        values, vectors = largest_eigenpairs(covariance, min(r, 2))
         axes = np.zeros((r, 2))
         axes[:, : len(values)] = vectors[:, ::-1]
         xy = coordinates @ axes

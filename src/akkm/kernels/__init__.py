@@ -5,7 +5,15 @@ clusters and the loop over all rows don't belong here.
 """
 
 from akkm.kernels._additive import AdditiveChi2, Chi2, Intersection, Laplacian
-from akkm.kernels._base import Constant, Fill, Kernel, Product, Sum, to_dense
+from akkm.kernels._base import (
+    Constant,
+    Fill,
+    Kernel,
+    Product,
+    Sum,
+    narrow_indices,
+    to_dense,
+)
 from akkm.kernels._dot import Cosine, Linear, Polynomial, Sigmoid
 from akkm.kernels._given import Function, Precomputed, PrecomputedStrip
 from akkm.kernels._rbf import RBF
@@ -31,6 +39,7 @@ __all__ = [
     "Product",
     "Sigmoid",
     "Sum",
+    "narrow_indices",
     "resolve",
     "to_dense",
 ]

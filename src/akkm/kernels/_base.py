@@ -241,7 +241,8 @@ def _as_kernel(value: Kernel | float) -> Kernel:
 def squared_norms(X: RowsLike, dtype: Any = None) -> Array:
     """Return |x|² of each row, computed in `dtype` (default: that of X): (n,)."""
     if sparse.issparse(X):
-        total = X.multiply(X).sum(axis=1, dtype=np.float64)
+        precise = X.astype(np.result_type(X.dtype, dtype or X.dtype), copy=False)
+        total = precise.multiply(precise).sum(axis=1, dtype=np.float64)
         return np.asarray(total).ravel().astype(dtype or X.dtype)
     return np.einsum("ij,ij->i", X, X, dtype=dtype or X.dtype)
 
@@ -291,3 +292,37 @@ def to_dense(X: RowsLike) -> Array:
     array([[0., 1.]])
     """
     return np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X)
+
+
+def narrow_indices(X: RowsLike) -> RowsLike:
+    """Return X with 32-bit indices if it is CSR and they fit; else X itself.
+
+    Some functions of scikit-learn, such as `manhattan_distances`, accept only 32-bit
+    indices. The values of X are not copied.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+        Rows.
+
+    Returns
+    -------
+    array or CSR matrix of shape (n, d)
+        The same rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from akkm.kernels import narrow_indices
+    >>> X = sparse.csr_array(np.eye(2))
+    >>> X.indices, X.indptr = X.indices.astype("int64"), X.indptr.astype("int64")
+    >>> narrow_indices(X).indices.dtype
+    dtype('int32')
+    """
+    if not sparse.issparse(X) or X.indices.dtype == np.int32 == X.indptr.dtype:
+        return X
+    if max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return type(X)((X.data, indices, indptr), shape=X.shape)

@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise
 
 from akkm.kernels._additive import Chi2
-from akkm.kernels._base import squared_norms, to_dense
+from akkm.kernels._base import narrow_indices, squared_norms, to_dense
 from akkm.kernels._distances import squared_distances
 from akkm.rows import as_rows
 from akkm.typing import Array, RowsLike
@@ -194,7 +194,7 @@ def _centered(name: str, X: RowsLike, Y: RowsLike) -> tuple[RowsLike, RowsLike]:
     if name == "chi2":
         return to_dense(X), to_dense(Y)
     if sparse.issparse(X):
-        return X, Y
+        return narrow_indices(X), narrow_indices(Y)
     # Far from the origin, rounding errors would exceed the distances.
     mean = Y.mean(axis=0, dtype=np.float64)
     return X - mean, Y - mean
@@ -203,17 +203,18 @@ def _centered(name: str, X: RowsLike, Y: RowsLike) -> tuple[RowsLike, RowsLike]:
 def _moments(X: RowsLike, weights: Array | None) -> tuple[float, float]:
     """Return weighted mean and variance of all entries of X, without copying X."""
     entries = (X.shape[0] if weights is None else weights.sum()) * X.shape[1]
-    if sparse.issparse(X):
-        w = np.ones(X.shape[0]) if weights is None else weights
-        mean = float(w @ np.asarray(X.sum(axis=1)).ravel()) / entries
-        square = float(w @ squared_norms(X, np.float64)) / entries
-        return mean, square - mean * mean
-    # One pass over deviations from a value near the mean, to reduce rounding.
-    pivot = X.dtype.type(X[:_MOMENT_ROWS].mean(dtype=np.float64))
+    # One pass over deviations from a value near the mean, to reduce rounding. Zeros of
+    # sparse rows are not stored, so they can't be shifted.
+    pivot = X.dtype.type(0)
+    if not sparse.issparse(X):
+        pivot = X.dtype.type(X[:_MOMENT_ROWS].mean(dtype=np.float64))
 
-    def sums(block: Array, rows: slice, own: Array | None = None) -> Array:
-        shifted = block - pivot
-        first = shifted.sum(axis=1, dtype=np.float64)
+    def sums(block: RowsLike, rows: slice, own: Array | None = None) -> Array:
+        if sparse.issparse(block):  # SciPy would add float32 values in float32
+            shifted = block.astype(np.float64, copy=False)
+        else:
+            shifted = block - pivot
+        first = np.asarray(shifted.sum(axis=1, dtype=np.float64)).ravel()
         both = np.array([first, squared_norms(shifted, np.float64)])
         return both.sum(axis=1) if own is None else both @ own
 

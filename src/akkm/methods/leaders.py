@@ -121,7 +121,10 @@ class LeaderSearch:
     @cached_property
     def diag(self) -> Array:
         """k(x, x) of all rows: (n,)."""
-        return self.kernel.diag(self.X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            diag = self.kernel.diag(self.X)
+        require_finite(diag, np.float64)
+        return diag
 
     def one_pass(
         self, threshold: float, *, rows: Array | None = None, most: float = np.inf
