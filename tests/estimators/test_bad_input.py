@@ -5,7 +5,12 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from akkm import ApproxKernelKMeans, TwoStepKernelKMeans
+from akkm import (
+    ApproxKernelKMeans,
+    DiffusionKernelKMeans,
+    SparseKernelKMeans,
+    TwoStepKernelKMeans,
+)
 from akkm.kernels import RBF, Precomputed
 from akkm.metrics import clustering_error
 from registry import (
@@ -37,6 +42,7 @@ MESSAGES = [
     ({"n_clusters": 0}, X, "The 'n_clusters' parameter of"),
     ({"n_clusters": 2.5}, X, r"The 'n_clusters' parameter of"),
     ({"n_clusters": True}, X, r"The 'n_clusters' parameter of"),
+    ({"n_init": 10**30}, X, r"must be an int in the range \[1, 2147483647\]"),
     ({"max_iter": 0}, X, "The 'max_iter' parameter of"),
     ({"n_init": "many"}, X, "The 'n_init' parameter of"),
     ({"kernel": "chi2"}, with_entry(-0.5), "Negative values in data: the smallest"),
@@ -290,5 +296,12 @@ def test_common_mistakes_are_refused_with_a_clear_message(digits, rng):
         ApproxKernelKMeans(2).fit(X * 1e200)
     with pytest.raises(ValueError, match="The variance of X overflows"):
         ApproxKernelKMeans(2).fit(sparse.csr_array(X * 1e200))
+    for Estimator in (DiffusionKernelKMeans, SparseKernelKMeans):
+        with pytest.raises(ValueError, match="distances between rows overflow"):
+            Estimator(2).fit(X * 1e200)
+    with pytest.raises(ValueError, match="so that distances vanish"):
+        DiffusionKernelKMeans(2).fit(X * 1e-200)
+    with pytest.raises(ValueError, match="'chebyshev' is not available for sparse"):
+        DiffusionKernelKMeans(2, metric="chebyshev").fit(sparse.csr_array(X))
     with pytest.raises(ValueError, match=r"scikit-learn's 'auto'"):
         ApproxKernelKMeans(2, gamma="auto").fit(X)

@@ -16,7 +16,7 @@ from tests.fuzz.runner import Outcome, main
 # Reasons to refuse ordinary rows.
 _EXPECTED = ["needs its rows in memory", "should be >= n_clusters", "leaders, fewer"]
 _EXPECTED += ["solver='gradient' needs", "positive sample_weight", "of positive weight"]
-_EXPECTED += ["Negative values in data", "overflow"]
+_EXPECTED += ["Negative values in data", "overflow", "not available for sparse"]
 
 
 def check_seed(seed):

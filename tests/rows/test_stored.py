@@ -420,3 +420,17 @@ class TestBadFiles:
         X = np.full((4, 3), 3e38, dtype=np.float32)
         np.save(tmp_path / "x.npy", X)
         np.testing.assert_array_equal(akkm.open_rows(tmp_path / "x.npy")[:], X)
+
+
+def test_the_width_of_the_chi2_kernel_is_that_of_rows_in_memory(tmp_path, rng):
+    X = rng.random((300, 3))
+    np.save(tmp_path / "x.npy", X)
+    rows = akkm.open_rows(tmp_path / "x.npy")
+    for gamma in ("scale", "median"):
+        settings = {"kernel": "chi2", "gamma": gamma, "random_state": 0}
+        model = ApproxKernelKMeans(3, **settings).fit(rows)
+        expected = ApproxKernelKMeans(3, **settings).fit(X)
+        np.testing.assert_array_equal(model.labels_, expected.labels_)
+    np.save(tmp_path / "y.npy", X - 0.5)
+    with pytest.raises(ValueError, match="Negative values in data"):
+        ApproxKernelKMeans(3, kernel="chi2").fit(akkm.open_rows(tmp_path / "y.npy"))

@@ -1,7 +1,6 @@
 """Initialisation: centers from samples, before the first sweep over all rows."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from copy import deepcopy
 from typing import Any
 
@@ -157,8 +156,7 @@ def _best_labels(
     mean = np.average(coordinates, axis=0, weights=weights)
     rank = _rank(coordinates, mean)
     order = np.argsort(rank, kind="stable")
-    # With fewer distinct rows than clusters, some clusters stay empty. The fit warns
-    # about this once, at the end; k-means would warn in every run.
+    # With few distinct rows, some clusters stay empty.
     distinct = len(np.unique(np.round(rank / max(np.abs(rank).max(), 1e-300), 9)))
     few = distinct < 2 * n_clusters
     most = _distinct(coordinates) if few else n_clusters
@@ -175,7 +173,8 @@ def _best_labels(
     def restart(seed: Any) -> KMeans:
         return run("k-means++", min(n_clusters, most), int(seed))
 
-    with ignore_warnings(ConvergenceWarning) if few else nullcontext():
+    # The fit warns of empty clusters once, at the end; k-means would in every run.
+    with ignore_warnings(ConvergenceWarning):
         best = min(engine.map(restart, seeds), key=lambda fit: fit.inertia_)
         if not few and n_clusters > 1 and len(seeds) > 1:
             best = _breathe(best, run, X, w, int(seeds[0]))

@@ -7,7 +7,6 @@ enough to cut the graph (Huang et al. 2020).
 """
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -87,9 +86,8 @@ def _bipartite(graph: MetaGraph, n_clusters: int, rng: np.random.Generator) -> A
     points = unit_rows(leading_eigenpairs(A, component, n_clusters, rng)[1])
     seed = int(rng.integers(2**31 - 1))
     k_means = KMeans(n_clusters, n_init=_RESTARTS, random_state=seed)
-    few = len(np.unique(points.round(9), axis=0)) < n_clusters
-    silence = ignore_warnings(ConvergenceWarning) if few else nullcontext()
-    with threadpool_limits(1, "openmp"), silence:
+    # k-means warns if some of its clusters stay empty.
+    with threadpool_limits(1, "openmp"), ignore_warnings(ConvergenceWarning):
         return k_means.fit(points, sample_weight=graph.weight).labels_.astype(np.intp)
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from akkm.core.nearest import require_finite
 from akkm.core.threads import Threads
+from akkm.diffusion.neighbour_graph import require_finite_distances
 from akkm.rows import chunks
 from akkm.typing import Array, RowsLike
 
@@ -87,7 +87,9 @@ def _nearest(
         shifted = products.shift(X)
         near = _lowest(products.distances(shifted), n_candidates)
         near.sort(axis=1)
-    exact = _exact_distances(X, points, near)
+    with np.errstate(over="ignore", invalid="ignore"):
+        exact = _exact_distances(X, points, near)
+    require_finite_distances(exact)
     order = exact.argsort(axis=1, kind="stable")[:, :p]
     indices = np.take_along_axis(near, order, axis=1)
     squared = np.take_along_axis(exact, order, axis=1)
@@ -128,7 +130,7 @@ class _Products:
             out = shifted @ self._right
             out = out.toarray() if sparse.issparse(out) else out
             out += self._norms
-        require_finite(out, self._dtype)
+        require_finite_distances(out)
         return out
 
     def rounding(self, shifted: RowsLike, squared: Array) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import pairwise_distances
-from sklearn.neighbors import NearestNeighbors
+from sklearn.neighbors import VALID_METRICS_SPARSE, NearestNeighbors
 
 from akkm.core.threads import Threads
 from akkm.extras import import_extra
@@ -29,6 +29,8 @@ _TIES = 5
 _EITHER = 0.05
 # A component is linked to other components through at most this many sampled rows.
 _SCOUTS = 30
+# Entries of larger absolute value have squares whose sums may overflow.
+_LARGEST = 1e150
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,18 @@ def nearest_points(
     points: RowsLike, X: RowsLike, k: int, metric: str, engine: Threads
 ) -> tuple[Array, Array]:
     """Indices and distances (n, k) of the points nearest to each row of X, exactly."""
+    if sparse.issparse(points) and metric not in VALID_METRICS_SPARSE["brute"]:
+        raise ValueError(
+            f"metric={metric!r} is not available for sparse rows; pass dense rows "
+            "(X.toarray()), or use 'euclidean', 'manhattan' or 'cosine'."
+        )
     narrow = points.shape[1] <= _EXACT_COLUMNS and not sparse.issparse(points)
     search = NearestNeighbors(
         algorithm="auto" if narrow else "brute", metric=metric, n_jobs=engine.n_threads
     )
     # Sort equally distant points by index, so that threads do not affect the result.
     more = min(k + _TIES, points.shape[0])
+    _require_squares(X)
     search.fit(narrow_indices(points))
     distances, indices = search.kneighbors(narrow_indices(X), more)
     unit = distances.max(axis=1, keepdims=True, initial=0.0)
@@ -77,6 +85,30 @@ def nearest_points(
     order = np.lexsort((indices, np.round(distances / unit, 9)))[:, :k]
     rows = np.arange(len(order))[:, None]
     return indices[rows, order], distances[rows, order]
+
+
+def _require_squares(X: RowsLike) -> None:
+    """Raise ValueError if squares of entries overflow, or if all of them vanish.
+
+    scikit-learn's distances are silently wrong then.
+    """
+    largest = max(float(X.max()), -float(X.min()))
+    if largest > _LARGEST:
+        require_finite_distances(np.array(np.inf))
+    if 0 < largest < 1 / _LARGEST:
+        raise ValueError(
+            f"All entries of X are below {1 / _LARGEST:g}, so that distances vanish; "
+            "scale the columns (e.g. StandardScaler)."
+        )
+
+
+def require_finite_distances(distances: Array) -> None:
+    """Raise ValueError if a distance overflows."""
+    if not np.isfinite(distances).all():
+        raise ValueError(
+            "Some distances between rows overflow; scale the columns (e.g. "
+            "StandardScaler)."
+        )
 
 
 def _search_by_descent(

@@ -16,10 +16,10 @@ from akkm.kernels import Kernel
 
 
 class _Count(Interval):
-    """Integers from 1; True and False, which are integers in Python, are refused."""
+    """Counts: integers from 1. True and False, integers in Python, are refused."""
 
     def __init__(self) -> None:
-        super().__init__(Integral, 1, None, closed="left")
+        super().__init__(Integral, 1, 2**31 - 1, closed="both")
 
     def is_satisfied_by(self, val: Any) -> bool:
         """Whether a value is a count."""

@@ -33,7 +33,9 @@ def gamma_by_rule(
 ) -> float:
     """Return gamma of the kernel `name` for rows X (n, d), by a rule of `resolve`."""
     if name == "chi2":
-        Chi2().check(X)  # a width is meaningless if there are negative entries
+        # A width is meaningless if there are negative entries.
+        checked = as_rows(X).checked_by(Chi2().check)
+        X = X if checked.in_memory else checked  # stored rows are checked when read
     if rule is None:
         return 1.0 if name == "chi2" else 1.0 / X.shape[1]
     if rule == "scale":
