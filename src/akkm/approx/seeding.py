@@ -106,7 +106,7 @@ def _draw_sample(
     """
     positive = None if weights is None else np.flatnonzero(weights > 0)
     count = X.shape[0] if positive is None else len(positive)
-    sizes = _sample_sizes(count, n_clusters, X)
+    sizes = _sample_sizes(count, n_clusters, X.shape[1] * X.dtype.itemsize)
     if sizes[-1] < count:
         drawn = rng.choice(count, sizes[-1], replace=False)
     else:
@@ -114,12 +114,27 @@ def _draw_sample(
     return drawn if positive is None else positive[drawn], sizes
 
 
-def _sample_sizes(n: int, n_clusters: int, X: RowsLike) -> list[int]:
+def sample_bytes(
+    n: int, n_clusters: int, row_bytes: float, kernel_row_bytes: float
+) -> float:
+    """Upper bound on the bytes that the samples of n rows and their kernel rows take.
+
+    Examples
+    --------
+    >>> from akkm.approx.seeding import sample_bytes
+    >>> sample_bytes(1000, 3, 4, 400)  # two copies of all rows, and their kernel rows
+    408000
+    """
+    size = _sample_sizes(n, n_clusters, row_bytes)[-1]
+    return 2 * size * row_bytes + min(_STORED_BYTES, size * kernel_row_bytes)
+
+
+def _sample_sizes(n: int, n_clusters: int, row_bytes: float) -> list[int]:
     size = max(_SAMPLE, _PER_CLUSTER * n_clusters)
     if n <= 2 * size:
         return [n]
     sizes: list[int] = []
-    most = _MAX_SAMPLE_BYTES / (X.shape[1] * X.dtype.itemsize)
+    most = _MAX_SAMPLE_BYTES / max(row_bytes, 1)
     while 2 * size < n and (not sizes or size <= most):
         sizes.append(size)
         size *= _GROWTH

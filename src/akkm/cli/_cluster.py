@@ -12,9 +12,17 @@ from akkm.cli import _work
 from akkm.cli._console import seconds, short_kernel
 from akkm.cli._labels import require_name, require_writable
 from akkm.cli._method import build
-from akkm.cli._options import Encoding, Method, Output, Run, Source, memory_option
+from akkm.cli._options import (
+    Encoding,
+    Method,
+    Output,
+    Run,
+    Source,
+    memory_option,
+    sample_option,
+)
 from akkm.cli._progress import Iterations, Phases
-from akkm.cli._records import COUNT, options_of
+from akkm.cli._records import options_of
 from akkm.cli._work import Job
 from akkm.model_file import SavedModel
 from akkm.version import __version__
@@ -33,12 +41,7 @@ Examples:
 @options_of("source", Source)
 @options_of("method", Method)
 @options_of("encoding", Encoding)
-@click.option(
-    "--sample",
-    type=COUNT,
-    metavar="N",
-    help="Cluster N random rows, then assign all rows to their clusters.",
-)
+@sample_option
 @memory_option
 @options_of("output", Output)
 @click.pass_obj

@@ -15,7 +15,7 @@ from akkm.tables import TableError, open_table, quoted_names
 from akkm.typing import Array
 
 # Number of rows that are assigned and written at a time.
-_BATCH_ROWS = 2**17
+BATCH_ROWS = 2**17
 _COLUMNS = ("cluster", "distance", "margin", "agreement")
 
 
@@ -27,8 +27,8 @@ def label_batches(
     `keys` (n,) are the ids or numbers of the rows, and `key` is the name of their
     column. `fitted` says whether X are the training rows.
     """
-    for start in range(0, X.shape[0], _BATCH_ROWS):
-        rows = slice(start, min(start + _BATCH_ROWS, X.shape[0]))
+    for start in range(0, X.shape[0], BATCH_ROWS):
+        rows = slice(start, min(start + BATCH_ROWS, X.shape[0]))
         clusters: Any = estimator.labels_[rows] if fitted else None
         if not hasattr(estimator, "members_"):
             clusters, measures = _distances(estimator, X[rows], clusters)

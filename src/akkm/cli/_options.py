@@ -212,3 +212,10 @@ memory_option = click.option(
     metavar="MB",
     help="Memory for encoded rows; rows that need more stay on disk.",
 )
+
+sample_option = click.option(
+    "--sample",
+    type=COUNT,
+    metavar="N",
+    help="Cluster N random rows, then assign all rows to their clusters.",
+)

@@ -1,5 +1,6 @@
 """`akkm plan`: what `akkm cluster` would do, and an estimate of its memory and time."""
 
+import os
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -11,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from akkm.cli import _work
-from akkm.cli._console import Printer, megabytes, seconds, short_kernel
+from akkm.cli._console import Printer, seconds, short_kernel
 from akkm.cli._method import build
-from akkm.cli._options import Encoding, Method, Source
+from akkm.cli._options import Encoding, Method, Source, memory_option, sample_option
+from akkm.cli._plan_memory import Task, memory_lines
 from akkm.cli._probe import Probe, probe, process_memory
 from akkm.cli._progress import Phases
 from akkm.cli._records import options_of
@@ -48,61 +50,105 @@ Examples:
 @options_of("source", Source)
 @options_of("method", Method)
 @options_of("encoding", Encoding)
-def plan(source: Source, method: Method, encoding: Encoding) -> None:
+@sample_option
+@memory_option
+def plan(
+    source: Source,
+    method: Method,
+    encoding: Encoding,
+    sample: int | None,
+    memory: float,
+) -> None:
     """Show how DATA would be clustered, and estimate the memory and time.
 
     Reads DATA, clusters a sample of its rows, and shows columns, kernel, landmarks,
-    memory and time. Writes nothing.
+    memory and time. Writes nothing. The memory is an upper bound, the time is not.
     """
-    python = process_memory()
+    python, starting = process_memory(), time.process_time()
     estimator: Any = build(method, encoding.scale)
     printer = Printer()
     with Phases(printer.shows_progress) as phases:
         started = time.perf_counter()
         table, encoder = _work.fit_encoder(source, encoding, phases)
-        read_seconds = time.perf_counter() - started
+        reading = 2 * (time.perf_counter() - started)  # and encoding
         parsed = table.matrix is None
         read_bytes = pa.default_memory_pool().max_memory() or 0 if parsed else 0
         n, d = encoder.n_rows_, len(encoder.feature_names_)
-        _work.require_enough(n, method)
-        if method.method == "diffusion" and n > max_graph_rows(d):
+        if sample is None:
+            _work.require_memory(encoder, method, memory)
+        n_fitted = min(n, sample or n)
+        _work.require_enough(n_fitted, method)
+        if method.method == "diffusion" and n_fitted > max_graph_rows(d):
             method = replace(method, method="sparse")  # as the estimator does
             estimator = build(method, encoding.scale)
-        m, reason = _landmarks(method, n)
+        on_disk = parsed and 4 * n * d > memory * 2**20
+        if on_disk and n_fitted == n:
+            estimator.set_params(cache_size=min(estimator.cache_size, memory / 2))
+        m, reason = _landmarks(method, n_fitted)
         power = _POWERS.get(method.method, 1)
         with phases.phase("sampling", n) as phase:
-            share = _sample_rows(method) / n
-            sample: Any = SampledTable(phase.watch(table), share, method.seed)
-            X = encoder.transform(sample).X
+            share = min(_sample_rows(method), n_fitted) / n
+            few: Any = SampledTable(phase.watch(table), share, method.seed)
+            encoded = encoder.transform(few)
+            X = encoded.X
         with phases.phase("measuring"):
-            costs = probe(estimator, X, m, _min_clusters(method))
+            k = _min_clusters(method)
+            costs = probe(estimator, X, n, m, k, fitted=n_fitted == n)
             theory = []
-            if method.method == "approx" and m < n:
+            if method.method == "approx" and m < n_fitted:
                 theory = [_error_bound(X, method, estimator.kernel_, m)]
-    times = [
-        f"{seconds(f.seconds)} for {f.rows:,} rows" for f in (costs.half, costs.whole)
-    ]
-    read, fit = seconds(2 * read_seconds), seconds(costs.seconds(n, power))
+    task = Task(
+        method.method,
+        n=n,
+        n_fitted=n_fitted,
+        n_columns=d,
+        n_clusters=k,
+        n_landmarks=m or (number_of_landmarks("auto", n, k) if power == 2 else 0),
+        id_bytes=sum(c.nbytes for c in (encoded.ids, encoded.labels) if c is not None)
+        / X.shape[0],
+        n_parallel=min(method.ensemble or 1, method.threads or os.cpu_count() or 1),
+        memory=memory * 2**20,
+        on_disk=on_disk,
+    )
     counted = []
     if method.k == "auto":
         sampled = f"estimated on {costs.whole.rows:,} of {n:,} rows"
         counted = [str(estimator.evidence_), sampled]
+    assigned = "random rows; the others will be assigned to their clusters"
+    notes = list(encoder.notes_)
+    if on_disk:
+        notes.append(_work.storage_note(n, d, memory))
     printer.facts(
         {
             "rows": f"{n:,}",
+            "clustered": f"{n_fitted:,} {assigned}" if n_fitted < n else (),
             "features": f"{d:,}",
             "columns": encoder.describe(),
-            "notes": encoder.notes_,
+            "notes": notes,
             "kernel": _kernel_lines(estimator, method.gamma),
             "landmarks": [f"{m:,}: {reason}", *theory] if m else (),
             "clusters": counted,
-            "memory": _memory_lines(costs, n, m, X, python, read_bytes),
-            "time": [
-                f"about {read} to read and encode, {fit} to cluster",
-                f"estimated from fits: {', '.join(times)}",
-            ],
+            "memory": memory_lines(task, costs, X, python, read_bytes),
+            "time": _time_lines(task, costs, power, starting, reading),
         }
     )
+
+
+def _time_lines(
+    task: Task, costs: Probe, power: float, starting: float, reading: float
+) -> list[str]:
+    """The time and its parts; `starting` and `reading` are seconds."""
+    fit, labels = costs.seconds(task.n_fitted, power), costs.label_seconds * task.n
+    times = [
+        f"{seconds(f.seconds)} for {f.rows:,} rows" for f in (costs.half, costs.whole)
+    ]
+    return [
+        f"about {seconds(starting + reading + fit + labels)} with --labels; a model "
+        "and a report take longer",
+        f"{seconds(starting)} to start Python, {seconds(reading)} to read and encode, "
+        f"{seconds(fit)} to cluster, {seconds(labels)} to write labels",
+        f"estimated from fits: {', '.join(times)}",
+    ]
 
 
 def _kernel_lines(estimator: Any, gamma: float | str | None) -> list[str]:
@@ -113,28 +159,6 @@ def _kernel_lines(estimator: Any, gamma: float | str | None) -> list[str]:
     if hasattr(estimator.kernel_, "gamma"):
         rule = gamma if isinstance(gamma, str) else "as given"
         lines.append(f"gamma: {rule}, {_GAMMA_RULES.get(rule, 'a number')}")
-    return lines
-
-
-def _memory_lines(
-    costs: Probe, n: int, m: int, X: Any, python: float, read_bytes: float
-) -> list[str]:
-    """The peak memory and its parts; X (s, d) is the sample."""
-    entries, size, what = X.shape[1], X.dtype.itemsize, ""
-    if hasattr(X, "nnz"):
-        entries, size, what = X.nnz / X.shape[0], size + X.indices.itemsize, " entries"
-    rows, fit = n * entries * size, costs.memory(n)
-    cache = min(costs.max_cache, n * m * X.dtype.itemsize)
-    total = python + rows + max(read_bytes, fit + cache)
-    lines = [
-        f"up to {megabytes(total)}, of which {megabytes(python)} for Python",
-        f"the rows: {n:,} x {entries:,.4g}{what} x {size} bytes = {megabytes(rows)}",
-    ]
-    if read_bytes:
-        lines.append(f"while reading, parsed columns: {megabytes(read_bytes)}")
-    lines.append(f"while clustering: {megabytes(fit)}, estimated from fits to samples")
-    if cache:
-        lines.append(f"and up to {megabytes(cache)} of cached kernel values")
     return lines
 
 

@@ -1,5 +1,7 @@
 """Estimate the memory and time of a fit from fits to two samples."""
 
+import os
+import re
 import sys
 import time
 import tracemalloc
@@ -11,9 +13,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-# Maximum number of members of an ensemble that is tried. The time of an ensemble is
-# proportional to the number of members; its memory hardly depends on that number.
-_MEMBERS = 2
+from akkm.cli._labels import BATCH_ROWS, label_batches, write_batches
+
+# Numbers of members of an ensemble that are tried. Its time is proportional to the
+# number of members, and its memory grows linearly with it.
+_FEW_MEMBERS, _MORE_MEMBERS = 2, 4
+# The growth per row is multiplied by the first number, and the second is added, because
+# a step whose memory grows faster may dominate beyond the sample.
+_STEEPER, _MORE_BYTES = 2, 32
 
 
 @dataclass(frozen=True)
@@ -32,20 +39,25 @@ class Probe:
     half: Fit
     whole: Fit
     predict_seconds: float  # per row
-    max_cache: float  # bytes
+    label_seconds: float = 0.0  # per row
+    first_seconds: float = 0.0  # to load libraries that only a fit needs
+    resident: float = 0.0  # peak memory of this process with the whole sample, bytes
+    max_cache: float = 0.0  # bytes
 
-    def memory(self, n: int) -> float:
-        """Bytes for n rows, extrapolated linearly from both fits."""
-        return self.whole.peak + max(self._slope("peak"), 0) * (n - self.whole.rows)
+    def growth(self, n: int) -> float:
+        """Bytes that a fit of n rows needs beyond those for the sample, at most."""
+        per_row = _STEEPER * max(self._slope("peak"), 0) + _MORE_BYTES
+        return per_row * max(n - self.whole.rows, 0)
 
     def seconds(self, n: int, power: float) -> float:
         """Seconds for n rows; beyond the sample, the time grows like n ** power."""
         ratio = max(n / self.whole.rows, 1)
         if power > 1:
-            return self.whole.seconds * ratio**power
+            return self.first_seconds + self.whole.seconds * ratio**power
         # Every row is assigned to a center at least once.
         slope = max(self._slope("seconds"), self.predict_seconds)
-        return self.whole.seconds + slope * self.whole.rows * (ratio - 1)
+        more = slope * self.whole.rows * (ratio - 1)
+        return self.first_seconds + self.whole.seconds + more
 
     def _slope(self, name: str) -> float:
         """How much a cost grows per row."""
@@ -53,25 +65,58 @@ class Probe:
         return float(more / max(self.whole.rows - self.half.rows, 1))
 
 
-def probe(estimator: Any, X: Any, n_landmarks: int, n_clusters: int) -> Probe:
+def probe(
+    estimator: Any, X: Any, n: int, n_landmarks: int, n_clusters: int, *, fitted: bool
+) -> Probe:
     """Measure the costs of fits to a sample X (s, d) and to half of it.
 
-    `n_landmarks` is the number of landmarks for all rows. Afterwards, the estimator is
-    fitted to X.
+    `n` is the number of all rows, and `n_landmarks` the number of landmarks for them.
+    `fitted` says whether all rows will be fitted; otherwise most labels will be
+    predicted. Afterwards, the estimator is fitted to X.
     """
     params = estimator.get_params()
-    members = params.get("n_members", _MEMBERS)
+    members = params.get("n_members", 1)
+    few = min(members, _FEW_MEMBERS)
     half = np.linspace(0, X.shape[0] - 1, max(X.shape[0] // 2, n_clusters)).astype(int)
-    fits = []
-    for rows in (X[half], X):
+    samples = X[half], X
+
+    def adapted(rows: Any, members: int, **settings: Any) -> Any:
         m = min(n_landmarks, rows.shape[0])
-        fewer = {"n_landmarks": m, "n_leaders": m, "n_members": min(members, _MEMBERS)}
-        estimator.set_params(**{name: fewer[name] for name in fewer.keys() & params})
-        seconds = _timed(estimator.fit, rows) * max(members / _MEMBERS, 1)
-        fits.append(Fit(rows.shape[0], seconds, _peak(estimator, rows)))
-    per_row = _timed(estimator.predict, X) / X.shape[0]
-    half_fit, whole_fit = fits
-    return Probe(half_fit, whole_fit, per_row, params.get("cache_size", 0) * 2**20)
+        settings |= {"n_landmarks": m, "n_leaders": m, "n_members": members}
+        names = settings.keys() & params
+        return estimator.set_params(**{name: settings[name] for name in names})
+
+    def uncached(rows: Any, members: int) -> Any:
+        return clone(adapted(rows, members, cache_size=0))
+
+    first = _timed(uncached(samples[0], few).fit, samples[0])
+    peaks = []
+    for rows in samples:
+        model = uncached(rows, few)
+        peak = _peak(model, rows)
+        if members > few:
+            more = min(members, _MORE_MEMBERS)
+            other = _peak(uncached(rows, more), rows)
+            peak += (members - few) / (more - few) * max(other - peak, 0)
+        peaks.append(peak)
+    _write_labels(model, X[np.arange(min(n, BATCH_ROWS)) % X.shape[0]], fitted=False)
+    resident = process_memory()
+    estimator.set_params(**{k: v for k, v in params.items() if k == "cache_size"})
+    times = [_timed(adapted(rows, few).fit, rows) for rows in samples]
+    half_fit, whole_fit = (
+        Fit(rows.shape[0], seconds * members / few, peak)
+        for rows, seconds, peak in zip(samples, times, peaks, strict=True)
+    )
+    return Probe(
+        half_fit,
+        whole_fit,
+        predict_seconds=_timed(estimator.predict, X) / X.shape[0],
+        label_seconds=_timed(lambda X: _write_labels(estimator, X, fitted=fitted), X)
+        / X.shape[0],
+        first_seconds=max(first - times[0], 0),
+        resident=resident,
+        max_cache=params.get("cache_size", 0) * 2**20,
+    )
 
 
 def _timed(function: Callable[[Any], Any], X: Any) -> float:
@@ -82,24 +127,35 @@ def _timed(function: Callable[[Any], Any], X: Any) -> float:
     return time.perf_counter() - start
 
 
-def _peak(estimator: Any, X: Any) -> int:
-    """Peak memory that a fit without a cache allocates, in bytes.
+def _peak(estimator: Any, X: Any) -> float:
+    """Peak number of bytes that a fit allocates.
 
     The time is measured by another fit, because tracing allocations slows a fit down.
     """
-    uncached = clone(estimator)
-    if "cache_size" in uncached.get_params():
-        uncached.set_params(cache_size=0)
     tracemalloc.start()
     try:
-        _timed(uncached.fit, X)
+        _timed(estimator.fit, X)
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
 
 
+def _write_labels(estimator: Any, X: Any, *, fitted: bool) -> None:
+    """Do the work of --labels without keeping the file."""
+    batches = label_batches(estimator, X, "row", np.arange(X.shape[0]), fitted=fitted)
+    with open(os.devnull, "wb") as file:
+        for _ in write_batches(batches, file, "labels.parquet"):
+            pass
+
+
 def process_memory() -> float:
     """Peak memory of this process so far, in bytes; 0 if the system does not tell."""
+    try:  # Linux. The value of getrusage may be that of the parent process there.
+        with open("/proc/self/status", encoding="ascii", errors="replace") as file:
+            if found := re.search(r"VmHWM:\s+(\d+) kB", file.read()):
+                return 1024.0 * int(found[1])
+    except OSError:
+        pass
     try:
         import resource
     except ImportError:  # Windows

@@ -116,10 +116,15 @@ def storage_notes(encoded: Any, megabytes_allowed: float) -> list[str]:
     if not encoded.on_disk:
         return []
     n, d = encoded.X.shape
-    return [
+    return [storage_note(n, d, megabytes_allowed)]
+
+
+def storage_note(n: int, d: int, megabytes_allowed: float) -> str:
+    """The reason why n rows of d features stay on disk."""
+    return (
         f"rows stay on disk: encoded, they need {megabytes(4.0 * n * d)}, more than "
         f"--memory {megabytes_allowed:g} MB"
-    ]
+    )
 
 
 def draw_rows(n: int, size: int, seed: int) -> Array:

@@ -1,0 +1,103 @@
+"""An upper bound on the memory of `akkm cluster`, and its parts."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from akkm.approx.seeding import sample_bytes
+from akkm.cli._console import megabytes
+from akkm.cli._probe import Probe
+from akkm.diffusion.neighbour_graph import search_bytes
+
+# Share added to the sum, because allocators reuse freed memory imperfectly.
+_MARGIN = 0.05
+# Bytes per row for its number and its label, and the number of copies of ids and known
+# classes, while the columns of batches are joined.
+_ROW_BYTES, _COPIES = 48, 3
+# Rows on disk are read in pieces of an eighth of --memory, or of this many rows. Pieces
+# in memory, the columns they are made from and copies take as much as so many pieces.
+_PIECES_PER_MEMORY, _MIN_PIECE_ROWS, _PIECES_IN_MEMORY = 8, 1024, 18
+# Bytes for reading and writing the temporary file of rows on disk, and per row for its
+# row numbers, which are mapped into memory.
+_SPOOL_BYTES, _MAPPED_BYTES = 48e6, 16
+# Minimum number of columns of the embedding in which sparse and diffusion run k-means,
+# and the number per cluster.
+_EMBEDDED, _EMBEDDED_PER_CLUSTER = 40, 3
+
+
+@dataclass(frozen=True)
+class Task:
+    """What `akkm cluster` would do."""
+
+    method: str
+    n: int  # rows
+    n_fitted: int  # fewer than n with --sample
+    n_columns: int
+    n_clusters: int
+    n_landmarks: int  # 0 for diffusion; for exact, those of its initialisation
+    id_bytes: float  # per row, of ids and known classes
+    n_parallel: int  # members of an ensemble that are fitted at the same time
+    memory: float  # --memory in bytes
+    on_disk: bool  # whether rows stay on disk
+
+
+def memory_lines(
+    task: Task, costs: Probe, X: Any, python: float, read_bytes: float
+) -> list[str]:
+    """The bound and its parts; X (s, d) is the sample.
+
+    This process has read all rows and fitted the sample, as `akkm cluster` would. So
+    the bound is the peak memory of this process and the growth from s to n rows.
+    `python` is the peak memory of this process when it started, `read_bytes` that of
+    parsed columns.
+    """
+    entries, size, what = X.shape[1], X.dtype.itemsize, ""
+    if hasattr(X, "nnz"):
+        entries, size, what = X.nnz / X.shape[0], size + X.indices.itemsize, " entries"
+    row = entries * size
+    rows = task.n * row
+    held = rows
+    if task.on_disk:
+        piece = max(task.memory / _PIECES_PER_MEMORY, _MIN_PIECE_ROWS * row)
+        held = _PIECES_IN_MEMORY * piece + _SPOOL_BYTES + _MAPPED_BYTES * task.n
+    if task.n_fitted < task.n:
+        held += task.n_fitted * row  # a copy
+    cache = min(
+        costs.max_cache,
+        task.n_parallel * task.n_fitted * task.n_landmarks * X.dtype.itemsize,
+    )
+    growth = costs.growth(task.n_fitted)
+    growth += task.n * (_ROW_BYTES + _COPIES * task.id_bytes)
+    samples = _sample_bytes(task, task.n_fitted, row, X.dtype.itemsize)
+    samples -= _sample_bytes(task, X.shape[0], row, X.dtype.itemsize)
+    fit = costs.whole.peak + growth + max(samples - cache, 0)
+    if task.method == "diffusion":
+        fit += search_bytes(task.n_fitted, task.n_columns)
+    measured = costs.resident or python + read_bytes + X.shape[0] * row
+    total = measured + max(held - X.shape[0] * row, 0) + fit + cache
+    if costs.resident:
+        total -= costs.whole.peak  # part of what was measured
+    total *= 1 + _MARGIN
+    head = f"at most {megabytes(total)}, also with --labels; a report needs more"
+    if not costs.resident:
+        head = f"about {megabytes(total)}, and Python with its libraries"
+    lines = [
+        head,
+        f"Python and its libraries: {megabytes(python)}",
+        f"the rows: {task.n:,} x {entries:,.4g}{what} x {size} bytes = "
+        f"{megabytes(rows)}" + (", on disk" if task.on_disk else ""),
+    ]
+    if read_bytes:
+        lines.append(f"while reading, parsed columns: {megabytes(read_bytes)}")
+    lines.append(f"while clustering: {megabytes(fit)}, estimated from fits to samples")
+    if cache:
+        lines.append(f"and up to {megabytes(cache)} of cached kernel values")
+    return lines
+
+
+def _sample_bytes(task: Task, n: int, row: float, itemsize: int) -> float:
+    """Bytes of the samples from which n rows are initialised."""
+    kernel_row = float(task.n_landmarks * itemsize)
+    if task.method in ("sparse", "diffusion"):  # they run k-means in an embedding
+        width = max(_EMBEDDED, _EMBEDDED_PER_CLUSTER * task.n_clusters)
+        row = kernel_row = float(width * itemsize)
+    return task.n_parallel * sample_bytes(n, task.n_clusters, row, kernel_row)

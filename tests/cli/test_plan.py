@@ -1,0 +1,172 @@
+"""`akkm plan`: what it prints, and its upper bound on the memory."""
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import akkm
+from akkm.cli._probe import Fit, Probe, probe
+from tests.cli.commands import output_of, run
+
+
+def test_plan_prints_features_landmarks_memory_and_time(here):
+    args = ("-k", 3, "--id", "name", "--label", "species")
+    out = output_of("plan", "iris.csv", *args, "--gamma", "median")
+    for text in ("rows", "one-hot", "gamma: median", "landmarks  150: all rows"):
+        assert text in out, text
+    assert "theory" not in out  # all rows are landmarks
+    assert re.search(r"memory +at most \d+ MB, also with --labels", out)
+    assert re.search(r"time +about \S+ .* with --labels; ", out)
+    parts = ("start Python", "read and encode", "cluster", "write labels")
+    assert re.search(", ".join(rf"\S+ s to {part}" for part in parts), out)
+    assert os.listdir() == ["iris.csv"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--method", "exact"],
+        ["--method", "leaders", "--landmarks", "40"],
+        ["--method", "sparse"],
+        ["-k", "auto", "--method", "diffusion"],
+        ["--ensemble", "4", "--landmarks", "20"],
+    ],
+    ids=" ".join,
+)
+def test_plan_works_for_each_method(options, here):
+    out = output_of("plan", "iris.csv", "-k", 3, "--drop", "name,species", *options)
+    assert re.search(r"rows +150\n", out)
+    assert re.search(r"estimated from fits: \S+ s for 75 rows, \S+ s for 150 rows", out)
+    assert ("theory guarantees" in out) == ("--ensemble" in options)
+    assert ("estimated on 150 of 150 rows" in out) == ("auto" in options)
+
+
+def test_plan_fits_a_sample(here, monkeypatch):
+    monkeypatch.setattr("akkm.cli._plan._SAMPLE_ROWS", 100)
+    monkeypatch.setattr("akkm.cli._plan._ROWS_PER_CLUSTER", 1)
+    out = output_of("plan", "iris.csv", "-k", 3, "--drop", "name", "--landmarks", 20)
+    assert 70 < int(re.search(r"s for (\d+) rows$", out, re.M)[1]) < 130
+    assert "20: as given" in out
+
+
+def test_plan_accepts_as_many_clusters_as_rows(here):
+    out = output_of("plan", "iris.csv", "-k", 150, "--drop", "name")
+    assert "s for 150 rows, " in out  # half of the rows are fewer than k
+
+
+def test_plan_itemises_the_memory(here):
+    out = output_of("plan", "iris.csv", "-k", 3, "--drop", "name")
+    assert "the rows: 150 x 10 x 4 bytes = 0.006 MB" in out
+    assert "parsed columns" in out
+    assert "up to 0.09 MB of cached kernel values" in out  # 150 x 150 x 4 bytes
+    sparse.save_npz("x.npz", sparse.eye_array(40, format="csr"))
+    out = output_of("plan", "x.npz", "-k", 3)
+    assert "the rows: 40 x 1 entries x 8 bytes" in out
+    assert "parsed" not in out
+
+
+def test_a_probe_extrapolates_linearly():
+    costs = Probe(Fit(100, 1.0, 5e6), Fit(200, 2.0, 6e6), 0.001)
+    assert costs.growth(200) == costs.growth(10) == 0
+    assert 10e6 < costs.growth(1200) < 21e6  # more than linear
+    assert costs.seconds(1200, 1) == pytest.approx(12)
+    assert costs.seconds(400, 2) == pytest.approx(8)
+    assert costs.seconds(200, 1) == costs.seconds(200, 2) == 2
+
+
+def test_a_probe_never_predicts_less_than_it_measured():
+    costs = Probe(Fit(100, 3.0, 9e6), Fit(200, 2.0, 6e6), 0.001, first_seconds=5)
+    assert costs.growth(1000) > 0
+    assert costs.seconds(1200, 1) == pytest.approx(8)  # every row is assigned once
+
+
+def test_a_probe_measures_the_memory_of_a_fit(rng):
+    X = rng.random((3000, 4), dtype=np.float32)
+    model = akkm.ApproxKernelKMeans(3, n_landmarks=500, random_state=0)
+    costs = probe(model, X, 9000, 400, 3, fitted=True)
+    assert (costs.half.rows, costs.whole.rows) == (1500, 3000)
+    assert model.landmarks_.shape[0] == 400
+    assert costs.max_cache == model.cache_size * 2**20
+    assert 400 * 400 * 8 < costs.half.peak < costs.whole.peak < 50e6
+    assert costs.resident > costs.whole.peak
+
+
+def test_a_probe_of_an_ensemble_fits_two_members(rng):
+    X = rng.random((200, 4), dtype=np.float32)
+    model = akkm.EnsembleKernelKMeans(3, n_members=50, n_landmarks=20, random_state=0)
+    costs = probe(model, X, 200, 20, 3, fitted=True)
+    assert len(model.members_) == 2
+    model.set_params(n_members=2)
+    assert probe(model, X, 200, 20, 3, fitted=True).whole.peak < costs.whole.peak
+
+
+class TestSampleAndMemory:
+    def test_a_sample_is_planned_as_it_will_be_clustered(self, here):
+        args = ("iris.csv", "-k", 3, "--drop", "name,species", "--sample", 60)
+        out = output_of("plan", *args)
+        assert "clustered  60 random rows; the others will be assigned" in out
+        assert "landmarks  60: all rows" in out
+        fitted = int(re.search(r"s for (\d+) rows$", out, re.M)[1])
+        assert 40 < fitted < 80
+
+    def test_a_sample_smaller_than_k_is_refused(self, here):
+        result = run("plan", "iris.csv", "-k", 4, "--sample", 3, "--drop", "name")
+        assert "-k 4 with 3 rows" in result.stderr
+
+    def test_rows_that_stay_on_disk_are_noted(self, here):
+        args = ("iris.csv", "-k", 3, "--drop", "name", "--memory", 0.001)
+        out = output_of("plan", *args)
+        note = "rows stay on disk: encoded, they need 0.006 MB, more than --memory"
+        assert note in out
+        assert "x 4 bytes = 0.006 MB, on disk" in out
+        assert note in output_of("cluster", *args)
+        assert "on disk" not in output_of("plan", *args[:-2])
+
+    def test_methods_that_need_all_rows_in_memory_say_so(self, here):
+        args = ("iris.csv", "-k", 3, "--drop", "name", "--memory", 0.001)
+        args += ("--method", "exact")
+        planned, clustered = run("plan", *args), run("cluster", *args)
+        assert "needs all rows in memory" in planned.stderr
+        assert planned.stderr == clustered.stderr
+        assert run("plan", *args, "--sample", 50).exit_code == 0
+
+
+# Runs a command, then prints the peak memory of the process in MB. The samples of
+# `akkm plan` have 5,000 rows, so that its bound is extrapolated.
+PROGRAM = """
+import sys
+import akkm.cli._plan
+from akkm.cli import main
+from akkm.cli._probe import process_memory
+akkm.cli._plan._SAMPLE_ROWS = 5_000
+try:
+    main()
+finally:
+    print("peak", process_memory() / 1e6)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux does")
+@pytest.mark.parametrize("options", ["--method sparse", "--memory 1"])
+def test_no_run_uses_more_memory_than_its_plan_allows(options, tmp_path, rng):
+    """A run may use less, as caches are seldom full."""
+    X = rng.normal(size=(8, 6))[rng.integers(8, size=80_000)] * 4
+    np.save(tmp_path / "x.npy", X + rng.normal(size=X.shape))
+
+    def numbers(command, pattern):
+        words = [sys.executable, "-c", PROGRAM, command, "x.npy", "-k", "8"]
+        words += [*options.split(), "--threads", "2"]
+        if command == "cluster":
+            words += ["--labels", "labels.parquet"]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return float(re.search(pattern, done.stdout)[1])
+
+    bound = numbers("plan", r"memory +at most (\d+) MB")
+    used = numbers("cluster", r"peak (\S+)")
+    assert used <= bound < 4 * used
