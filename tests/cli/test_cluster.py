@@ -12,6 +12,8 @@ from scipy import sparse
 from sklearn.datasets import load_iris
 
 import akkm
+from akkm.cli._cluster import fit
+from akkm.cli._progress import Phase, Phases
 from akkm.metrics import adjusted_rand_index, nmi
 from akkm.model_file import load_model
 from akkm.tables import open_table
@@ -203,3 +205,22 @@ def test_sparse_rows_work_with_cluster_predict_and_plan(here):
     output_of("predict", "m.skops", "x.npz", "--labels", "b.csv")
     assert (here / "a.csv").read_bytes() == (here / "b.csv").read_bytes()
     assert "memory" in output_of("plan", "x.npz", "-k", 4)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "text"),
+    [
+        (akkm.ApproxKernelKMeans, "choosing landmarks, initialising"),
+        (akkm.SparseKernelKMeans, "choosing landmarks, initialising"),
+        (akkm.DiffusionKernelKMeans, "building the graph of neighbours"),
+        (akkm.KernelKMeans, "initialising"),
+        (akkm.LeadersKernelKMeans, "choosing leaders"),
+        (akkm.ConsensusKernelKMeans, "fitting members"),
+    ],
+)
+def test_the_progress_names_what_the_method_does_first(estimator, text, monkeypatch):
+    shown = []
+    monkeypatch.setattr(Phase, "show", lambda self, detail, **_: shown.append(detail))
+    with Phases(shown=False) as phases:
+        fit(estimator(3, random_state=0), load_iris().data, phases)
+    assert shown[0] == text

@@ -10,8 +10,16 @@ from matplotlib import pyplot
 from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from akkm import ApproxKernelKMeans, DiffusionKernelKMeans, SparseKernelKMeans, plot
+from akkm import (
+    ApproxKernelKMeans,
+    ConsensusKernelKMeans,
+    DiffusionKernelKMeans,
+    SparseKernelKMeans,
+    plot,
+)
 from akkm.cli._app import app
+from akkm.cli._cluster import setting_facts
+from akkm.inspect import Inspection
 from akkm.model_file import load_model
 from akkm.report import report
 
@@ -125,6 +133,17 @@ class TestSparse:
             SparseKernelKMeans("auto", random_state=0).fit(rng.random((2000, 3)))
 
 
+@pytest.mark.filterwarnings("ignore:Unsure")
+@pytest.mark.parametrize("Estimator", [DiffusionKernelKMeans, SparseKernelKMeans])
+@pytest.mark.parametrize(("share", "sure"), [(0.92, False), (0.6, True)])
+def test_the_evidence_does_not_depend_on_the_requested_number(Estimator, share, sure):
+    """A dominant cluster may hide others, also if more clusters are requested."""
+    sizes = [int(1500 * share), 1500 - int(1500 * share)]
+    X, _ = make_blobs(sizes, centers=APART[:2], random_state=0)
+    found = [Estimator(C, random_state=0).fit(X).evidence_ for C in ("auto", 2, 5)]
+    assert [evidence.sure for evidence in found] == 3 * [sure]
+
+
 @pytest.mark.parametrize(
     ("method", "seed"),
     [
@@ -200,6 +219,31 @@ class TestReportAndPlot:
         page = report(model, X).html
         first = page[page.index("Read this first") :][:400]
         assert f"estimate of {model.n_clusters_} clusters is unsure" in first
+
+    @pytest.mark.filterwarnings("ignore:Unsure")
+    @pytest.mark.parametrize(("smaller", "check"), [(150, 0), (4, 1)])
+    def test_checks_of_cluster_sizes_agree_with_an_unsure_estimate(
+        self, smaller, check
+    ):
+        X, y = make_blobs([850, smaller], centers=APART[:2], random_state=0)
+        model = DiffusionKernelKMeans("auto", random_state=0).fit(X)
+        model.labels_ = y.astype(np.int32)
+        checks = {c.name: c.grade for c in Inspection(model, X).checks}
+        name = ("largest_cluster", "smallest_cluster")[check]
+        assert checks[name] != "fine"
+
+    def test_the_kernel_is_described_in_words(self, here):
+        X = np.load("three.npy")
+        for model in (SparseKernelKMeans(3), DiffusionKernelKMeans(3)):
+            model.set_params(random_state=0).fit(X)
+            text = f"diffusion, t = {model.diffusion_:.4g}"
+            assert text in report(model, X).html
+            assert setting_facts(model)["kernel"] == text
+            members = ConsensusKernelKMeans(2, estimator=model, n_members=2)
+            page = report(members.set_params(random_state=0).fit(X), X).html
+            assert "diffusion, t = " in page
+            assert "Linear(" not in page
+        assert "diffusion, t = " in run("plan three.npy -k 3 --method sparse").stdout
 
     def test_a_requested_number_gives_no_warning_in_the_report(self, rng):
         X = rng.random((800, 2))

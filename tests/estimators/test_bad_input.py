@@ -43,6 +43,7 @@ MESSAGES = [
     ({"n_clusters": 2.5}, X, r"The 'n_clusters' parameter of"),
     ({"n_clusters": True}, X, r"The 'n_clusters' parameter of"),
     ({"n_init": 10**30}, X, r"must be an int in the range \[1, 2147483647\]"),
+    ({"n_clusters": "auto"}, X, "integer. SparseKernelKMeans and Diffusion"),
     ({"max_iter": 0}, X, "The 'max_iter' parameter of"),
     ({"n_init": "many"}, X, "The 'n_init' parameter of"),
     ({"kernel": "chi2"}, with_entry(-0.5), "Negative values in data: the smallest"),

@@ -119,7 +119,7 @@ def fit(estimator: Any, X: Any, phases: Phases) -> list[str]:
     catching = warnings.catch_warnings(record=True, action="always")
     with catching as caught, phases.phase("clustering") as phase:
         estimator.set_callbacks(Iterations(phase, members))
-        phase.show("choosing landmarks, initialising")
+        phase.show(estimator._preparation)
         estimator.fit(X)
         estimator.set_callbacks()
     return list(dict.fromkeys(str(warning.message) for warning in caught))
@@ -130,7 +130,7 @@ def setting_facts(estimator: Any) -> dict[str, str]:
     facts = {"method": f"{type(estimator).__name__}, seed {estimator.random_state}"}
     if estimator.n_clusters == "auto":
         facts["clusters"] = str(estimator.evidence_)
-    facts["kernel"] = short_kernel(str(estimator.kernel_))
+    facts["kernel"] = short_kernel(estimator._kernel_text)
     member = getattr(estimator, "members_", [estimator])[0]
     if hasattr(member, "landmarks_"):
         facts["landmarks"] = f"{member.landmarks_.shape[0]:,} ({member.landmarks})"

@@ -153,10 +153,8 @@ def _time_lines(
 
 def _kernel_lines(estimator: Any, gamma: float | str | None) -> list[str]:
     """The kernel of a fitted estimator, and how its width was chosen."""
-    if estimator.kernel is None:
-        return ["its own"]
-    lines = [short_kernel(str(estimator.kernel_))]
-    if hasattr(estimator.kernel_, "gamma"):
+    lines = [short_kernel(estimator._kernel_text)]
+    if estimator.kernel is not None and hasattr(estimator.kernel_, "gamma"):
         rule = gamma if isinstance(gamma, str) else "as given"
         lines.append(f"gamma: {rule}, {_GAMMA_RULES.get(rule, 'a number')}")
     return lines

@@ -41,7 +41,7 @@ _ZERO_RATE = 1e-9
 # A cluster with more than the first share of the rows may hide other clusters, because
 # the most distant cluster determines the scale of the walks. A cluster with less than
 # the second share may consist of outliers.
-_DOMINANT_SHARE, OUTLIER_SHARE = 0.8, 0.005
+DOMINANT_SHARE, OUTLIER_SHARE = 0.8, 0.005
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,7 @@ class Cut(NamedTuple):
 
     smallest: float  # the smallest group's share of the rows
     tight: bool  # the similarity cut is small, and not far above the bound
+    largest: float = 0.0  # the largest group's share of the rows
 
 
 def cut_along_eigenvectors(
@@ -123,7 +124,7 @@ def cut_along_eigenvectors(
     Returns
     -------
     Cut
-        The smallest group's share, and whether the cut is tight.
+        The smallest and largest group's share, and whether the cut is tight.
 
     Examples
     --------
@@ -150,7 +151,8 @@ def cut_along_eigenvectors(
     cut = (1 - inside / sums).sum()
     bound = (1 - values[:number] / values[0]).sum() + _ZERO_RATE * number
     tight = cut <= _TIGHT_SHARE * number and cut <= _TIGHT_RATIO * bound
-    return Cut(float(sizes.min() / sizes.sum()), bool(tight))
+    shares = sizes / sizes.sum()
+    return Cut(float(shares.min()), bool(tight), float(shares.max()))
 
 
 def estimate_n_clusters(
@@ -203,12 +205,12 @@ def estimate_n_clusters(
     # exp(-slow t) - exp(-fast t) is widest where its derivative is zero.
     times = np.log(r) / (slow * (r - 1))
     gaps = np.where(distinct, np.exp(-slow * times) - np.exp(-fast * times), 0.0)
-    rejected, tight = np.zeros(len(gaps), dtype=bool), False
+    rejected, accepted = np.zeros(len(gaps), dtype=bool), Cut(0.0, False)
     for i in np.flatnonzero(gaps >= _NARROW_GAP)[::-1]:
         groups = cut(int(numbers[i]))
         rejected[i] = groups.smallest < least
         if not rejected[i] and (gaps[i] >= _WIDE_GAP or groups.tight):
-            best, tight = int(i), groups.tight
+            best, accepted = int(i), groups
             break
     else:
         wide, others = np.flatnonzero(gaps >= _WIDE_GAP), np.where(rejected, 0.0, gaps)
@@ -216,7 +218,9 @@ def estimate_n_clusters(
         best = int(wide[-1] if no_other else np.argmax(others))
     sure = bool(gaps[best] >= CONFIDENT_GAP) and not rejected[best]
     why = f"the gap after them in the spectrum is {gaps[best]:.2f} of 1"
-    if not sure and tight:
+    if sure and accepted.largest > DOMINANT_SHARE:
+        sure, why = False, _dominant(accepted.largest)
+    elif not sure and accepted.tight:
         why += "; they share almost no similarity, but there may be more clusters"
     elif rejected[best]:
         why += ", but one of them has only a few rows"
@@ -254,10 +258,21 @@ def check_balance(
     """
     shares = np.bincount(labels, weights, minlength=evidence.n_clusters)
     shares = shares / shares.sum()
-    if evidence.sure and shares.max() > _DOMINANT_SHARE:
-        why = f"{100 * shares.max():.0f} % of the rows, and may hide several clusters"
+    if evidence.sure and shares.max() > DOMINANT_SHARE:
+        why = _dominant(shares.max())
     elif evidence.sure and shares.min() < OUTLIER_SHARE:
-        why = f"less than {100 * OUTLIER_SHARE} % of the rows, and may be outliers"
+        why = (
+            f"one of them has less than {100 * OUTLIER_SHARE} % of the rows, and may "
+            "be outliers"
+        )
     else:
         return evidence
-    return replace(evidence, sure=False, why=f"one of them has {why}")
+    return replace(evidence, sure=False, why=why)
+
+
+def _dominant(share: float) -> str:
+    """The reason for doubt about a cluster with this share of the rows."""
+    return (
+        f"one of them has {100 * share:.0f} % of the rows, and may hide several "
+        "clusters"
+    )

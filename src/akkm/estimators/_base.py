@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from akkm.core.gram import Gram
@@ -20,7 +21,7 @@ from akkm.core.model import Model
 from akkm.core.threads import Threads
 from akkm.diffusion.estimate_k import Evidence
 from akkm.estimators import _checks
-from akkm.estimators._parameters import CommonParameters, estimator
+from akkm.estimators._parameters import AUTO, CommonParameters, estimator
 from akkm.estimators._progress import Progress
 from akkm.kernels import Kernel, Linear, Precomputed, narrow_indices, resolve
 from akkm.landmarks import Landmarks, select_landmarks
@@ -95,6 +96,25 @@ class KernelClusterer(
 
     # Whether rows may stay in files or on the workers of a Dask cluster.
     _takes_stored = False
+    # What a fit does before its first iteration.
+    _preparation = "choosing landmarks, initialising"
+
+    @property
+    def _kernel_text(self) -> str:
+        """The kernel of a fitted estimator, in words or as an expression."""
+        return str(self.kernel_)
+
+    def _validate_params(self) -> None:
+        """Check the parameters; say which estimators estimate `n_clusters`."""
+        estimates = AUTO in self._parameter_constraints["n_clusters"]
+        given = self.n_clusters
+        if isinstance(given, str) and given == "auto" and not estimates:
+            raise InvalidParameterError(
+                f"{type(self).__name__} got n_clusters='auto', but needs an integer. "
+                "SparseKernelKMeans and DiffusionKernelKMeans can estimate the number "
+                "of clusters."
+            )
+        super()._validate_params()
 
     @property
     def _parameter_constraints(self) -> dict[str, list[Any]]:

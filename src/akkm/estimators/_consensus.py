@@ -86,6 +86,11 @@ class ConsensusKernelKMeans(VotingClusterer):
     estimator: Any = parameter(CenterClusterer, None, default=None)
     n_members: int = parameter(COUNT, default=20)
 
+    @property
+    def _kernel_text(self) -> str:
+        """The kernel of the first member."""
+        return str(self.members_[0]._kernel_text)
+
     def _fit(self, run: Run) -> None:
         """Fit the members and combine their labels."""
         X, weights, rng = run.X, run.weights, run.rng

@@ -130,6 +130,8 @@ class DiffusionKernelKMeans(WalkClusterer):
         Interval(Integral, 2, None, closed="left"), AUTO, default="auto"
     )
 
+    _preparation = "building the graph of neighbours"
+
     def _fit(self, run: Run) -> None:
         """Embed the rows by walks in the graph and cluster them."""
         embedding, points, outlying = self._fit_embedding(run)

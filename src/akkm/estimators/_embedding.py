@@ -69,6 +69,11 @@ class WalkClusterer(EmbeddingClusterer):
     diffusion: Any = parameter(POSITIVE, AUTO, default="auto")
 
     @property
+    def _kernel_text(self) -> str:
+        """The kernel in words."""
+        return f"diffusion, t = {self.diffusion_:.4g}"
+
+    @property
     def _given_n_clusters(self) -> int | None:
         """The number of clusters, None if it is to be estimated."""
         return None if self.n_clusters == "auto" else int(self.n_clusters)
@@ -84,7 +89,7 @@ class WalkClusterer(EmbeddingClusterer):
         self.n_clusters_ = kernel.n_clusters
         solution = self._cluster(run, embedding, points, kernel.n_clusters)
         self.evidence_ = kernel.evidence
-        if self.n_clusters == "auto":
+        if kernel.n_clusters == kernel.evidence.n_clusters:
             self.evidence_ = check_balance(
                 kernel.evidence, solution.labels, run.weights
             )

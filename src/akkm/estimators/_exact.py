@@ -181,6 +181,8 @@ class KernelKMeans(ExactClusterer):
     True
     """
 
+    _preparation = "initialising"
+
     def _fit(self, run: Run) -> None:
         """Cluster the rows."""
         n = run.X.shape[0]

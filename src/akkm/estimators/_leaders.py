@@ -97,6 +97,8 @@ class LeadersKernelKMeans(ExactClusterer):
     threshold: Any = parameter(NOT_NEGATIVE, AUTO, default="auto")
     n_leaders: Any = parameter(COUNT, AUTO, default="auto")
 
+    _preparation = "choosing leaders"
+
     def _fit(self, run: Run) -> None:
         """Find leaders, cluster them, and give each row its leader's label."""
         rows, kernel = run.X, run.kernel

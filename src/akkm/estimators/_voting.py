@@ -19,6 +19,8 @@ class VotingClusterer(KernelClusterer):
 
     n_members: int = parameter(COUNT, default=10)
 
+    _preparation = "fitting members"
+
     def predict(self, X: Any) -> Array:
         """Assign each row to the cluster that most members vote for.
 

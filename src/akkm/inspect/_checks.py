@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from akkm.diffusion.estimate_k import DOMINANT_SHARE, OUTLIER_SHARE
+
 if TYPE_CHECKING:
     from akkm.inspect._inspection import Inspection
 
@@ -20,9 +22,11 @@ _NARROW, _WIDE = 0.05, 0.99  # similarity of rows
 # Beyond the first value, the grade is "look closer"; beyond the second, "doubt".
 _UNCERTAIN = (0.1, 1 / 3)
 _NOT_CAPTURED = (0.2, 0.5)
+_LARGEST = (DOMINANT_SHARE, _NEARLY_ALL)  # share of rows in one cluster
 # The grade is "look closer" if a cluster has less than this share of the rows, or if
-# the map shows less than this share of the variance.
-TINY = 0.001
+# the map shows less than this share of the variance. An estimated number of clusters is
+# unsure with larger clusters already, see `akkm.diffusion.estimate_k`.
+_TINY = 0.001
 _MIN_MAP = 0.1
 
 
@@ -48,9 +52,10 @@ class QualityCheck:
     clusters_found        clusters are empty
     estimated_clusters    the estimated number of clusters is unsure
     rows_per_cluster      clusters have fewer than 5 rows on average
-    largest_cluster       it has more than 90 % of the rows
+    largest_cluster       it has over 90 % of the rows (look closer: 80 %)
     smallest_cluster      over 25 % of clusters have a single row; look closer
                           if any has one row or less than 0.1 % of the rows
+                          (0.5 %, if the number of clusters is estimated)
     widest_column         it has more than 90 % of the variance
     kernel_width          the kernel is too narrow or too wide
     negative_eigenvalues  negative ones have over 10 % of the absolute sum
@@ -147,7 +152,7 @@ def _largest_cluster(facts: Inspection) -> QualityCheck | None:
     k = int(facts.sizes.argmax())
     share = float(facts.sizes[k] / facts.n_rows)
     values = {"cluster": k, "share": share}
-    return QualityCheck("largest_cluster", _doubt_if(share > _NEARLY_ALL), values)
+    return QualityCheck("largest_cluster", _graded(share, *_LARGEST), values)
 
 
 def _smallest_cluster(facts: Inspection) -> QualityCheck | None:
@@ -155,7 +160,8 @@ def _smallest_cluster(facts: Inspection) -> QualityCheck | None:
     if len(sizes) < 2:
         return None
     single = clusters[sizes == 1]
-    tiny = clusters[sizes < TINY * facts.n_rows]
+    limit = OUTLIER_SHARE if facts.model.n_clusters == "auto" else _TINY
+    tiny = clusters[sizes < limit * facts.n_rows]
     if not len(tiny):
         tiny = single
     values = {
@@ -163,7 +169,7 @@ def _smallest_cluster(facts: Inspection) -> QualityCheck | None:
         "n_clusters": len(sizes),
         "n_single": len(single),
         "tiny": tiny.tolist(),
-        "tiny_share": TINY,
+        "tiny_share": limit,
     }
     grade: Grade = "look closer" if len(tiny) else "fine"
     if len(single) > _MAX_SINGLE * len(sizes):

@@ -240,6 +240,7 @@ _PARTS: dict[str, dict[str, _Check]] = {
         "t": _number(0),
         "n_clusters": _whole(1),
         "evidence": _part,
+        "lost_weight": _number(0),
     },
     "Evidence": {
         "numbers": _integers("candidates"),

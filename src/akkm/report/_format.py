@@ -115,9 +115,9 @@ def parameter(value: Any) -> str:
     return short(value)
 
 
-def kernel(value: Any) -> str:
+def kernel(text: str) -> str:
     """Text of a kernel; numbers have four digits, and None parameters are left out."""
-    text = re.sub(r"(, )?\w+=None", "", repr(value))
+    text = re.sub(r"(, )?\w+=None", "", text)
     long = r"\d+\.\d{5,}(e[-+]\d+)?"
     return short(re.sub(long, lambda found: f"{float(found[0]):.4g}", text))
 
