@@ -16,6 +16,7 @@ import click
 
 from akkm.cli._cluster import cluster
 from akkm.cli._compare import compare
+from akkm.cli._console import printable
 from akkm.cli._demo import demo
 from akkm.cli._images import images
 from akkm.cli._info import info
@@ -26,6 +27,8 @@ from akkm.version import __version__
 
 # Error numbers: no space left, quota exceeded, file larger than allowed.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# Longest message in characters.
+_LONGEST = 1_000
 _BUG, _BAD, _STOPPED, _TERMINATED = 1, 2, 130, 143
 
 
@@ -98,7 +101,9 @@ def _explain(error: Exception, run: Run) -> int:
 
 def _fail(text: str, code: int = _BAD, *, prefix: str = "akkm: error: ") -> int:
     """Print an error message and return the exit code."""
-    click.echo(f"{prefix}{text}", err=True)
+    if prefix and len(text) > _LONGEST:  # a name in it is very long
+        text = f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
+    click.echo(printable(f"{prefix}{text}"), err=True)
     return code
 
 

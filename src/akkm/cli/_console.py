@@ -1,8 +1,10 @@
 """Print facts and tables to standard output."""
 
+import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import click
 
@@ -26,7 +28,7 @@ class Printer:
         if self._quiet:
             return
         try:
-            click.secho(text, fg=style)
+            click.secho(printable(text), fg=style)
         except BrokenPipeError:  # the reader has stopped, as in `akkm ... | head -1`
             self._quiet = True
         except OSError as error:
@@ -49,6 +51,41 @@ class Printer:
             cells = map(str.rjust, rest, widths[1:])
             text = "  ".join([first.ljust(widths[0]), *cells])
             self.say(click.style(text, bold=i == 0 or None))
+
+
+def printable(text: str) -> str:
+    r"""Replace bytes of file names that are not UTF-8 by question marks.
+
+    Examples
+    --------
+    >>> from akkm.cli._console import printable
+    >>> printable("caf\udce9.csv")
+    'caf?.csv'
+    """
+    return text.encode("utf-8", "replace").decode()
+
+
+@contextmanager
+def silenced_libraries() -> Iterator[None]:
+    """Discard what libraries written in C print to standard error.
+
+    libpng prints a line for each image that is damaged or has an unusual profile.
+    """
+    sys.stderr.flush()
+    try:
+        saved = os.dup(2)
+    except OSError:  # standard error is closed
+        yield
+        return
+    sink = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, 2)
+    os.close(sink)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(saved, 2)
+        os.close(saved)
 
 
 def seconds(value: float) -> str:

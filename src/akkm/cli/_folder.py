@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from akkm.cli._console import printable, silenced_libraries
 from akkm.cli._progress import Phases
 from akkm.images import SpatialPyramid, find_files
 
@@ -33,17 +34,14 @@ def read_folder(
     """Describe all images by visual words; if `fit`, learn the words first."""
     files = find_files(folder)
     if fit:
-        with phases.phase("words") as phase:
+        with phases.phase("words") as phase, silenced_libraries():
             pyramid.learn(files, phase.advance)
-    with phases.phase("images", len(files)) as phase:
+    with phases.phase("images", len(files)) as phase, silenced_libraries():
         described = pyramid.describe(files, phase.advance)
     kept = [files[i] for i in described.rows]
     inside = [os.path.relpath(path, folder) for path in kept]
-    # Names that are not UTF-8 are written with question marks.
-    ids = pa.array(
-        [name.encode("utf-8", "replace").decode("utf-8", "replace") for name in inside]
-    )
-    notes = [f"left out: {text}" for text in described.unreadable[:_NAMED]]
+    ids = pa.array([printable(name) for name in inside])
+    notes = [f"left out: {printable(text)}" for text in described.unreadable[:_NAMED]]
     if len(described.unreadable) > _NAMED:
         notes.append(f"left out: {len(described.unreadable) - _NAMED:,} more files")
     return Folder(described.X, kept, ids, notes)

@@ -1,6 +1,7 @@
 """Label files: the cluster of each row, its distance to the center, its margin."""
 
 import io
+import re
 from collections.abc import Iterable, Iterator
 from csv import writer as csv_writer
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
 from akkm.estimators import LeadersKernelKMeans
@@ -17,6 +19,9 @@ from akkm.typing import Array
 # Number of rows that are assigned and written at a time.
 BATCH_ROWS = 2**17
 _COLUMNS = ("cluster", "distance", "margin", "agreement")
+# Texts that spreadsheets run as formulas; "-" alone and "-5" are harmless.
+_APOSTROPHE = re.compile(r"^'([=@+\t\r-])")
+_FORMULA = re.compile(r"^(?:[=@\t\r]|[+-].*[^\d.,])", re.DOTALL)
 
 
 def label_batches(
@@ -68,16 +73,17 @@ def write_batches(batches: Iterable[Any], file: BinaryIO, path: str) -> Iterator
     """Write tables to a Parquet or CSV file, depending on `path`, and yield them."""
     writer: Any = None
     for batch in batches:
+        written = _for_spreadsheets(batch) if _is_csv(path) else batch
         if writer is None:
-            writer = _open_writer(file, path, batch.schema)
-        writer.write_table(batch)
+            writer = _open_writer(file, path, written.schema)
+        writer.write_table(written)
         yield batch
     if writer is not None:
         writer.close()
 
 
 def _open_writer(file: BinaryIO, path: str, schema: Any) -> Any:
-    if Path(path).suffix.lower() != ".csv":
+    if not _is_csv(path):
         return parquet.ParquetWriter(file, schema, compression="zstd")
     # pyarrow would quote all column names.
     names = io.StringIO()
@@ -85,6 +91,23 @@ def _open_writer(file: BinaryIO, path: str, schema: Any) -> Any:
     file.write(names.getvalue().encode())
     options = csv.WriteOptions(include_header=False, quoting_style="needed")
     return csv.CSVWriter(file, schema, write_options=options)
+
+
+def _is_csv(path: str) -> bool:
+    return Path(path).suffix.lower() == ".csv"
+
+
+def _for_spreadsheets(batch: Any) -> Any:
+    """Put an apostrophe before texts that a spreadsheet would run as formulas."""
+    names = [f"'{n}" if _FORMULA.match(n) else n for n in batch.column_names]
+    for i, column in enumerate(batch.columns):
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            formula = pc.match_substring_regex(column, _FORMULA.pattern)
+            if pc.any(formula).as_py():
+                quoted = pc.binary_join_element_wise("'", column, "")
+                quoted = pc.if_else(formula, quoted, column)
+                batch = batch.set_column(i, batch.column_names[i], quoted)
+    return batch.rename_columns(names)
 
 
 def require_name(id: str | None) -> None:
@@ -122,10 +145,21 @@ def read_labels(path: str) -> tuple[str, Any, Any]:
             "number first, and 'cluster', as 'akkm cluster --labels' writes them."
         )
     columns = [names[0], "cluster"]
+    for column in table.columns:
+        if column.name in columns and not column.is_value:
+            raise TableError(
+                f"{path}: column {column.name!r:.80} is of type {column.type[:60]}; "
+                "expected numbers or text, as 'akkm cluster --labels' writes them."
+            )
     table.read_as_text(columns)
     content = pa.Table.from_batches(list(table.batches(columns)))
-    keys, clusters = (content.column(name).combine_chunks() for name in columns)
-    if clusters.null_count:
+    keys, clusters = (
+        _plain(path, content.column(name).combine_chunks()) for name in columns
+    )
+    empty = pc.is_null(clusters, nan_is_null=True)
+    if pa.types.is_string(clusters.type):
+        empty = pc.or_kleene(empty, pc.equal(pc.utf8_trim_whitespace(clusters), ""))
+    if pc.any(empty).as_py():
         raise TableError(
             f"{path} has rows without a cluster; expected a cluster in each row."
         )
@@ -136,4 +170,24 @@ def read_labels(path: str) -> tuple[str, Any, Any]:
             f"{path} has some values of {names[0]!r} twice; expected unique ids. Write "
             "labels with another --id, or without --id."
         )
-    return names[0], keys, clusters
+    return _APOSTROPHE.sub(r"\1", names[0]), keys, clusters
+
+
+def _plain(path: str, column: Any) -> Any:
+    """Return numbers as they are, and all other values as text.
+
+    The apostrophe before a text that looks like a formula is removed.
+    """
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _plain(path, column.dictionary_decode())
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return column
+    try:
+        text = column.cast(pa.string())
+    except pa.ArrowException as error:
+        raise TableError(
+            f"{path}: a column of type {kind} can't be compared; expected numbers or "
+            "text."
+        ) from error
+    return pc.replace_substring_regex(text, _APOSTROPHE.pattern, r"\1")

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from akkm.cli._console import printable
 from akkm.cli._records import COUNT, NumberOr, choice, option, split_names
 from akkm.kernels import KERNEL_NAMES
 from akkm.landmarks import STRATEGIES
@@ -31,7 +32,7 @@ class Run:
     @property
     def command(self) -> str:
         """The command line, quoted for a shell."""
-        return shlex.join(["akkm", *self.args])
+        return printable(shlex.join(["akkm", *self.args]))
 
     @property
     def outcome(self) -> str:

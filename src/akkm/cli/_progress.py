@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ class Phases(progress.Progress):
     """Shows one line per phase of the work, if `shown`."""
 
     def __init__(self, shown: bool) -> None:
+        # A copy of standard error: `silenced_libraries` redirects the original.
+        self._stderr = os.fdopen(os.dup(2), "w") if shown else None
         super().__init__(
             progress.SpinnerColumn(),
             progress.TextColumn("{task.description:<11}"),
@@ -23,9 +26,14 @@ class Phases(progress.Progress):
             progress.TextColumn("{task.fields[detail]}"),
             progress.TimeElapsedColumn(),
             progress.TimeRemainingColumn(compact=True),
-            console=Console(stderr=True),
+            console=Console(file=self._stderr, stderr=True),
             disable=not shown,
         )
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        if self._stderr is not None:
+            self._stderr.close()
 
     @contextmanager
     def phase(self, name: str, total: int | None = None) -> Iterator[Phase]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
-from akkm.cli._console import Printer, megabytes
+from akkm.cli._console import Printer, megabytes, printable, silenced_libraries
 from akkm.cli._labels import label_batches, write_batches
 from akkm.cli._options import Encoding, Method, Output, Run, Source
 from akkm.cli._outputs import OutputFile, open_outputs
@@ -53,7 +53,7 @@ def start(run: Run, output: Output, inputs: Mapping[str, str]) -> Iterator[Job]:
 
 def describe(data: str) -> str:
     """The name of the data in messages."""
-    return "standard input" if data == "-" else os.path.basename(data)
+    return "standard input" if data == "-" else printable(os.path.basename(data))
 
 
 def open_source(source: Source, about: Mapping[str, Any] | None = None) -> Table:
@@ -244,7 +244,7 @@ def _write_report(
     if labels is not None and pc.all(pc.is_null(labels, nan_is_null=True)).as_py():
         labels = None
     dense = model.of_table and encoder.matrix_ is None
-    with job.phases.phase("report"):
+    with job.phases.phase("report"), silenced_libraries():
         page = report(
             estimator,
             encoded.X,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from akkm.extras import import_extra
+from akkm.limits import PIXELS
 from akkm.typing import Array
 
 # Extensions of image files: formats that OpenCV reads, and some that it may not read.
@@ -24,6 +25,9 @@ _SIGNATURES = re.compile(
 )
 # Images need at least this many pixels along the shorter side to show anything.
 _MIN_SIDE = 16
+# OpenCV refuses images with more pixels than this environment variable says, before it
+# decodes them.
+_OPENCV_LIMIT = "OPENCV_IO_MAX_IMAGE_PIXELS"
 _JPEG_QUALITY = 75
 
 
@@ -33,6 +37,7 @@ class ImageError(ValueError):
 
 def opencv() -> Any:
     """Return the module cv2; raise ImportError with advice if it is not installed."""
+    os.environ.setdefault(_OPENCV_LIMIT, str(PIXELS.value))  # read by the import
     return import_extra("cv2", "Images need OpenCV", "images")
 
 
@@ -49,7 +54,8 @@ def find_files(folder: str | os.PathLike[str]) -> list[str]:
     list of str
         Sorted paths. A file is listed if its name has the extension of an image format
         or its first bytes are those of an image; its content may still be damaged.
-        Files and folders whose names begin with a dot are left out.
+        Files and folders whose names begin with a dot are left out. So are symbolic
+        links that lead out of the folder, and all links to folders.
 
     Raises
     ------
@@ -72,15 +78,20 @@ def find_files(folder: str | os.PathLike[str]) -> list[str]:
     if not os.path.isdir(folder):
         what = "is a file" if os.path.exists(folder) else "does not exist"
         raise ImageError(f"{folder} {what}; expected a folder with images.")
+    root = Path(folder).resolve()
     files = [
         str(path)
         for path in sorted(Path(folder).rglob("*"))
         if path.is_file()
         and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        and (not path.is_symlink() or path.resolve().is_relative_to(root))
         and _seems_image(path)
     ]
     if not files:
-        raise ImageError(f"{folder} contains no images; expected a folder with images.")
+        raise ImageError(
+            f"{folder} contains no images; expected a folder with images. Links to "
+            "files outside the folder don't count."
+        )
     return files
 
 
@@ -214,7 +225,12 @@ def _decode(path: str | os.PathLike[str], flags: int) -> Array:
         raise ImageError(f"{name} is an empty file; expected an image.")
     try:
         pixels = cv2.imdecode(data, flags)
-    except cv2.error:  # such as too many pixels
+    except cv2.error as error:
+        if "CV_IO_MAX_IMAGE" in str(error):
+            limit = int(os.environ[_OPENCV_LIMIT])
+            raise ImageError(
+                f"{name} has more than {limit:,} pixels; {PIXELS.cure}."
+            ) from None
         pixels = None
     if pixels is None:
         raise ImageError(f"{name} is damaged, or not an image that OpenCV reads.")

@@ -1,5 +1,6 @@
 """Parquet and Arrow files, whose pieces can be read in any order. Needs pyarrow."""
 
+import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -112,13 +113,13 @@ class ParquetFiles(ColumnFiles):
     format = "Parquet"
 
     def _open(self, path: str | Path) -> tuple[pa.Schema, list[int]]:
-        with ParquetFile(path) as file:
+        with _open_file(path) as source, ParquetFile(source) as file:
             groups = range(file.metadata.num_row_groups)
             rows = [file.metadata.row_group(i).num_rows for i in groups]
             return file.schema_arrow, rows
 
     def _read(self, path: str | Path, number: int, names: list[str]) -> pa.RecordBatch:
-        with ParquetFile(path) as file:
+        with _open_file(path) as source, ParquetFile(source) as file:
             table = file.read_row_group(number, columns=names, use_threads=False)
             (batch,) = table.combine_chunks().to_batches()
             return batch
@@ -126,7 +127,8 @@ class ParquetFiles(ColumnFiles):
     def stream(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """Yield rows as `Pieces.stream` does, without reading whole row groups."""
         for path, number in self._pieces:
-            with reading(path, self.format), ParquetFile(path) as file:
+            parquet = reading(path, self.format)
+            with parquet, _open_file(path) as source, ParquetFile(source) as file:
                 for batch in file.iter_batches(rows, [number], list(names)):
                     yield batch.select(list(names))
 
@@ -137,7 +139,7 @@ class ArrowFiles(ColumnFiles):
     format = "Arrow"
 
     def _open(self, path: str | Path) -> tuple[pa.Schema, list[int]]:
-        with pa.memory_map(str(path)) as source:
+        with pa.memory_map(os.fsencode(path)) as source:
             file = pa.ipc.open_file(source)
             numbers = range(file.num_record_batches)
             return file.schema, [file.get_batch(i).num_rows for i in numbers]
@@ -145,7 +147,7 @@ class ArrowFiles(ColumnFiles):
     def _read(self, path: str | Path, number: int, names: list[str]) -> pa.RecordBatch:
         fields = sorted(self.schema.get_field_index(name) for name in names)
         options = pa.ipc.IpcReadOptions(included_fields=fields)
-        with pa.OSFile(str(path)) as source:
+        with _open_file(path) as source:
             batch = pa.ipc.open_file(source, options=options).get_batch(number)
             return validated(batch)
 
@@ -187,6 +189,11 @@ class NumberBatches(Batches):
             for j, column in enumerate(columns):
                 out[start : start + step, j] = column[start : start + step]
         return out
+
+
+def _open_file(path: str | Path) -> pa.NativeFile:
+    """Open a file for reading; pyarrow takes names that are not UTF-8 only as bytes."""
+    return pa.OSFile(os.fsencode(path))
 
 
 def validated(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -1,6 +1,7 @@
 """Compressed text files as streams of unpacked bytes."""
 
 import io
+import os
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -64,7 +65,7 @@ class Decompressed(io.RawIOBase):
 
 def open_unpacked(path: str) -> BinaryIO:
     """Open a file for reading; if it is compressed, read its unpacked bytes."""
-    file = pa.OSFile(path)
+    file = pa.OSFile(os.fsencode(path))
     if compression := compression_of(file):
         return io.BufferedReader(Decompressed(file, compression, path))
     file.close()

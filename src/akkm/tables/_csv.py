@@ -104,7 +104,7 @@ class CsvTable(Table):
 
     def _open(self) -> Any:
         """Open the file as a stream of decompressed bytes."""
-        file = self._file = pa.OSFile(self.path)
+        file = self._file = pa.OSFile(os.fsencode(self.path))
         if compression := compression_of(file):
             return Decompressed(file, compression, self.name)
         return file

@@ -128,7 +128,7 @@ def open_arrow(path: str) -> Table:
     if magic == b"ARROW1":
         return open_columns(path)
     spool = Spool(1 << 16)
-    with reading(path, "Arrow"), pa.memory_map(path) as source:
+    with reading(path, "Arrow"), pa.memory_map(os.fsencode(path)) as source:
         for batch in pa.ipc.open_stream(source):
             spool.add(validated(batch))
     return FileTable(path, spool.pieces(path))

@@ -22,7 +22,7 @@ import akkm
 from akkm import open_rows
 from akkm.cli._app import app
 from akkm.cli._labels import read_labels
-from akkm.model_file import ModelFileError, SavedModel, _archive, save_model
+from akkm.model_file import ModelFileError, SavedModel, _archive, load_model, save_model
 from akkm.tables import TableEncoder, TableError, open_table
 
 SOURCE = str(Path(akkm.__file__).parent)
@@ -226,9 +226,13 @@ def read_model_edits(data: bytes, folder: Path) -> None:
 
 
 def use_model(data: bytes, folder: Path) -> None:
-    """Show a model and predict by it; the command line exits with 0 or 2."""
+    """Load a model, show it and predict by it; commands exit with 0 or 2."""
     model, rows = folder / "m.skops", folder / "new.npy"
     model.write_bytes(data)
+    try:
+        load_model(model)
+    except ModelFileError:
+        return
     if not rows.exists():
         np.save(rows, numbers(5))
     predict = ["predict", str(model), str(rows), "--labels", str(folder / "l.csv")]
