@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_blobs
 
 from akkm import (
     ApproxKernelKMeans,
@@ -9,8 +10,9 @@ from akkm import (
     LeadersKernelKMeans,
     TwoStepKernelKMeans,
 )
-from akkm.kernels import RBF, Linear, Precomputed
-from registry import create, every, has_centers, takes_precomputed
+from akkm.kernels import RBF, Linear, Precomputed, Sigmoid
+from akkm.rows.contract import ArrayRows
+from registry import create, every, has_centers, sets, takes_precomputed
 
 
 @every(takes_precomputed)
@@ -56,12 +58,56 @@ def test_distances_to_new_rows_need_a_constant_diagonal(Estimator, digits):
         model.score(K[:9])
 
 
-def test_distances_within_the_span_of_the_landmarks_need_no_diagonal(digits):
-    K = Linear()(digits[0][:900])
-    model = ApproxKernelKMeans(5, kernel="precomputed", random_state=0).fit(K)
-    assert np.isfinite(model.transform(K[:9])).all()
-    with pytest.raises(ValueError, match="unless its diagonal is constant"):
-        model.score(K)
+@every(takes_precomputed, has_centers)
+def test_the_training_matrix_contains_its_own_diagonal(Estimator, digits):
+    X = digits[0][:300]
+    K = Linear()(X)
+    assert np.ptp(K.diagonal()) > 0
+    model = create(Estimator, 5, kernel="precomputed")
+    distances = model.fit_transform(K)
+    np.testing.assert_array_equal(model.predict(K), model.labels_)
+    assert model.score(K) == pytest.approx(-model.inertia_)
+    weights = np.arange(300.0)
+    weighted = model.fit(K, sample_weight=weights).score(K, sample_weight=weights)
+    assert weighted == pytest.approx(-model.inertia_)
+    by_rows = create(Estimator, 5, kernel="linear").fit_transform(X)
+    np.testing.assert_allclose(distances, by_rows, atol=1e-4)
+    # Other matrices of the same shape have rows of unknown length.
+    if sets("dual_coef_")(Estimator):
+        with pytest.raises(ValueError, match="unless its diagonal is constant"):
+            model.score(K[::-1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", ["function", "precomputed"])
+def test_distances_are_those_of_the_kernels_space_for_few_landmarks(kernel, dtype):
+    X, _ = make_blobs(60, centers=3, n_features=6, random_state=0)
+    X = X.astype(dtype)
+    settings = {"landmarks": np.arange(0, 60, 6), "init": np.arange(60) % 3}
+    rbf = RBF(gamma=0.05)
+    expected = ApproxKernelKMeans(3, kernel=rbf, **settings).fit_transform(X)
+    rows, given = (rbf(X), kernel) if kernel == "precomputed" else (X, rbf.__call__)
+    model = ApproxKernelKMeans(3, kernel=given, **settings).fit(rows)
+    distances = model.transform(rows)
+    np.testing.assert_allclose(distances, expected, rtol=1e-3)
+    error = (distances.min(axis=1) ** 2).sum()
+    assert error == pytest.approx(model.inertia_, rel=1e-4)
+
+
+def test_distances_to_an_indefinite_kernels_centers_are_within_the_span(digits):
+    X = digits[0][:200] / 16
+    settings = {"landmarks": np.arange(50), "init": np.arange(200) % 3}
+    expected = ApproxKernelKMeans(3, kernel=Sigmoid(0.1), **settings).fit_transform(X)
+    model = ApproxKernelKMeans(3, kernel=Sigmoid(0.1).__call__, **settings).fit(X)
+    np.testing.assert_allclose(model.transform(X), expected, rtol=1e-6)
+
+
+def test_the_error_does_not_depend_on_the_size_of_blocks(monkeypatch, digits):
+    K = Linear()(digits[0][:300])
+    model = ApproxKernelKMeans(3, kernel="precomputed", random_state=0)
+    error = model.fit(K).inertia_
+    monkeypatch.setitem(ArrayRows.map_blocks.__kwdefaults__, "block_rows", 64)
+    assert model.fit(K).inertia_ == pytest.approx(error)
 
 
 @pytest.mark.parametrize("Estimator", [ApproxKernelKMeans, TwoStepKernelKMeans])

@@ -48,6 +48,7 @@ def test_cluster_sizes_of_new_rows_are_not_checked(model, blobs):
     ]  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:The kernel can.t resolve the data")
 def test_a_kernel_that_isolates_every_row_is_doubted(wine):
     fitted = ApproxKernelKMeans(3, gamma=100.0, random_state=0).fit(wine)
     doubts = graded(fitted, wine)

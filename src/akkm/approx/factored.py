@@ -8,7 +8,7 @@ import numpy as np
 from akkm.core import gradient, gram
 from akkm.core.gram import Centers, Gram
 from akkm.core.kernel_matrix import is_resolved, symmetric
-from akkm.core.model import Model, shared_diagonal
+from akkm.core.model import Model, precomputed_diagonal
 from akkm.core.nearest import Probes, Scorer, require_finite
 from akkm.core.strip import Strip, float32_suffices
 from akkm.kernels import Kernel, Linear
@@ -34,7 +34,7 @@ class Factored:
             Scorer.of(centers.alpha, centers.norms, self.strip.dtype, self.probes),
             self.strip.dtype,
             None if kernel.psd else self.gram,
-            shared_diagonal(kernel, self.strip.X),
+            precomputed_diagonal(kernel, self.strip.X),
         )
 
 

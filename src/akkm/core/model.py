@@ -16,6 +16,11 @@ from akkm.typing import Array, RowsLike
 
 # Number of rows that are compared at a time.
 _BLOCK_ROWS = 8192
+# Negative eigenvalues up to this share of the absolute sum may be rounding errors of a
+# positive definite kernel.
+_ROUNDING_MASS = 1e-5
+# Entries of a precomputed diagonal that differ by this share of the largest are equal.
+_SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -37,8 +42,8 @@ class Model:
     dtype: Any
     # gives lengths within the span, needed if k may be indefinite
     gram: Gram | None = None
-    # k(x, x) of new rows for a precomputed kernel: the value that training rows share
-    constant: float = np.nan
+    # (n,) k(x, x) of the training rows, for a square precomputed kernel
+    diagonal: Array | None = None
 
     def only(self, clusters: Array) -> "Model":
         """Return the model of the centers `clusters`, renumbered in this order."""
@@ -48,10 +53,22 @@ class Model:
         return replace(self, scorer=few)
 
     def diag(self, X: RowsLike) -> Array:
-        """Return k(x, x) (n,) of new rows, or NaN if a precomputed kernel lacks it."""
-        if isinstance(self.kernel, Precomputed):
-            return np.full(X.shape[0], self.constant)
-        return self.kernel.diag(X)
+        """Return k(x, x) (n,) of rows, or NaN if a precomputed kernel lacks it.
+
+        A precomputed kernel has it for the matrix that was fitted, and for any rows if
+        all training rows have the same k(x, x).
+        """
+        if not isinstance(self.kernel, Precomputed):
+            return self.kernel.diag(X)
+        known, n = self.diagonal, X.shape[0]
+        if known is None:
+            return np.full(n, np.nan)
+        limit = _SAME * np.abs(known).max()
+        if np.ptp(known) <= limit:
+            return np.full(n, known[0])
+        if n == len(known) and np.abs(self.kernel.diag(X) - known).max() <= limit:
+            return known
+        return np.full(n, np.nan)
 
     def compare(
         self, X: RowsLike, engine: Threads, diag: Array | None = None
@@ -60,6 +77,8 @@ class Model:
 
         `diag` (n,) is k(x, x). By default, it is computed by `self.diag`.
         """
+        if diag is None and isinstance(self.kernel, Precomputed):
+            diag = self.diag(X)  # of all rows: a block has no diagonal
         S = self.scorer.columns
         if self.gram is not None:
             S = np.hstack([S, self.gram.whitener])
@@ -92,10 +111,15 @@ class Model:
             scorer.norms[:, None] - 2 * products[:, :n_clusters].T
         )
         require_finite(scores, self.dtype)
-        squared = diag
+        squared = inside = diag
         if self.gram is not None:
-            squared = self.gram.squared_lengths(products[:, n_clusters:])
-        length = np.sqrt(np.abs(squared))
+            inside = self.gram.squared_lengths(products[:, n_clusters:])
+            # With a positive definite kernel, a row is at least as long as its image
+            # in the span. A precomputed strip has no k(x, x).
+            definite = self.gram.negative_mass <= _ROUNDING_MASS
+            strip = isinstance(self.kernel, PrecomputedStrip)
+            squared = np.maximum(diag, inside) if definite and not strip else inside
+        length = np.sqrt(np.abs(inside))
 
         def rescore(rows: Array) -> Array:
             return scorer.norms[:, None] - 2 * precise()(X[rows]).T
@@ -105,18 +129,16 @@ class Model:
         distances = squared[:, None] + scores.T
         # Squared distances that may be rounding errors of zero are zero.
         distances[distances < scorer.noise(length[:, None], slice(None))] = 0
-        # A precomputed strip has no k(x, x): use the length within the span instead.
-        own = squared if isinstance(self.kernel, PrecomputedStrip) else diag
+        own = inside if isinstance(self.kernel, PrecomputedStrip) else diag
         return Comparison(found.labels, distances, own + found.score)
 
 
-def shared_diagonal(kernel: Kernel, X: RowsLike) -> float:
-    """Return k(x, x) if it is equal for all rows of a precomputed kernel, else NaN."""
-    if not isinstance(kernel, Precomputed):
-        return np.nan
-    diag = kernel.diag(X[:])
-    constant = np.ptp(diag) <= 1e-6 * np.abs(diag).max()
-    return float(diag[0]) if constant else np.nan
+def precomputed_diagonal(kernel: Kernel, X: RowsLike) -> Array | None:
+    """Return k(x, x) (n,) of the rows of a square precomputed kernel, else None."""
+    square = isinstance(kernel, Precomputed) and X.shape[0] == X.shape[1]
+    if not square or isinstance(kernel, PrecomputedStrip):
+        return None
+    return kernel.diag(X[:])
 
 
 def means_model(
@@ -129,4 +151,6 @@ def means_model(
 ) -> Model:
     """Return the model of centers that are means of `points`, a subset of X."""
     scorer = Scorer.of(alpha, norms, dtype)
-    return Model(kernel, points, scorer, dtype, constant=shared_diagonal(kernel, X))
+    return Model(
+        kernel, points, scorer, dtype, diagonal=precomputed_diagonal(kernel, X)
+    )

@@ -339,7 +339,11 @@ class Part:
         if kernel.psd or gram is None:
             cuts = chunks(self.strip.n)
             return sum(total(self.state.length[rows] ** 2, rows) for rows in cuts)
-        sums = list(X.map_blocks(lambda block, rows: total(kernel.diag(block), rows)))
+        sums = list(
+            X.map_blocks(
+                lambda block, rows: total(kernel.diag_of_block(block, rows), rows)
+            )
+        )
         if np.isnan(sums).any():  # a precomputed strip has no k(x, x), only kernel rows
             sums = list(
                 self.engine.map(

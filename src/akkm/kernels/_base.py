@@ -67,6 +67,23 @@ class Kernel(ABC):
             The diagonal of `kernel(X, X)`.
         """
 
+    def diag_of_block(self, X: RowsLike, rows: slice) -> Array:
+        """Compute k(x, x) of a block of rows.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (b, d)
+            The block.
+        rows : slice
+            The numbers of its rows, which a precomputed kernel needs.
+
+        Returns
+        -------
+        float64 array of shape (b,)
+            Entries `rows` of the diagonal of the kernel matrix of all rows.
+        """
+        return self.diag(X)
+
     @abstractmethod
     def bind(self, Z: RowsLike) -> Fill:
         """Prepare points for many blocks of rows.

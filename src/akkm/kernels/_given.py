@@ -126,6 +126,9 @@ class Precomputed(Kernel):
     def diag(self, X: RowsLike) -> Array:
         return X.diagonal().astype(np.float64)
 
+    def diag_of_block(self, X: RowsLike, rows: slice) -> Array:
+        return self.diag(X[:, rows])
+
 
 @dataclass(frozen=True)
 class PrecomputedStrip(Precomputed):
@@ -146,3 +149,6 @@ class PrecomputedStrip(Precomputed):
 
     def diag(self, X: RowsLike) -> Array:
         return np.full(X.shape[0], np.nan)
+
+    def diag_of_block(self, X: RowsLike, rows: slice) -> Array:
+        return self.diag(X)

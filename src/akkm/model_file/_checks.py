@@ -196,7 +196,7 @@ _PARTS: dict[str, dict[str, _Check]] = {
         "scorer": _part,
         "dtype": _float_type,
         "gram": _optional(_part),
-        "constant": _number(may_lack=True),
+        "diagonal": _optional(_numbers("d")),
     },
     "Scorer": {
         "columns": _numbers("m C"),
