@@ -38,8 +38,15 @@ def _chi2(A, B):
 
 
 def _cosine(A, B):
-    lengths = np.sqrt((A * A).sum(-1) * (B * B).sum(-1))
-    return np.where(lengths > 0, (A * B).sum(-1) / np.where(lengths > 0, lengths, 1), 0)
+    return (_unit(A) * _unit(B)).sum(-1)
+
+
+def _unit(A):
+    """The vectors along the last axis, scaled to unit length; zeros stay zero."""
+    largest = np.abs(A).max(-1, keepdims=True)
+    A = A / np.where(largest > 0, largest, 1)  # squares must not vanish
+    lengths = np.sqrt((A * A).sum(-1, keepdims=True))
+    return A / np.where(lengths > 0, lengths, 1)
 
 
 def error_of_centers(K, K_landmarks, diagonal, alpha, labels, weights):
