@@ -35,7 +35,7 @@ from tests.fuzz.runner import Outcome, main
 # Every so many cases, the command runs in a process of its own.
 _PROCESS_EVERY = 50
 # The longest message that is still readable.
-_MESSAGE = 900
+_MESSAGE = 1100
 
 COMMANDS = ["cluster"] * 9 + ["predict"] * 4 + ["compare"] * 3 + ["plan"] * 2
 COMMANDS += ["info", "images", "other"]
