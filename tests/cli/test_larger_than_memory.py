@@ -115,16 +115,17 @@ def test_predict_on_disk_gives_the_labels_of_rows_in_memory(files, expected, tmp
         *("--report", report, "--memory", 0),
     )
     assert_same_labels(parquet.read_table(labels), expected[1])
-    assert "a random sample of 6,000 of 6,000 rows" in report.read_text()
+    assert "random sample" not in report.read_text()  # all rows are described
 
 
 def test_a_report_of_a_sample_says_so(files, tmp_path, monkeypatch):
     monkeypatch.setattr("akkm.cli._work._REPORTED", 500)
     report = tmp_path / "report.html"
     succeed("cluster", files / "parts", *CLUSTER, "--report", report, "--memory", 0)
-    assert "this page describes a random sample of 500 of 6,000 rows" in (
-        report.read_text()
-    )
+    page = report.read_text()
+    assert "this page describes a random sample of 500 of 6,000 rows" in page
+    assert "new rows" not in page.lower()
+    assert "Clustering error of the fit" in page
 
 
 @pytest.mark.parametrize(

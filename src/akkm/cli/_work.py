@@ -19,6 +19,7 @@ from akkm.cli._labels import label_batches, write_batches
 from akkm.cli._options import Encoding, Method, Output, Run, Source
 from akkm.cli._outputs import OutputFile, open_outputs
 from akkm.cli._progress import Phases
+from akkm.inspect import sample_rows
 from akkm.metrics import nmi_from_counts
 from akkm.model_file import SavedModel, write_model
 from akkm.report import report
@@ -226,15 +227,12 @@ def _write_report(
     """
     encoder, estimator, about = model.encoder, model.estimator, model.about
     notes = list(about["notes"])
+    rows = None
     if encoded.on_disk:
-        n = encoded.X.shape[0]
-        rows = draw_rows(n, _REPORTED, estimator.random_state or 0)
-        clusters, agreement = assigned or (estimator.labels_, None)
-        assigned = clusters[rows], None if agreement is None else agreement[rows]
+        clusters = estimator.labels_ if assigned is None else assigned[0]
+        rows = sample_rows(np.asarray(clusters), _REPORTED).rows
         encoded = encoded.take(rows)
-        notes.append(
-            f"this page describes a random sample of {len(rows):,} of {n:,} rows"
-        )
+        rows = rows if len(rows) < len(clusters) else None
     if assigned is not None:
         estimator = copy.copy(estimator)
         estimator.labels_ = assigned[0]
@@ -259,6 +257,7 @@ def _write_report(
             # Most values of sparse rows are zeros, which files leave out.
             original=encoder.original if dense else None,
             new_rows=assigned is not None,
+            rows=rows,
         )
         job.outputs["--report"].file.write(page.html.encode())
 

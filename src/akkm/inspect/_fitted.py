@@ -1,7 +1,7 @@
 """The model that is inspected, with labels and embedding of the given rows."""
 
 import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,13 +13,17 @@ from akkm.estimators import (
     NystroemSpectralClustering,
     SparseKernelKMeans,
 )
+from akkm.inspect._sample import sample_rows
 from akkm.kernels import Precomputed
-from akkm.typing import RowsLike
+from akkm.rows import is_dask, is_rows
+from akkm.typing import Array, RowsLike
 
 # Methods that run k-means in an embedding of the rows.
 _EMBEDDING = (NystroemSpectralClustering, SparseKernelKMeans, DiffusionKernelKMeans)
 # Number of rows predicted to check whether labels_ belong to the given rows.
 _PREDICTED = 1000
+# Number of rows that are read from files or from the workers of a cluster.
+_READ = 20_000
 
 
 def require_fitted(model: Any) -> None:
@@ -30,6 +34,75 @@ def require_fitted(model: Any) -> None:
             "such as ApproxKernelKMeans."
         )
     check_is_fitted(model)
+
+
+class Sampled(NamedTuple):
+    """Which rows a sample consists of."""
+
+    rows: Array  # (s,) row numbers
+    n: int  # number of rows from which they were drawn
+
+
+def read_sample(
+    model: Any, X: Any, *, new_rows: bool
+) -> tuple[Any, RowsLike, Sampled | None]:
+    """The model and rows in memory; of many rows in files or on workers, a sample.
+
+    The sample has rows of every cluster if the labels are known. The returned model
+    accepts the sample, which has no column names. `Sampled` is None if X is in memory.
+    """
+    if not is_dask(X) and not is_rows(X):
+        return model, X, None
+    stored = model._new_rows(X)
+    if not is_rows(stored):
+        return model._without_names(), stored, None
+    n, labels = stored.shape[0], getattr(model, "labels_", ())
+    if new_rows:
+        size = min(n, _READ)
+        rows = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
+    elif n != len(labels):
+        raise _wrong_length(n, len(labels))
+    else:
+        rows = sample_rows(np.asarray(labels), _READ).rows
+    sampled = Sampled(rows, n) if len(rows) < n else None
+    return model._without_names(), stored.gather(rows), sampled
+
+
+def given_sample(model: Any, rows: Any) -> Sampled:
+    """Validate the row numbers (s,) of a sample that the caller drew."""
+    rows = np.asarray(rows)
+    n = len(getattr(model, "labels_", ()))
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or not len(rows):
+        raise ValueError(
+            f"rows has shape {rows.shape} and dtype {rows.dtype}; expected the row "
+            "numbers of a sample, (s,)."
+        )
+    if rows.min() < 0 or rows.max() >= n:
+        raise ValueError(
+            f"rows has numbers from {rows.min()} to {rows.max()}; labels_ has rows 0 "
+            f"to {n - 1}."
+        )
+    return Sampled(rows, n)
+
+
+def at_rows(model: Any, rows: Array) -> Any:
+    """A copy of the model whose labels_ and agreement_ are those of some rows (s,)."""
+    if isinstance(model.kernel_, Precomputed):
+        raise ValueError(
+            "A sample of the rows can't be inspected with a precomputed kernel; pass "
+            "the whole kernel matrix."
+        )
+    few = copy.copy(model)
+    for name in {"labels_", "agreement_"} & vars(model).keys():
+        setattr(few, name, np.asarray(getattr(model, name))[rows])
+    return few
+
+
+def _wrong_length(n: int, n_labels: int) -> ValueError:
+    return ValueError(
+        f"X has {n:,} rows, but the model was fitted to {n_labels:,}; give the rows "
+        "that it was fitted to, or pass new_rows=True."
+    )
 
 
 def fitted_to(model: Any, X: Any, *, new_rows: bool) -> tuple[Any, RowsLike]:
@@ -46,10 +119,7 @@ def fitted_to(model: Any, X: Any, *, new_rows: bool) -> tuple[Any, RowsLike]:
                 "with a kernel function instead."
             )
     elif n != len(model.labels_):
-        raise ValueError(
-            f"X has {n:,} rows, but the model was fitted to {len(model.labels_):,}; "
-            "give the rows that it was fitted to, or pass new_rows=True."
-        )
+        raise _wrong_length(n, len(model.labels_))
     seen = copy.copy(model)
     # Validated rows have no column names, so predict with a model that expects none.
     nameless = model._without_names()

@@ -12,7 +12,14 @@ from akkm.inspect._certainty import Certainty
 from akkm.inspect._checks import QualityCheck, quality_checks
 from akkm.inspect._columns import ColumnDifferences, column_differences, column_names
 from akkm.inspect._distances import CenterDistances, center_distances, cluster_sizes
-from akkm.inspect._fitted import fitted_to, require_fitted
+from akkm.inspect._fitted import (
+    Sampled,
+    at_rows,
+    fitted_to,
+    given_sample,
+    read_sample,
+    require_fitted,
+)
 from akkm.inspect._pipeline import split_pipeline
 from akkm.inspect._plane import MapPlane, project
 from akkm.inspect._quality import (
@@ -44,8 +51,9 @@ class Inspection:
         The model. It is not changed.
     X : array, data frame or CSR matrix of shape (n, d), optional
         The rows that the model was fitted to; in a pipeline, its untransformed input.
-        Without rows, only `labels`, `sizes`, `convergence` and `evidence` are
-        available.
+        From a Dask collection or rows of `akkm.open_rows`, a random sample of 20,000
+        rows is read. Without rows, only `labels`, `sizes`, `convergence` and
+        `evidence` are available.
     feature_names : sequence of d str, optional
         Names of the columns. Default: those of the data frame that was fitted.
     original : callable, optional
@@ -55,6 +63,9 @@ class Inspection:
         Whether X contains other rows than those of the fit. Their labels are then
         predicted. Labels are always predicted if the model was read from a file,
         because such a model has no labels.
+    rows : int array of shape (s,), optional
+        If X is a sample: the row numbers of its rows. Sizes of clusters are then those
+        of all rows, by the model's `labels_`, and other facts are those of the sample.
 
     Attributes
     ----------
@@ -64,6 +75,8 @@ class Inspection:
         The validated rows; in a pipeline, transformed by its other steps.
     new_rows : bool
         Whether the rows are other rows than those of the fit.
+    sampled : tuple of (int array of shape (s,), int) or None
+        If X is a sample: the row numbers of its rows, and the number of all rows.
 
     Raises
     ------
@@ -93,6 +106,7 @@ class Inspection:
         feature_names: Sequence[str] | None = None,
         original: Callable[[Array], list[dict[str, Any]]] | None = None,
         new_rows: bool = False,
+        rows: Array | None = None,
     ) -> None:
         self._records: Records | None = None
         if isinstance(model, Pipeline):
@@ -102,10 +116,18 @@ class Inspection:
         require_fitted(model)
         self.new_rows = new_rows or not hasattr(model, "labels_")
         self.model, self._X = model, None
+        self._all_labels: Array | None = None
+        self.sampled: Sampled | None = None
         if X is None:
             return
+        self._names = column_names(model, feature_names, model.n_features_in_)
+        model, X, self.sampled = read_sample(model, X, new_rows=self.new_rows)
+        if rows is not None:
+            self.sampled = given_sample(model, rows)
+        if self.sampled is not None and (rows is not None or not self.new_rows):
+            self._all_labels = np.asarray(model.labels_)
+            model = at_rows(model, self.sampled.rows)
         self.model, self._X = fitted_to(model, X, new_rows=self.new_rows)
-        self._names = column_names(model, feature_names, self.n_columns)
         if original is not None:
             self._records = lambda rows: original(self.X[rows])
 
@@ -127,9 +149,14 @@ class Inspection:
         return np.asarray(self.model.labels_)
 
     @property
+    def all_labels(self) -> Array:
+        """Cluster of each row, of shape (n,), even if X is a sample of n rows."""
+        return self.labels if self._all_labels is None else self._all_labels
+
+    @property
     def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.labels)
+        """Number of rows; if X is a sample, of all rows whose labels are known."""
+        return len(self.all_labels)
 
     @property
     def n_columns(self) -> int:
@@ -144,7 +171,7 @@ class Inspection:
     @cached_property
     def sizes(self) -> Array:
         """Number of rows of each cluster, of shape (C,); 0 for empty clusters."""
-        return cluster_sizes(self.labels, self.n_clusters)
+        return cluster_sizes(self.all_labels, self.n_clusters)
 
     @property
     def n_clustered(self) -> int:
@@ -180,7 +207,8 @@ class Inspection:
     @cached_property
     def similarity(self) -> KernelSimilarity | None:
         """How similar rows are. This shows if the kernel is too narrow or too wide."""
-        return kernel_similarity(self.model, self.X, new_rows=self.new_rows)
+        other = self.new_rows or self.sampled is not None
+        return kernel_similarity(self.model, self.X, new_rows=other)
 
     @cached_property
     def distances(self) -> CenterDistances | None:
@@ -191,7 +219,7 @@ class Inspection:
     def certainty(self) -> Certainty | None:
         """Certainty of labels, from an ensemble's votes or else from distances."""
         if hasattr(self.model, "agreement_"):
-            inside = sample_rows(self.labels, self.n_rows)  # all but outliers
+            inside = sample_rows(self.labels, len(self.labels))  # all but outliers
             agreement = np.asarray(self.model.agreement_)[inside.rows]
             return Certainty(inside, agreement, from_votes=True)
         if self.distances is None:

@@ -89,7 +89,10 @@ def _contains_word(text: str, word: str) -> bool:
 
 
 def records_of(X: Any, columns: list[str] | None) -> Records:
-    """Access to the rows of an array, a sparse matrix or a data frame as dicts."""
+    """Access to the rows of an array, a sparse matrix or a data frame as dicts.
+
+    A list, a 1-D array or a Series, such as texts, has one value per row.
+    """
 
     def records(rows: Array) -> list[dict[str, Any]]:
         block = _safe_indexing(X, rows)
@@ -98,6 +101,9 @@ def records_of(X: Any, columns: list[str] | None) -> Records:
         if hasattr(block, "iloc"):  # pandas
             block = block.to_numpy(dtype=object)
         block = block.toarray() if sparse.issparse(block) else np.asarray(block)
+        if block.ndim == 1:
+            name = columns[0] if columns else getattr(X, "name", None) or "text"
+            return [{str(name): value} for value in block.tolist()]
         names = columns or [f"column {j}" for j in range(block.shape[1])]
         return [dict(zip(names, row, strict=True)) for row in block.tolist()]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from akkm.diffusion.estimate_k import CONFIDENT_GAP
 from akkm.extras import import_extra
+from akkm.inspect import Inspection
 from akkm.report import _format
 from akkm.report._data import n_outside, picture_data
 from akkm.report._shown import MAX_CLUSTERS, Shown
@@ -21,6 +22,8 @@ def page(shown: Shown, **about: Any) -> str:
     """The whole page as HTML; `about` has title, command, notes and seconds."""
     facts = shown.facts
     rows = f"{facts.n_rows:,} new rows" if facts.new_rows else f"{facts.n_rows:,} rows"
+    if facts.sampled is not None:
+        about["notes"] = [*about["notes"], _sample_note(facts)]
     about["title"] = _format.short(
         about["title"] or f"{rows} in {len(facts.clusters)} clusters"
     )
@@ -48,9 +51,18 @@ def page(shown: Shown, **about: Any) -> str:
     )
 
 
+def _sample_note(facts: Inspection) -> str:
+    """A sentence that says which sample of the rows the page describes."""
+    assert facts.sampled is not None
+    rows, n = facts.sampled
+    note = f"this page describes a random sample of {len(rows):,} of {n:,} rows"
+    return note if facts.n_rows < n else f"{note}; sizes of clusters are of all rows"
+
+
 def _sections(shown: Shown) -> dict[str, str]:
     """Headings of the sections that apply; keys are ids and template names."""
-    facts, of_fit = shown.facts, " of the fit" if shown.facts.new_rows else ""
+    facts = shown.facts
+    of_fit = " of the fit" if facts.new_rows or facts.sampled is not None else ""
     images = shown.images is not None
     kind = facts.landmarks.kind if facts.landmarks else ""
     headings = {

@@ -71,6 +71,7 @@ def report(
     seconds: float | None = None,
     original: Callable[[Any], list[dict[str, Any]]] | None = None,
     new_rows: bool = False,
+    rows: Array | None = None,
     images: Sequence[Any] | None = None,
 ) -> Report:
     """Describe a clustering on one HTML page: summary, checks, map, sizes, columns.
@@ -87,7 +88,8 @@ def report(
     X : array, data frame or CSR matrix of shape (n, d)
         The rows that the model was fitted to; for a pipeline, its untransformed input.
         The page shows values of single rows as in X, and compares clusters by the
-        transformed columns.
+        transformed columns. From a Dask collection or rows of `akkm.open_rows`, a
+        random sample of 20,000 rows is read, and the page says so.
     feature_names : sequence of d str, optional
         Names of the columns. Default: those of the data frame that was fitted.
     ids : sequence of n values, optional
@@ -110,6 +112,9 @@ def report(
         Whether X contains other rows than those of the fit. Their labels are then
         predicted. A model that was read from a file has no labels, so they are always
         predicted.
+    rows : int array of shape (s,), optional
+        If X is a sample: the row numbers of its rows. The page says so. `ids`,
+        `labels_true` and `images` are then those of the sample.
     images : sequence of n images, optional
         The images that the rows describe: file names or arrays, as in
         `akkm.images.read_image`. The page then shows the most typical and the least
@@ -142,26 +147,50 @@ def report(
     >>> page.save("groups.html")  # doctest: +SKIP
     """
     facts = Inspection(
-        model, X, feature_names=feature_names, original=original, new_rows=new_rows
+        model,
+        X,
+        feature_names=feature_names,
+        original=original,
+        new_rows=new_rows,
+        rows=rows,
     )
-    for name, given in (("ids", ids), ("images", images)):
-        if given is not None and len(given) != facts.n_rows:
+    n = facts.X.shape[0]
+    if facts.sampled is not None and rows is None:  # X is a sample of stored rows
+        n = facts.sampled.n
+    given = {"ids": ids, "labels_true": labels_true, "images": images}
+    for name, values in given.items():
+        if values is not None and len(values) != n:
             raise ValueError(
-                f"{name} has {len(given)} entries, but X has {facts.n_rows} rows; give "
-                "one entry per row."
+                f"{name} has {len(values)} entries, but X has {n} rows; give one entry "
+                "per row."
             )
+        if values is not None and len(values) != facts.X.shape[0]:
+            assert facts.sampled is not None
+            given[name] = _take(values, facts.sampled.rows)
     comparison = None
     if labels_true is not None:
-        comparison = compare_with_classes(labels_true, facts.labels)
-    shown = Shown(facts, _names_of_rows(ids), comparison, images)
+        comparison = compare_with_classes(given["labels_true"], facts.labels)
+    names = _names_of_rows(given["ids"], facts.sampled)
+    shown = Shown(facts, names, comparison, given["images"])
     notes = [notes] if isinstance(notes, str) else notes
     html = page(shown, title=title, command=command, notes=notes, seconds=seconds)
     return Report(html)
 
 
-def _names_of_rows(ids: Any) -> Callable[[Array], list[str]]:
-    """Function from row numbers (b,) to their ids, or to names like "row 7"."""
+def _take(values: Any, rows: Array) -> Any:
+    """Some entries (s,) of an array, a Series, an Arrow column or another sequence."""
+    if hasattr(values, "iloc"):
+        return values.iloc[rows]
+    if hasattr(values, "take"):
+        return values.take(rows)
+    return [values[int(row)] for row in rows]
+
+
+def _names_of_rows(ids: Any, sampled: Any) -> Callable[[Array], list[str]]:
+    """Function from positions in X (b,) to their ids, or to names like "row 7"."""
     if ids is None:
+        if sampled is not None:
+            return lambda rows: [f"row {row:,}" for row in sampled.rows[rows]]
         return lambda rows: [f"row {row:,}" for row in rows]
     if hasattr(ids, "iloc"):  # a Series is indexed by label, not position
         ids = ids.to_numpy()
