@@ -43,6 +43,7 @@ def test_the_table_shows_the_result_of_each_check(model, blobs):
     ]
 
 
+@pytest.mark.filterwarnings("ignore:The kernel can.t resolve the data")
 def test_doubts_are_at_the_top_of_the_page(wine):
     """The kernel is so narrow that each row is similar only to itself."""
     page = report(ApproxKernelKMeans(3, gamma=100.0, random_state=0).fit(wine), wine)
