@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 # Files that unpack to no more bytes than this are harmless, however small they are.
-_HARMLESS = 64 * 2**20
+_HARMLESS = 32 * 2**20
 
 
 @dataclass(frozen=True)
