@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from sklearn.metrics.pairwise import rbf_kernel
+from scipy import sparse
+from scipy.spatial.distance import cdist
 
 from akkm.kernels import RBF, Laplacian, Linear, Polynomial
 from akkm.landmarks import STRATEGIES
@@ -20,7 +21,8 @@ NAMES = ("rbf", "poly", "sigmoid", "linear", "cosine", "laplacian", *HISTOGRAMS)
 
 def narrow(A, B):
     """A positive definite kernel, as a function of two blocks."""
-    return rbf_kernel(A, B, gamma=0.5)
+    A, B = (rows.toarray() if sparse.issparse(rows) else rows for rows in (A, B))
+    return np.exp(-0.5 * cdist(A, B, "sqeuclidean"))
 
 
 OBJECTS = {
