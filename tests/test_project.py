@@ -22,6 +22,7 @@ TESTS = pathlib.Path(__file__).parent
 # Every package or module of akkm, lower layers first. Each imports only from
 # layers that are earlier in this list, never from its own layer.
 LAYERS = [
+    ["forks"],
     [
         *("atomic_file", "extras", "limits", "silence"),
         *("typing", "user_warnings", "version"),

@@ -3,17 +3,55 @@
 import re
 import threading
 import warnings
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from akkm.forks import reset_in_children
+
 __all__ = ["ignore_warnings"]
 
-# All threads share the warning filters. So a filter is added by the first thread that
-# ignores a category and removed by the last one.
-_lock = threading.Lock()
-_users: Counter[type[Warning]] = Counter()
 _EVERY_MESSAGE = ".*"  # marks the filters of this module
+
+
+class _Filters:
+    """The warning filters, which all threads share.
+
+    A filter is added by the first thread that ignores a category, and removed by the
+    last one.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # For each open block, the category that it ignores and its thread.
+        self._users: list[tuple[type[Warning], int]] = []
+        reset_in_children(self)
+
+    def add(self, category: type[Warning]) -> None:
+        with self._lock:
+            if not self._is_used(category):
+                warnings.filterwarnings("ignore", _EVERY_MESSAGE, category)
+            self._users.append((category, threading.get_ident()))
+
+    def remove(self, category: type[Warning]) -> None:
+        with self._lock:
+            self._users.remove((category, threading.get_ident()))
+            if not self._is_used(category):
+                _remove_filter(category)
+
+    def after_fork(self) -> None:
+        """Forget the blocks of threads that exist in the parent only."""
+        self._lock = threading.Lock()
+        before, here = self._users, threading.get_ident()
+        self._users = [user for user in before if user[1] == here]
+        for category in {category for category, _ in before}:
+            if not self._is_used(category):
+                _remove_filter(category)
+
+    def _is_used(self, category: type[Warning]) -> bool:
+        return any(category is other for other, _ in self._users)
+
+
+_filters = _Filters()
 
 
 @contextmanager
@@ -37,17 +75,11 @@ def ignore_warnings(category: type[Warning]) -> Iterator[None]:
     >>> with ignore_warnings(UserWarning):
     ...     warnings.warn("ignored", UserWarning)
     """
-    with _lock:
-        _users[category] += 1
-        if _users[category] == 1:
-            warnings.filterwarnings("ignore", _EVERY_MESSAGE, category)
+    _filters.add(category)
     try:
         yield
     finally:
-        with _lock:
-            _users[category] -= 1
-            if not _users[category]:
-                _remove_filter(category)
+        _filters.remove(category)
 
 
 def _remove_filter(category: type[Warning]) -> None:

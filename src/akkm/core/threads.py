@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 from joblib import cpu_count
 from threadpoolctl import OpenBLASController, threadpool_info, threadpool_limits
 
+from akkm.forks import reset_in_children
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -33,13 +35,18 @@ class Threads:
         self.n_threads = _count(n_jobs)
 
     def __enter__(self) -> "Threads":
-        _one_blas_thread.acquire()
-        self._pool = ThreadPoolExecutor(self.n_threads)
+        _one_blas_thread.acquire(self)
+        self.after_fork()
+        reset_in_children(self)
         return self
 
     def __exit__(self, *error: object) -> None:
         self._pool.shutdown(cancel_futures=True)
-        _one_blas_thread.release()
+        _one_blas_thread.release(self)
+
+    def after_fork(self) -> None:
+        """Make a new pool: the threads of the old one exist in the parent only."""
+        self._pool = ThreadPoolExecutor(self.n_threads)
 
     def map(
         self, function: Callable[[Item], Result], items: Iterable[Item]
@@ -60,21 +67,34 @@ class _OneBlasThread:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._users = 0
+        self._users: dict[Threads, int] = {}  # open contexts, and their threads
+        self._limits: threadpool_limits | None = None
+        reset_in_children(self)
 
-    def acquire(self) -> None:
+    def acquire(self, user: Threads) -> None:
         with self._lock:
-            if self._users == 0:
+            if not self._users:
                 _take_control()
                 self._limits = threadpool_limits(limits=1, user_api="blas")
-            self._users += 1
+            self._users[user] = threading.get_ident()
 
-    def release(self) -> None:
+    def release(self, user: Threads) -> None:
         with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                _take_control()
-                self._limits.restore_original_limits()
+            del self._users[user]
+            self._restore_if_unused()
+
+    def after_fork(self) -> None:
+        """Forget the contexts of threads that exist in the parent only."""
+        self._lock = threading.Lock()
+        here = threading.get_ident()
+        self._users = {user: at for user, at in self._users.items() if at == here}
+        self._restore_if_unused()
+
+    def _restore_if_unused(self) -> None:
+        if not self._users and self._limits is not None:
+            _take_control()
+            self._limits.restore_original_limits()
+            self._limits = None
 
 
 # One object per process, because the limit holds for the whole process.

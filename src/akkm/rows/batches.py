@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from akkm.forks import reset_in_children
 from akkm.rows.contract import Rows, by_batch, slices_between
 from akkm.typing import Array
 
@@ -67,11 +68,16 @@ class DiskRows(Rows):
         self.shape = (int(batches.starts[-1]), batches.width)
         self.dtype = batches.dtype
         self.names = batches.names
-        # Batches in memory or being read, the least recently used first.
-        self._loaded: OrderedDict[int, Future[Array]] = OrderedDict()
         # Rows announced by `prefetch_gather` (s,), and their values (s, d) once read.
         self._announced: Array | None = None
         self._announced_rows: Array | None = None
+        self.after_fork()
+        reset_in_children(self)
+
+    def after_fork(self) -> None:
+        """Forget batches and threads: a forked or unpickled copy needs its own."""
+        # Batches in memory or being read, the least recently used first.
+        self._loaded: OrderedDict[int, Future[Array]] = OrderedDict()
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
 
@@ -81,13 +87,13 @@ class DiskRows(Rows):
 
     def __getstate__(self) -> dict[str, Any]:
         # Locks, threads and batches in memory can't be sent to another process.
-        state = self.__dict__.copy()
-        state.update(_loaded=OrderedDict(), _lock=None, _pool=None)
-        return state
+        own = ("_loaded", "_lock", "_pool")
+        return {name: each for name, each in self.__dict__.items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._lock = threading.Lock()
+        self.after_fork()
+        reset_in_children(self)
 
     def checked_by(self, check: Callable[[Array], None]) -> "DiskRows":
         """Return the same rows, with check(block) called on each block that is read."""
