@@ -2,9 +2,6 @@
 
 import errno
 import shutil
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -12,7 +9,7 @@ from sklearn.datasets import make_blobs
 
 from akkm import ApproxKernelKMeans
 from akkm.approx import checkpoint, fingerprint, seeding
-from akkm.silence import ignore_warnings
+from tests.fuzz import kills
 
 SETTINGS = {
     "n_clusters": 8,
@@ -102,6 +99,7 @@ def cubic(X, Y):
     return (0.01 * X @ Y.T + 1) ** 3
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("case", RESUMED)
 def test_a_resumed_fit_gives_the_same_result_bit_for_bit(
     case, X, tmp_path, monkeypatch
@@ -116,9 +114,7 @@ def test_a_resumed_fit_gives_the_same_result_bit_for_bit(
     settings = {**SETTINGS, "init": "k-means++", "max_iter": 40, **more}
 
     def fit(**places):
-        model = ApproxKernelKMeans(**settings, **places)
-        with ignore_warnings(UserWarning):
-            return model.fit(X, sample_weight=weights)
+        return ApproxKernelKMeans(**settings, **places).fit(X, sample_weight=weights)
 
     expected = fit()
     last = expected.n_iter_
@@ -261,38 +257,10 @@ def test_a_full_disk_leaves_the_previous_checkpoint(X, tmp_path, monkeypatch):
     assert (tmp_path / "akkm-checkpoint.npz").read_bytes() == before
 
 
-SCRIPT = """
-import sys, numpy as np
-from akkm import ApproxKernelKMeans
-from akkm.approx import checkpoint
-checkpoint._EVERY = 0.0
-X = np.load(sys.argv[1], mmap_mode="r")
-model = ApproxKernelKMeans(40, n_landmarks=100, gamma=0.02, random_state=0,
-                           init="random", checkpoint=sys.argv[2], n_jobs=1)
-np.save(sys.argv[3], model.fit(X).labels_)
-"""
-
-
-def test_a_fit_killed_at_random_moments_gives_the_same_labels(tmp_path, rng):
-    """Two runs are killed after they wrote checkpoints; the third run finishes."""
-    X, _ = make_blobs(20_000, 5, centers=6, cluster_std=4, random_state=1)
-    X = X.astype(np.float32)
-    np.save(tmp_path / "x.npy", X)
-    folder, out = tmp_path / "parts", tmp_path / "labels.npy"
-    written = folder / "akkm-checkpoint.npz"
-    command = [sys.executable, "-c", SCRIPT, tmp_path / "x.npy", folder, out]
-    for _ in range(2):
-        before = written.stat().st_mtime_ns if written.exists() else None
-        process = subprocess.Popen(command)
-        while not written.exists() or written.stat().st_mtime_ns == before:
-            assert process.poll() is None
-            time.sleep(0.01)
-        time.sleep(rng.uniform(0.01, 0.1))
-        process.kill()
-        assert process.wait() < 0
-        assert not out.exists()
-    assert subprocess.run(command).returncode == 0
-    whole = ApproxKernelKMeans(
-        40, n_landmarks=100, gamma=0.02, random_state=0, init="random"
-    ).fit(X)
-    np.testing.assert_array_equal(np.load(out), whole.labels_)
+@pytest.mark.parametrize("engine", kills.ENGINES)
+def test_killed_fits_resume_bit_for_bit(engine):
+    seed = kills.ENGINES.index(engine)
+    try:
+        assert kills.check_seed(seed).problems == []
+    finally:
+        kills.stop_cluster()
