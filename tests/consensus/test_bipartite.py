@@ -85,8 +85,36 @@ class TestCut:
         with pytest.raises(ValueError, match="together have only 4 clusters"):
             bipartite_cut([[0, 0, 1], [0, 1, 1]], 5)
 
+    def test_groups_that_no_member_joins_are_counted(self):
+        members = [[0, 0, 1, 1, 2, 2, 3], [0, 0, 1, 2, 2, 2, 3]]
+        assert bipartite_cut(members, 2, random_state=0).n_groups == 3
+        # Rows of weight zero join nothing.
+        weights = [1, 1, 1, 0, 1, 1, 1]
+        found = bipartite_cut(members, 2, sample_weight=weights, random_state=0)
+        assert found.n_groups == 4
+
 
 class TestEnsemble:
+    @pytest.mark.parametrize(("C", "n"), [(2, 40), (3, 100), (5, 100)])
+    def test_distant_groups_of_few_rows_are_found(self, C, n):
+        for seed in range(4):
+            rng = np.random.default_rng([seed, C, n])
+            y = rng.integers(C, size=n)
+            X = np.column_stack([100.0 * y, np.zeros(n)]) + rng.normal(size=(n, 2))
+            model = ConsensusKernelKMeans(C, random_state=seed).fit(X)
+            assert adjusted_rand_score(y, model.labels_) == 1.0
+            np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+    def test_groups_that_no_member_joins_are_joined_by_distance(self):
+        """Twelve groups in three places; no member with many clusters joins groups."""
+        rng = np.random.default_rng(1)
+        y = rng.integers(12, size=1200)
+        place = 1000.0 * (y // 4) + 40 * (y % 4)
+        X = np.column_stack([place, np.zeros(1200)]) + rng.normal(size=(1200, 2))
+        model = ConsensusKernelKMeans(3, n_members=6, random_state=1).fit(X)
+        assert adjusted_rand_score(y // 4, model.labels_) == 1.0
+        assert max(member.n_clusters for member in model.members_) < 12
+
     def test_labels_are_better_than_those_of_k_means(self, digits):
         X, y = digits
         nmi = normalized_mutual_info_score

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse.csgraph import connected_components
 
 from akkm.consensus._contingency import average_nmi, contingency, fuse, jaccard
 from akkm.consensus._labelings import check_labelings, encode
@@ -30,19 +31,24 @@ class Consensus:
         Mean normalised mutual information (geometric) of the labels and each member.
     meta : MetaClusters
         The meta-cluster of each cluster of the members; `meta.vote` labels new rows.
+    n_groups : int
+        The number of groups of rows that no cluster of any member joins. If there are
+        more groups than meta-clusters, nothing shows which groups belong together.
+        Labels and agreement are then arbitrary.
 
     Examples
     --------
     >>> from akkm.consensus import mcla
     >>> consensus = mcla([[0, 0, 1, 1], [1, 1, 0, 0]], 2)
-    >>> consensus.labels, consensus.anmi
-    (array([0, 0, 1, 1], dtype=int32), 1.0)
+    >>> consensus.labels, consensus.anmi, consensus.n_groups
+    (array([0, 0, 1, 1], dtype=int32), 1.0, 2)
     """
 
     labels: Array
     agreement: Array
     anmi: float
     meta: MetaClusters
+    n_groups: int
 
 
 def mcla(
@@ -176,7 +182,8 @@ def combine(
     with Threads(n_jobs) as engine:
         votes = meta.vote_codes([labeling.codes for labeling in encoded], engine)
     anmi = average_nmi(votes.labels, n_clusters, groups, weights)
-    return Consensus(votes.labels, votes.agreement, anmi, meta)
+    n_groups = connected_components(graph.similarity, directed=False)[0]
+    return Consensus(votes.labels, votes.agreement, anmi, meta, int(n_groups))
 
 
 def _salt(

@@ -17,6 +17,10 @@ from akkm.estimators._voting import VotingClusterer, mark_by_vote
 _MIN_FACTOR, _MAX_FACTOR = 2, 6
 # To count distinct rows, this many rows are sampled per cluster of a member.
 _CANDIDATES = 100
+# Members with more than `n_clusters` clusters have at least this many distinct rows per
+# cluster. With fewer, clusters of different members share too few rows to show which
+# clusters belong together.
+_ROWS_PER_CLUSTER = 25
 
 
 @estimator
@@ -27,7 +31,9 @@ class ConsensusKernelKMeans(VotingClusterer):
     landmarks, and a random number of clusters, two to six times `n_clusters`. Small
     clusters are more reliable than large clusters. A cut of the graph of rows and
     clusters decides which small clusters belong together
-    (`akkm.consensus.bipartite_cut`; after Huang et al. 2020).
+    (`akkm.consensus.bipartite_cut`; after Huang et al. 2020). If there are few distinct
+    rows, or if the members' clusters form more than `n_clusters` groups without common
+    rows, members have fewer clusters, but at least `n_clusters`.
 
     Parameters
     ----------
@@ -93,41 +99,59 @@ class ConsensusKernelKMeans(VotingClusterer):
 
     def _fit(self, run: Run) -> None:
         """Fit the members and combine their labels."""
-        X, weights, rng = run.X, run.weights, run.rng
-        # Members can't have more clusters than there are distinct rows.
-        most = _MAX_FACTOR * self.n_clusters
-        distinct, _ = distinct_candidates(
-            X, _CANDIDATES * most, weights, rng.spawn(1)[0]
-        )
-        most = min(most, distinct.shape[0])
-        least = min(most, _MIN_FACTOR * self.n_clusters)
-        counts = rng.integers(least, most + 1, size=self.n_members).tolist()
-        seeds = rng.integers(2**31 - 1, size=self.n_members + 1).tolist()
-        prototype = (
-            SparseKernelKMeans(n_init=1) if self.estimator is None else self.estimator
-        )
-        members: list[Any] = []
-        for n_clusters, seed in zip(counts, seeds[:-1], strict=True):
-            member = clone(prototype).set_params(
-                n_clusters=n_clusters, random_state=seed, n_jobs=self.n_jobs
+        most = self._most_clusters(run)
+        while True:
+            members, stopped = self._fit_members(run, most)
+            labelings = [member._labels_before_marking() for member in members]
+            n_labels = sum(len(np.unique(labels)) for labels in labelings)
+            consensus = bipartite_cut(
+                labelings,
+                min(self.n_clusters, n_labels),
+                sample_weight=run.weights,
+                random_state=int(run.rng.integers(2**31 - 1)),
+                n_jobs=self.n_jobs,
             )
-            member._warnings = []  # members may find fewer clusters
-            members.append(member.fit(X, sample_weight=weights))
-            name = f"member {len(members)} of {self.n_members}"
-            if run.progress.member(name, f"{n_clusters} clusters"):
+            # Nothing shows which of too many groups belong together.
+            undecided = consensus.n_groups > self.n_clusters
+            if stopped or not undecided or most <= self.n_clusters:
                 break
-        labelings = [member._labels_before_marking() for member in members]
-        n_labels = sum(len(np.unique(labels)) for labels in labelings)
-        consensus = bipartite_cut(
-            labelings,
-            min(self.n_clusters, n_labels),
-            sample_weight=weights,
-            random_state=seeds[-1],
-            n_jobs=self.n_jobs,
-        )
+            most = max(self.n_clusters, most // 2)
+            run.progress.log(
+                f"{consensus.n_groups} groups without common rows; again with at most "
+                f"{most} clusters per member"
+            )
         self._set_attributes(members, consensus)
         self.labels_, self.agreement_ = mark_by_vote(
             Votes(consensus.labels, consensus.agreement),
             [member.labels_ < 0 for member in members],
         )
         self._warn_unless_converged(run, consensus.labels, True)
+
+    def _most_clusters(self, run: Run) -> int:
+        """Return the largest number of clusters of a member."""
+        most = _MAX_FACTOR * self.n_clusters
+        distinct, _ = distinct_candidates(
+            run.X, _CANDIDATES * most, run.weights, run.rng.spawn(1)[0]
+        )
+        n = distinct.shape[0]
+        return min(most, max(self.n_clusters, n // _ROWS_PER_CLUSTER), n)
+
+    def _fit_members(self, run: Run, most: int) -> tuple[list[Any], bool]:
+        """Fit members with up to `most` clusters; return whether a callback stopped."""
+        least = min(most, _MIN_FACTOR * self.n_clusters)
+        counts = run.rng.integers(least, most + 1, size=self.n_members).tolist()
+        seeds = run.rng.integers(2**31 - 1, size=self.n_members).tolist()
+        prototype = (
+            SparseKernelKMeans(n_init=1) if self.estimator is None else self.estimator
+        )
+        members: list[Any] = []
+        for n_clusters, seed in zip(counts, seeds, strict=True):
+            member = clone(prototype).set_params(
+                n_clusters=n_clusters, random_state=seed, n_jobs=self.n_jobs
+            )
+            member._warnings = []  # members may find fewer clusters
+            members.append(member.fit(run.X, sample_weight=run.weights))
+            name = f"member {len(members)} of {self.n_members}"
+            if run.progress.member(name, f"{n_clusters} clusters"):
+                return members, True
+        return members, False
