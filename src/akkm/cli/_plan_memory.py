@@ -1,5 +1,6 @@
 """An upper bound on the memory of `akkm cluster`, and its parts."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +77,7 @@ def memory_lines(
     total = measured + max(held - X.shape[0] * row, 0) + fit + cache
     if costs.resident:
         total -= costs.whole.peak  # part of what was measured
-    total *= 1 + _MARGIN
+    total = _rounded_up(total * (1 + _MARGIN))
     head = f"at most {megabytes(total)}, also with --labels; a report needs more"
     if not costs.resident:
         head = f"about {megabytes(total)}, and Python with its libraries"
@@ -92,6 +93,19 @@ def memory_lines(
     if cache:
         lines.append(f"and up to {megabytes(cache)} of cached kernel values")
     return lines
+
+
+def _rounded_up(size: float) -> float:
+    """A number of bytes, rounded up to the digits that `megabytes` shows.
+
+    Examples
+    --------
+    >>> from akkm.cli._plan_memory import _rounded_up
+    >>> _rounded_up(300.2e6), _rounded_up(1.21e9)
+    (301000000.0, 1300000000.0)
+    """
+    unit = 1e8 if size > 999e6 else 1e6
+    return math.ceil(size / unit) * unit
 
 
 def _sample_bytes(task: Task, n: int, row: float, itemsize: int) -> float:
