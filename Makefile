@@ -8,7 +8,7 @@ BIN = .venv/bin
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "akkm needs Python 3.11 or newer, this is " + sys.version)'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[cli,dask,files,graph,images,metis,numba,plot,progress]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[cli,dask,files,images,metis,numba,plot,progress]" --group dev
 	touch $@
 
 .venv/fuzz: .venv/ready

@@ -14,6 +14,7 @@ from akkm import DiffusionKernelKMeans
 from akkm.cli._app import app
 from akkm.core.threads import Threads
 from akkm.diffusion import neighbour_graph as graph
+from akkm.diffusion.neighbour_search import ExactSearch
 from akkm.diffusion.graph_embedding import GraphEmbedding
 from akkm.diffusion.landmark_embedding import LandmarkEmbedding
 
@@ -65,7 +66,7 @@ class TestEstimator:
         X, y = make_moons(21_000, noise=0.05, random_state=0)
         model = DiffusionKernelKMeans(2, random_state=0, **other).fit(X)
         assert isinstance(model._embedding, GraphEmbedding)
-        assert len(model._embedding.points) == other.get("max_rows", 20_000)
+        assert len(model._embedding.keys) == other.get("max_rows", 20_000)
         assert adjusted_rand_score(y, model.labels_) > 0.99
 
     def test_held_out_rows_get_the_labels_of_their_class(self, digits):
@@ -134,7 +135,8 @@ class TestEstimator:
         X, t = rng.normal(size=(300, 4)), 3
         model = DiffusionKernelKMeans(2, diffusion=t, random_state=0).fit(X)
         with Threads(1) as engine:
-            near = graph.find_neighbours(X, 15, "euclidean", engine, 0)
+            found = ExactSearch(X, "euclidean").neighbours(15, engine, None, None)
+        near = graph.Neighbours(*found)
         W = graph.shared_neighbour_similarity(near).toarray().astype(float)
         root = np.sqrt(W.sum(axis=1))
         values, vectors = np.linalg.eigh(W / root / root[:, None])

@@ -1,14 +1,12 @@
 """Neighbours, shared-neighbour similarities and components."""
 
-import sys
-import types
-
 import numpy as np
 import pytest
 from scipy import sparse
 
 from akkm.core.threads import Threads
 from akkm.diffusion import neighbour_graph as graph
+from akkm.diffusion.neighbour_search import ExactSearch
 
 
 def naive_similarities(X, k):
@@ -29,7 +27,8 @@ def naive_similarities(X, k):
 
 def find(X, k):
     with Threads(1) as engine:
-        return graph.find_neighbours(X, k, "euclidean", engine, 0)
+        search = ExactSearch(X, "euclidean")
+        return graph.Neighbours(*search.neighbours(k, engine, None, None))
 
 
 class TestSimilarity:
@@ -63,8 +62,11 @@ class TestComponents:
         X = np.array([[0.0], [1.0], [10.0], [4.0], [7.9]])
         inside = np.array([True, True, True, False, False])
         label = np.array([0, 0, 1, 2, 2])
+        search = ExactSearch(X, "euclidean")
         with Threads(1) as engine:
-            to = graph.attach_small_components(X, inside, label, "euclidean", engine)
+            to = graph.attach_small_components(
+                X[~inside], search, inside, label, engine
+            )
         assert to.tolist() == [0, 1, 2, 2, 2]  # 7.9 is closer to 10 than 4 is to 1
 
     def test_links_join_all_components(self, rng):
@@ -75,36 +77,3 @@ class TestComponents:
         linked = graph.link_components(X, W, label, 10, "euclidean", rng)
         assert graph.label_components(linked)[0].max() == 0
         assert abs(linked - linked.T).max() == 0
-
-
-class TestApproximateSearch:
-    def test_neighbours_come_from_pynndescent(self, rng, monkeypatch):
-        """A stub replaces pynndescent, because compiling it takes too long."""
-        seeds = []
-
-        class NNDescent:
-            def __init__(self, X, metric, n_neighbors, random_state, n_jobs):
-                seeds.append(random_state)
-                with Threads(n_jobs) as engine:
-                    self.neighbor_graph = graph.nearest_points(
-                        X, X, n_neighbors, metric, engine
-                    )
-
-        X = rng.normal(size=(200, 20))
-        exact = find(X, 5)
-        stand_in = types.SimpleNamespace(NNDescent=NNDescent)
-        monkeypatch.setitem(sys.modules, "pynndescent", stand_in)
-        with Threads(1) as engine:
-            near = graph.find_neighbours(X, 5, "euclidean", engine, 7, exact_rows=100)
-        assert seeds == [7]
-        np.testing.assert_array_equal(near.indices, exact.indices)
-        np.testing.assert_array_equal(near.reach, exact.reach)
-
-    def test_a_missing_pynndescent_is_reported(self, rng, monkeypatch):
-        monkeypatch.setitem(sys.modules, "pynndescent", None)
-        X = rng.normal(size=(200, 20))
-        with (
-            Threads(1) as engine,
-            pytest.raises(ImportError, match=r"pip install '\.\[graph\]'"),
-        ):
-            graph.find_neighbours(X, 5, "euclidean", engine, 0, exact_rows=100)

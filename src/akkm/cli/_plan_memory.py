@@ -7,7 +7,7 @@ from typing import Any
 from akkm.approx.seeding import sample_bytes
 from akkm.cli._console import megabytes
 from akkm.cli._probe import Probe
-from akkm.diffusion.neighbour_graph import search_bytes
+from akkm.diffusion.neighbour_search import search_bytes
 
 # Share added to the sum, because allocators reuse freed memory imperfectly.
 _MARGIN = 0.05

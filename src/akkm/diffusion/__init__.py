@@ -5,11 +5,13 @@ landmarks), its spectrum, the number of diffusion steps t and the estimate of th
 of clusters. Clustering the embedding, estimator parameters and output do not belong
 here.
 
+`neighbour_search`, `cell_search`
+    Nearest neighbours: exact, or by cells for many rows.
 `neighbour_graph`
-    Nearest neighbours and the similarity matrix W made of shared neighbours.
+    The similarity matrix W made of shared neighbours, and its components.
 `landmark_positions`, `landmark_ties`
     Where landmarks are placed, and which landmarks each row is tied to.
-`spectrum`
+`spectrum`, `chebyshev`
     Leading eigenvalues and eigenvectors of a similarity matrix.
 `diffusion_time`
     The rule that sets t, and the weight eigenvalue^t of each eigenvector.

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 
 import numpy as np
 from scipy import sparse
@@ -11,8 +12,8 @@ from akkm.core.threads import Threads
 from akkm.diffusion import neighbour_graph as graph
 from akkm.diffusion.diffusion_time import diffusion_map, unit_rows
 from akkm.diffusion.estimate_k import OUTLIER_SHARE
-from akkm.diffusion.landmark_ties import match_storage
 from akkm.diffusion.neighbour_graph import Neighbours
+from akkm.diffusion.neighbour_search import PointSearch, search_for
 from akkm.diffusion.spectrum import DiffusionKernel, fit_diffusion_kernel
 from akkm.typing import Array, RowsLike
 
@@ -27,8 +28,8 @@ _MOST_CLUSTERS = 60
 # last number. The time to build a graph grows faster than its number of rows. With few
 # columns, neighbours in a sample are near enough; with many columns they are not.
 _SAMPLE, _ALL_IF_WIDE, _WIDE = 20_000, 100_000, 15
-# New rows are embedded in blocks of this many rows.
-_BLOCK = 8192
+# New rows are placed by at most this many neighbours, in blocks of this many rows.
+_PLACED_BY, _BLOCK = 15, 65536
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,11 @@ class GraphSettings:
 class GraphEmbedding:
     """The embedding of the graph's rows, and the data to embed new rows."""
 
-    points: RowsLike  # (u, d) distinct rows
+    search: PointSearch  # of u distinct rows
+    keys: Array  # (u,) hashes of these rows, ascending
+    places: Array  # (u,) the point with each hash
+    sparse: bool  # whether rows are stored as CSR
     neighbours: Neighbours
-    metric: str
     embedding: Array  # (u, q) of unit length
     outlying: Array  # (u,) whether the row's component is small
     kernel: DiffusionKernel
@@ -63,19 +66,36 @@ class GraphEmbedding:
         n = X.shape[0]
         embedded = np.empty((n, self.embedding.shape[1]), dtype=self.embedding.dtype)
         outlying = np.empty(n, dtype=bool)
-        same = _equal_points(self.points, X)
+        same = self._equal_points(X)
         known, new = np.flatnonzero(same >= 0), np.flatnonzero(same < 0)
         embedded[known] = self.embedding[same[known]]
         outlying[known] = self.outlying[same[known]]
-        k = max(1, self.neighbours.indices.shape[1])
+        k = min(max(1, self.neighbours.indices.shape[1]), _PLACED_BY)
         for start in range(0, len(new), _BLOCK):
             rows = new[start : start + _BLOCK]
-            block = _like_points(X[rows], self.points)
-            near = graph.nearest_points(self.points, block, k, self.metric, engine)
+            near = self.search.nearest(self._like_points(X[rows]), k, engine)
             W = graph.new_row_similarity(self.neighbours, *near)
             embedded[rows] = unit_rows(W @ self.embedding)
             outlying[rows] = W @ self.outlying > W.sum(axis=1) / 2
         return embedded, outlying
+
+    def _equal_points(self, X: RowsLike) -> Array:
+        """For each row of X the index of the point that equals it, or -1: (n,)."""
+        same = np.empty(X.shape[0], dtype=np.int64)
+        for start in range(0, X.shape[0], _BLOCK):
+            block = slice(start, start + _BLOCK)
+            keys = row_hashes(self._like_points(X[block]))
+            place = np.searchsorted(self.keys[:-1], keys)
+            same[block] = np.where(self.keys[place] == keys, self.places[place], -1)
+        return same
+
+    def _like_points(self, X: RowsLike) -> RowsLike:
+        """X in the storage of the points: dense or sparse, with the same dtype."""
+        if self.sparse:
+            X = sparse.csr_array(X)
+        elif sparse.issparse(X):
+            X = X.toarray()
+        return X.astype(self.embedding.dtype, copy=False)
 
 
 def fit_graph_embedding(
@@ -87,10 +107,12 @@ def fit_graph_embedding(
     say: Callable[[str], None],
 ) -> GraphEmbedding:
     """Build the graph of the distinct `rows` (u,) of X (n, d), and embed them."""
-    points, u, metric = X[rows], len(rows), settings.metric
+    u, metric = len(rows), settings.metric
     k = limit_neighbours(settings.n_neighbors, u, settings.n_clusters)
-    seed = int(rng.integers(2**31))
-    neighbours = graph.find_neighbours(points, k, metric, engine, seed)
+    # Without duplicates, no copy of the rows is made here.
+    points = X if u == X.shape[0] else X[rows]
+    search, order = search_for(points, metric, engine, rng)
+    neighbours = Neighbours(*search.neighbours(k, engine, rng, say))
     W = graph.shared_neighbour_similarity(neighbours)
     label, sizes = graph.label_components(W)
     most = settings.n_clusters or _MOST_CLUSTERS
@@ -103,11 +125,12 @@ def fit_graph_embedding(
     )
     W, component = W[inside][:, inside], label[inside]
     if settings.n_clusters is not None and n_components > most:
-        W = graph.link_components(points[inside], W, component, k, metric, rng)
+        inner = points[order[inside]]
+        W = graph.link_components(inner, W, component, k, metric, rng)
         component = graph.label_components(W)[0]
     n_pairs, ones = max(_PAIRS, _PAIRS_PER_CLUSTER * most), np.ones(W.shape[0])
     kernel, vectors = fit_diffusion_kernel(
-        W, component, n_pairs, rng, settings.n_clusters, settings.t, ones
+        W, component, n_pairs, rng, settings.n_clusters, settings.t, ones, say=say
     )
     if k < settings.n_neighbors:
         why = f"there are only {u} distinct rows"
@@ -115,10 +138,21 @@ def fit_graph_embedding(
     values = kernel.eigenvalues
     say(f"{len(values)} eigenvalues down to {values[-1]:.4f}, t = {kernel.t:.4g}")
     embedding = diffusion_map(vectors, values, kernel.t).astype(X.dtype)
-    target = graph.attach_small_components(points, inside, label, metric, engine)
+    outside = points[order[~inside]]
+    target = graph.attach_small_components(outside, search, inside, label, engine)
     embedding = embedding[(np.cumsum(inside) - 1)[target]]
+    keys = _hashes(points, order)
+    places = np.argsort(keys, kind="stable")
     return GraphEmbedding(
-        points, neighbours, metric, embedding, ~inside, kernel, n_components
+        search,
+        keys[places],
+        places,
+        sparse.issparse(X),
+        neighbours,
+        embedding,
+        ~inside,
+        kernel,
+        n_components,
     )
 
 
@@ -146,8 +180,14 @@ def max_graph_rows(n_columns: int) -> int:
 def distinct_rows(X: RowsLike, weights: Array | None) -> Array:
     """Sorted indices (u,) of distinct rows of positive weight; first of equal rows."""
     rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
-    _, first = np.unique(_row_hashes(X[rows]), return_index=True)
+    _, first = np.unique(_hashes(X, rows), return_index=True)
     return np.sort(rows[first])
+
+
+def _hashes(X: RowsLike, rows: Array) -> Array:
+    """The hashes of some rows (u,), computed in blocks."""
+    blocks = [rows[a : a + _BLOCK] for a in range(0, len(rows), _BLOCK)]
+    return np.concatenate([row_hashes(X[block]) for block in blocks])
 
 
 def sample_rows(rows: Array, size: int | None, rng: np.random.Generator) -> Array:
@@ -158,31 +198,17 @@ def sample_rows(rows: Array, size: int | None, rng: np.random.Generator) -> Arra
     return np.sort(rng.choice(rows, size, replace=False))
 
 
-def _equal_points(points: RowsLike, X: RowsLike) -> Array:
-    """For each row of X the index of the point that equals it, or -1: (n,)."""
-    place = {key: i for i, key in enumerate(_row_hashes(points).tolist())}
-    same = np.empty(X.shape[0], dtype=np.int64)
-    for start in range(0, X.shape[0], _BLOCK):
-        block = slice(start, start + _BLOCK)
-        keys = _row_hashes(_like_points(X[block], points)).tolist()
-        same[block] = [place.get(key, -1) for key in keys]
-    return same
-
-
-def _row_hashes(X: RowsLike) -> Array:
-    """A hash of each row (n,); equal rows have equal hashes within this process."""
+def row_hashes(X: RowsLike) -> Array:
+    """A hash of each row (n,) uint64; equal rows have equal hashes in any process."""
     if sparse.issparse(X):
         X = X.copy()
         X.sum_duplicates()
         X.eliminate_zeros()
+        columns = X.indices.astype(np.int64)
         parts = [slice(a, b) for a, b in itertools.pairwise(X.indptr)]
-        keys = [hash((X.indices[p].tobytes(), X.data[p].tobytes())) for p in parts]
+        rows = (columns[p].tobytes() + X.data[p].tobytes() for p in parts)
     else:
-        X = np.ascontiguousarray(X) + 0.0  # turns -0.0 into 0.0
-        keys = [hash(row.tobytes()) for row in X]
-    return np.array(keys, dtype=np.int64)
-
-
-def _like_points(X: RowsLike, points: RowsLike) -> RowsLike:
-    """X in the storage of the points: dense or sparse, with the same dtype."""
-    return match_storage(X, points).astype(points.dtype, copy=False)
+        X = np.ascontiguousarray(X) + X.dtype.type(0)  # turns -0.0 into 0.0
+        rows = (row.tobytes() for row in X)
+    digests = b"".join(blake2b(row, digest_size=8).digest() for row in rows)
+    return np.frombuffer(digests, dtype=np.uint64)

@@ -59,7 +59,7 @@ def place_landmarks(
     points = C[_draw_distant(C, w, m, engine, rng)]
     for _ in range(_ITERATIONS):
         nearest = tie_rows(C, points, 1, engine).indices[:, 0]
-        points = _weighted_means(C, w, nearest, points.shape[0])
+        points = weighted_means(C, w, nearest, points.shape[0])
     return points
 
 
@@ -103,7 +103,7 @@ def _draw_distant(
     return np.sort(drawn)
 
 
-def _weighted_means(C: RowsLike, w: Array, group: Array, n_groups: int) -> RowsLike:
+def weighted_means(C: RowsLike, w: Array, group: Array, n_groups: int) -> RowsLike:
     """Weighted means (g, d) of the candidates in each group that is not empty."""
     total = np.bincount(group, w, minlength=n_groups)
     share = sparse.csr_array(

@@ -7,7 +7,6 @@ import numpy as np
 from scipy import sparse
 
 from akkm.core.threads import Threads
-from akkm.diffusion.neighbour_graph import require_finite_distances
 from akkm.rows import chunks
 from akkm.typing import Array, RowsLike
 
@@ -113,7 +112,7 @@ class _Products:
         self._dtype = np.dtype(np.float64 if sparse.issparse(points) else dtype)
         self._origin = None  # subtracting it would make sparse rows dense
         if not sparse.issparse(points):
-            self._origin = _rounded_mean(points).astype(self._dtype)
+            self._origin = rounded_mean(points).astype(self._dtype)
         Z = self.shift(points)
         self._norms = _squared_norms(Z).astype(self._dtype)
         self._whole = bool(_whole_rows(Z).all())
@@ -170,7 +169,7 @@ def match_storage(X: RowsLike, points: RowsLike) -> RowsLike:
     return X.toarray() if sparse.issparse(X) else X
 
 
-def _rounded_mean(points: Array) -> Array:
+def rounded_mean(points: Array) -> Array:
     """The mean of the points (d,), which is subtracted for precision.
 
     It is rounded to multiples of a power of two. So differences of integers stay exact,
@@ -203,3 +202,12 @@ def _lowest(values: Array, count: int) -> Array:
         lowest[:, j] = values.argmin(axis=1)
         values[rows, lowest[:, j]] = np.inf
     return lowest
+
+
+def require_finite_distances(distances: Array) -> None:
+    """Raise ValueError if a distance overflows."""
+    if not np.isfinite(distances).all():
+        raise ValueError(
+            "Some distances between rows overflow; scale the columns (e.g. "
+            "StandardScaler)."
+        )

@@ -1,14 +1,15 @@
 """The spectrum of a similarity matrix, and the diffusion kernel made of it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from akkm.core.eigenpairs import largest_eigenpairs
+from akkm.diffusion.chebyshev import leading_eigenpairs_by_filter
 from akkm.diffusion.diffusion_time import diffusion_time, diffusion_weights
 from akkm.diffusion.estimate_k import (
     OUTLIER_SHARE,
@@ -20,7 +21,6 @@ from akkm.typing import Array
 
 # Similarity matrices with at most this many rows are decomposed as dense matrices.
 _DENSE_ROWS = 1_000
-_TOLERANCE = 1e-4
 # For walks of a given length, at most this many eigenpairs of a larger matrix.
 _MOST_PAIRS = 250
 
@@ -32,13 +32,12 @@ def leading_eigenpairs(
     rng: np.random.Generator,
     *,
     dense_rows: int = _DENSE_ROWS,
-    tolerance: float = _TOLERANCE,
+    say: Callable[[str], Any] = lambda text: None,
 ) -> tuple[Array, Array]:
     """The largest eigenvalues and eigenvectors of S = D^(-1/2) W D^(-1/2).
 
-    Each connected component adds an eigenvalue of 1, whose eigenvector is known. The
-    Lanczos iteration would miss copies of an eigenvalue, so it computes only the
-    remaining eigenpairs.
+    Each connected component adds an eigenvalue of 1, whose eigenvector is known. Only
+    the remaining eigenpairs are computed.
 
     Parameters
     ----------
@@ -49,11 +48,11 @@ def leading_eigenpairs(
     n_pairs : int
         The number of eigenpairs to compute; q is this number, or n if n is smaller.
     rng : numpy.random.Generator
-        Draws the start vector of the Lanczos iteration.
+        Draws the first vectors of the iteration.
     dense_rows : int, default=1000
         Use a dense decomposition for matrices of up to this many rows.
-    tolerance : float, default=1e-4
-        Relative accuracy of eigenvalues from the Lanczos iteration.
+    say : callable, optional
+        Receives lines of progress.
 
     Returns
     -------
@@ -78,30 +77,11 @@ def leading_eigenpairs(
             # Move the known eigenvectors to the other end of the spectrum.
             rest = largest_eigenpairs((S - 2 * known @ known.T).toarray(), more)
         else:
-            transposed = known.T.tocsr()
-            deflated = LinearOperator(
-                S.shape, lambda x: S @ x - known @ (transposed @ x), dtype=np.float64
-            )
-            start = rng.standard_normal(n)
-            rest = _largest_of_operator(deflated, more, start, tolerance)
+            rest = leading_eigenpairs_by_filter(S, known, more, rng, say)
         order = np.argsort(-rest[0], kind="stable")
         values = np.concatenate([values, rest[0][order]])
         vectors = np.hstack([vectors, rest[1][:, order]])
     return values[:n_pairs], vectors
-
-
-def _largest_of_operator(
-    S: LinearOperator, count: int, start: Array, tolerance: float
-) -> tuple[Array, Array]:
-    """The largest eigenvalues of S (n, n), ascending, by the Lanczos iteration."""
-    n = S.shape[0]
-    try:
-        return eigsh(S, count, which="LA", v0=start, tol=tolerance)
-    except ArpackError:  # no convergence: keep twice as many vectors as by default
-        more = min(n, max(4 * count, 100))
-        return eigsh(
-            S, count, which="LA", v0=start, tol=tolerance, ncv=more, maxiter=100 * n
-        )
 
 
 @dataclass(frozen=True)
@@ -124,6 +104,7 @@ def fit_diffusion_kernel(
     t: float | None,
     rows: Array,
     least: float = OUTLIER_SHARE,
+    say: Callable[[str], Any] = lambda text: None,
 ) -> tuple[DiffusionKernel, Array]:
     """The diffusion kernel of W (n, n), CSR, and the eigenvectors (n, r) of S.
 
@@ -132,7 +113,7 @@ def fit_diffusion_kernel(
     `estimate_k`. A given `t` may need more eigenpairs, because short walks keep many.
     """
     n = W.shape[0]
-    values, vectors = leading_eigenpairs(W, component, n_pairs, rng)
+    values, vectors = leading_eigenpairs(W, component, n_pairs, rng, say=say)
     cut = partial(cut_along_eigenvectors, W, values, vectors, rows)
     evidence = estimate_n_clusters(values, cut, least)
     n_clusters = n_clusters or evidence.n_clusters
@@ -141,7 +122,7 @@ def fit_diffusion_kernel(
         return DiffusionKernel(values, t, n_clusters, evidence), vectors
     most = n if n <= _DENSE_ROWS else max(n_pairs, min(_MOST_PAIRS, n))
     if len(values) < most and _last_weight(values, t):
-        values, vectors = leading_eigenpairs(W, component, most, rng)
+        values, vectors = leading_eigenpairs(W, component, most, rng, say=say)
     lost = _last_weight(values, t) if len(values) < n else 0.0
     return DiffusionKernel(values, t, n_clusters, evidence, lost), vectors
 

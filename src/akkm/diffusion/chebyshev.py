@@ -1,0 +1,142 @@
+"""Leading eigenvectors of a large sparse matrix, by filtered subspace iteration.
+
+A polynomial of the matrix is applied to a block of vectors. It is large at the wanted
+eigenvalues and at most one in size at all others (a Chebyshev polynomial, scaled to the
+interval of the others). So unwanted parts of the vectors fade. Then the best
+approximations in the block's span are computed (Rayleigh and Ritz), and the interval is
+adjusted. The products run in float32 and dominate the cost. The approximations are
+computed in float64: their errors are of the order of the squared errors of the vectors.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+from akkm.typing import Array
+
+# Vectors beyond the wanted ones: at least this number and this share. The last vectors
+# of a block converge slowly.
+_SPARE, _SPARE_SHARE = 8, 0.2
+# The degree of the polynomial amplifies the largest eigenvalue by this factor, but is
+# at most the second number. The first filter has the third number as its degree, and
+# takes eigenvalues up to the last number as unwanted.
+_AMPLIFICATION, _DEGREE, _FIRST_DEGREE, _FIRST_BOUND = 3e3, 80, 10, 0.5
+# Stop when no rate 1 - eigenvalue has changed by more than this share of it. The
+# remaining error is then much smaller, because errors shrink by a large factor.
+_CHANGE = 0.05
+# The largest number of products.
+_PRODUCTS = 4000
+# Directions with less than this share of the largest squared length are dropped.
+_DEPENDENT = 1e-10
+_CHUNK = 65536
+
+
+def leading_eigenpairs_by_filter(
+    S: Any,
+    known: Any,
+    n_pairs: int,
+    rng: np.random.Generator,
+    say: Callable[[str], Any] = lambda text: None,
+) -> tuple[Array, Array]:
+    """The largest eigenvalues of S other than those of known eigenvectors.
+
+    Parameters
+    ----------
+    S : symmetric CSR array of shape (n, n)
+        A matrix with eigenvalues from -1 to 1.
+    known : CSR array of shape (n, c)
+        Orthonormal eigenvectors with eigenvalue 1, which are left out.
+    n_pairs : int
+        The number q of eigenpairs.
+    rng : numpy.random.Generator
+        Draws the first vectors.
+    say : callable, optional
+        Receives a line of progress after each filter.
+
+    Returns
+    -------
+    values : array of shape (q,)
+        Eigenvalues in descending order.
+    vectors : array of shape (n, q)
+        Their eigenvectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from akkm.diffusion.chebyshev import leading_eigenpairs_by_filter
+    >>> S = sparse.diags_array(np.linspace(0, 0.9, 200)).tocsr()
+    >>> none = sparse.csr_array((200, 0))
+    >>> values, _ = leading_eigenpairs_by_filter(S, none, 2, np.random.default_rng(0))
+    >>> values.round(3).tolist()
+    [0.9, 0.895]
+    """
+    # In this order, neighbours are near each other in memory, and products are faster.
+    order = reverse_cuthill_mckee(S, symmetric_mode=True)
+    S, known = sparse.csr_array(S[order][:, order]), known[order]
+    low = _in_32_bits(S)
+    size = n_pairs + max(_SPARE, int(_SPARE_SHARE * n_pairs))
+    block = rng.standard_normal((S.shape[0], size), dtype=np.float32)
+    block = _filter(low, block, _FIRST_DEGREE, _FIRST_BOUND)
+    values, vectors = _ritz_pairs(S, known, block)
+    products, change = _FIRST_DEGREE, np.inf
+    while change > _CHANGE and products < _PRODUCTS:
+        bound = float(min(values[-1], 1 - 1e-7))
+        edge = (3 - bound) / (1 + bound)  # eigenvalue 1 on the scale of the polynomial
+        degree = int(np.ceil(np.arccosh(_AMPLIFICATION) / np.arccosh(edge)))
+        degree = max(4, min(degree, _DEGREE))
+        block = _filter(low, vectors.astype(np.float32), degree, bound)
+        before = 1 - values[:n_pairs]
+        values, vectors = _ritz_pairs(S, known, block)
+        rates = np.maximum(1 - values[:n_pairs], 1e-12)
+        change = float(np.abs(before[: len(rates)] / rates - 1).max())
+        products += degree
+        say(f"eigenvectors: {products} products, change {min(change, 9.99):.3f}")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return values[:n_pairs], vectors[:, :n_pairs][place]
+
+
+def _in_32_bits(S: Any) -> Any:
+    """S with float32 entries and, if it is small enough, int32 indices."""
+    low = S.astype(np.float32)
+    if max(S.nnz, S.shape[0]) < 2**31:
+        low.indices = low.indices.astype(np.int32, copy=False)
+        low.indptr = low.indptr.astype(np.int32, copy=False)
+    return low
+
+
+def _filter(S: Any, block: Array, degree: int, bound: float) -> Array:
+    """Apply the Chebyshev polynomial of [-1, bound] to a block of vectors (n, b)."""
+    middle, half = (bound - 1) / 2, (bound + 1) / 2
+    unit = sparse.eye_array(S.shape[0], dtype=np.float32, format="csr")
+    twice = _in_32_bits((S - np.float32(middle) * unit) * np.float32(2 / half))
+    before, block = block, twice @ block
+    block *= np.float32(0.5)
+    for _ in range(degree - 1):
+        after = twice @ block
+        after -= before
+        before, block = block, after
+    return block
+
+
+def _ritz_pairs(S: Any, known: Any, block: Array) -> tuple[Array, Array]:
+    """Best approximations of eigenpairs of S in the span of a block (n, b)."""
+    vectors = block.astype(np.float64)
+    vectors /= np.abs(vectors).max()
+    vectors -= known @ (known.T @ vectors)
+    chunks = [slice(a, a + _CHUNK) for a in range(0, len(vectors), _CHUNK)]
+    A = sum(vectors[chunk].T @ (S[chunk] @ vectors) for chunk in chunks)
+    squares, axes = linalg.eigh(vectors.T @ vectors)
+    independent = squares > _DEPENDENT * squares[-1]
+    basis = axes[:, independent] / np.sqrt(squares[independent])
+    values, axes = linalg.eigh(basis.T @ ((A + A.T) / 2) @ basis)
+    basis = basis @ axes[:, ::-1]
+    if independent.all():
+        for chunk in chunks:
+            vectors[chunk] = vectors[chunk] @ basis
+        return values[::-1], vectors
+    return values[::-1], vectors @ basis

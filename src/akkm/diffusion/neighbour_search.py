@@ -1,0 +1,141 @@
+"""Nearest neighbours of rows: exact for few rows or columns, else by cells."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+from sklearn.neighbors import VALID_METRICS_SPARSE, NearestNeighbors
+
+from akkm.core.threads import Threads
+from akkm.diffusion.cell_search import build_cells
+from akkm.diffusion.landmark_ties import require_finite_distances
+from akkm.typing import Array, RowsLike
+
+# With at most this many rows or at most this many columns, the search is exact.
+EXACT_ROWS, EXACT_COLUMNS = 20_000, 15
+# Number of neighbours compared beyond the k nearest: they may be as near as the k-th.
+_TIES = 5
+# Bytes per row that a search by cells needs and an exact search does not: coordinates
+# (twice, in the order of rows and of points), nearest cells, lists of neighbours.
+_CELL_BYTES = 2000
+# Entries of larger absolute value have squares whose sums may overflow.
+_LARGEST = 1e150
+
+
+class PointSearch(Protocol):
+    """Finds near points of a fixed set of n points."""
+
+    def neighbours(
+        self, k: int, engine: Threads, rng: np.random.Generator, say: Callable[..., Any]
+    ) -> tuple[Array, Array]:
+        """Indices (n, k) of the nearest other points, and the reach of each point (n,).
+
+        The reach is the distance to the farthest neighbour, as `nearest` measures it.
+        """
+
+    def nearest(self, X: RowsLike, k: int, engine: Threads) -> tuple[Array, Array]:
+        """Indices and distances (b, k) of points near new rows X (b, d)."""
+
+    def nearest_kept(
+        self, X: RowsLike, kept: Array, engine: Threads
+    ) -> tuple[Array, Array]:
+        """Indices and distances (b,) of the nearest points with `kept` (n,) true."""
+
+
+def search_for(
+    X: RowsLike,
+    metric: str,
+    engine: Threads,
+    rng: np.random.Generator,
+    exact_rows: int = EXACT_ROWS,
+) -> tuple[PointSearch, Array]:
+    """Prepare the search of distinct points X (n, d), and give the order of points.
+
+    Point i of the search is row order[i] of X.
+    """
+    if sparse.issparse(X) and metric not in VALID_METRICS_SPARSE["brute"]:
+        raise ValueError(
+            f"metric={metric!r} is not available for sparse rows; pass dense rows "
+            "(X.toarray()), or use 'euclidean', 'manhattan' or 'cosine'."
+        )
+    if X.shape[0] <= exact_rows or X.shape[1] <= EXACT_COLUMNS:
+        return ExactSearch(X.copy(), metric), np.arange(X.shape[0])
+    return build_cells(X, metric, engine, rng)
+
+
+def search_bytes(n: int, d: int) -> float:
+    """Bytes by which a search in n rows of d columns exceeds one in a small sample.
+
+    Examples
+    --------
+    >>> from akkm.diffusion.neighbour_search import search_bytes
+    >>> search_bytes(10_000, 50), search_bytes(50_000, 50)
+    (0.0, 100000000.0)
+    """
+    exact = n <= EXACT_ROWS or d <= EXACT_COLUMNS
+    return 0.0 if exact else float(_CELL_BYTES * n)
+
+
+@dataclass(frozen=True)
+class ExactSearch:
+    """Search of all points, by a tree if there are few columns."""
+
+    points: RowsLike  # (n, d)
+    metric: str
+
+    def neighbours(
+        self, k: int, engine: Threads, rng: np.random.Generator, say: Callable[..., Any]
+    ) -> tuple[Array, Array]:
+        """Indices (n, k) of the nearest other points, and reach of the points (n,)."""
+        indices, distances = self.nearest(self.points, k + 1, engine)
+        # A point may be missing from its own list, by rounding.
+        own = indices == np.arange(len(indices))[:, None]
+        own[~own.any(axis=1), -1] = True
+        distances = distances[~own].reshape(len(own), k)
+        return indices[~own].reshape(len(own), k), distances.max(axis=1, initial=0.0)
+
+    def nearest(self, X: RowsLike, k: int, engine: Threads) -> tuple[Array, Array]:
+        """Indices and distances (b, k) of the points nearest to rows X (b, d)."""
+        narrow = self.points.shape[1] <= EXACT_COLUMNS
+        tree = narrow and not sparse.issparse(self.points)
+        search = NearestNeighbors(
+            algorithm="auto" if tree else "brute",
+            metric=self.metric,
+            n_jobs=engine.n_threads,
+        )
+        # Sort equally distant points by index, so that threads do not affect the
+        # result.
+        more = min(k + _TIES, self.points.shape[0])
+        _require_squares(X)
+        distances, indices = search.fit(self.points).kneighbors(X, more)
+        unit = distances.max(axis=1, keepdims=True, initial=0.0)
+        unit[unit == 0] = 1
+        order = np.lexsort((indices, np.round(distances / unit, 9)))[:, :k]
+        rows = np.arange(len(order))[:, None]
+        return indices[rows, order].astype(np.int32), distances[rows, order]
+
+    def nearest_kept(
+        self, X: RowsLike, kept: Array, engine: Threads
+    ) -> tuple[Array, Array]:
+        """Indices and distances (b,) of the nearest points with `kept` (n,) true."""
+        rows = np.flatnonzero(kept)
+        search = ExactSearch(self.points[rows], self.metric)
+        indices, distances = search.nearest(X, 1, engine)
+        return rows[indices[:, 0]], distances[:, 0]
+
+
+def _require_squares(X: RowsLike) -> None:
+    """Raise ValueError if squares of entries overflow, or if all of them vanish.
+
+    scikit-learn's distances are silently wrong then.
+    """
+    largest = max(float(X.max()), -float(X.min()))
+    if largest > _LARGEST:
+        require_finite_distances(np.array(np.inf))
+    if 0 < largest < 1 / _LARGEST:
+        raise ValueError(
+            f"All entries of X are below {1 / _LARGEST:g}, so that distances vanish; "
+            "scale the columns (e.g. StandardScaler)."
+        )

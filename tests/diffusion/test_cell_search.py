@@ -1,0 +1,144 @@
+"""Nearest neighbours by cells."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics import pairwise_distances
+
+from akkm.core.threads import Threads
+from akkm.diffusion import cell_search
+from akkm.diffusion.cell_search import build_cells
+
+
+def mixture(rng, n=4000, d=24, dtype=np.float32):
+    means = rng.normal(size=(20, d)) * 3
+    X = means[rng.integers(20, size=n)] + rng.normal(size=(n, d))
+    return X.astype(dtype)
+
+
+def neighbours(X, k, metric="euclidean", threads=1, seed=0):
+    """Neighbours (n, k) as row numbers of X, in the order of X."""
+    rng = np.random.default_rng(seed)
+    with Threads(threads) as engine:
+        search, order = build_cells(X, metric, engine, rng)
+        indices, reach = search.neighbours(k, engine, rng, lambda text: None)
+    found = np.empty_like(indices)
+    found[order] = order[indices]
+    return found, search, order, reach
+
+
+def exact_neighbours(X, k, metric="euclidean"):
+    D = pairwise_distances(X, metric=metric)
+    np.fill_diagonal(D, np.inf)
+    return np.argsort(D, axis=1)[:, :k]
+
+
+def recall(found, expected):
+    pairs = zip(found.tolist(), expected.tolist(), strict=True)
+    return np.mean([len({*a} & {*b}) / len(b) for a, b in pairs])
+
+
+class TestNeighbours:
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize(
+        "metric", ["euclidean", "cosine", "correlation", "manhattan"]
+    )
+    def test_nearly_all_neighbours_are_found(self, metric, dtype, rng):
+        X = mixture(rng, n=2500, dtype=dtype)
+        found = neighbours(X, 10, metric)[0]
+        assert recall(found, exact_neighbours(X, 10, metric)) > 0.95
+
+    def test_no_point_is_its_own_neighbour_or_listed_twice(self, rng):
+        found = neighbours(mixture(rng), 12)[0]
+        assert (found != np.arange(len(found))[:, None]).all()
+        assert (np.diff(np.sort(found, axis=1), axis=1) > 0).all()
+
+    def test_neighbours_are_sorted_by_distance(self, rng):
+        X = mixture(rng, dtype=np.float64)
+        found = neighbours(X, 8)[0]
+        D = np.linalg.norm(X[:, None] - X[found], axis=2)
+        assert (np.diff(D, axis=1) > -1e-9).all()
+
+    def test_more_columns_than_coordinates(self, rng):
+        """Cells are formed in a projection, but distances use all columns."""
+        X = mixture(rng, n=3000, d=150)
+        assert recall(neighbours(X, 10)[0], exact_neighbours(X, 10)) > 0.95
+
+    def test_sparse_rows_have_the_neighbours_of_dense_rows(self, rng):
+        X = mixture(rng, n=2000, d=90)
+        X[rng.random(X.shape) < 0.7] = 0
+        expected = exact_neighbours(X, 10)
+        assert recall(neighbours(sparse.csr_array(X), 10)[0], expected) > 0.95
+
+    def test_rows_far_from_the_origin_lose_no_precision(self, rng):
+        X = mixture(rng, d=20)
+        expected = exact_neighbours(X.astype(np.float64), 10)
+        moved = X + np.float32(1e4)  # float32 keeps three decimals of each entry
+        assert recall(neighbours(moved, 10)[0], expected) > 0.93
+
+    def test_threads_do_not_affect_the_result(self, rng):
+        X = mixture(rng)
+        one, many = neighbours(X, 10, threads=1)[0], neighbours(X, 10, threads=3)[0]
+        np.testing.assert_array_equal(one, many)
+
+    def test_reverse_neighbours_are_considered(self, rng):
+        """No list lacks a point that lists its owner at a smaller distance."""
+        X = mixture(rng, dtype=np.float64)
+        found = neighbours(X, 6)[0]
+        D = np.linalg.norm(X[:, None] - X[found], axis=2)
+        farthest = D.max(axis=1)
+        for i, j in zip(*np.nonzero(farthest[found] > D + 1e-9), strict=True):
+            assert i in found[found[i, j]]
+
+    def test_rows_whose_cells_are_too_small_are_searched_exactly(
+        self, rng, monkeypatch
+    ):
+        monkeypatch.setattr(cell_search, "_MOST_CELLS", 1)
+        X = mixture(rng, n=1500)
+        X[:5] = 1e4 * np.eye(5, 24)  # each of these rows is a cell of its own
+        X = np.vstack([X, X[:5] + 1])
+        found = neighbours(X, 10)[0]
+        expected = exact_neighbours(X.astype(np.float64), 10)
+        assert recall(found[:5], expected[:5]) == 1
+
+    def test_more_cells_are_compared_until_the_recall_suffices(self, rng, monkeypatch):
+        """Rows without clusters have neighbours in many cells."""
+        X = rng.normal(size=(6000, 30)).astype(np.float32)
+        expected = exact_neighbours(X, 10)
+        assert recall(neighbours(X, 10)[0], expected) > 0.95
+        monkeypatch.setattr(cell_search, "_RECALL", 0.5)
+        assert recall(neighbours(X, 10)[0], expected) < 0.9
+
+
+class TestNewRows:
+    def test_new_rows_get_near_points(self, rng):
+        X = mixture(rng, n=3000)
+        _, search, order, _ = neighbours(X[:2500], 5)
+        with Threads(1) as engine:
+            indices, distances = search.nearest(X[2500:], 5, engine)
+        D = pairwise_distances(X[2500:], X[:2500]).astype(np.float64)
+        expected = np.argsort(D, axis=1)[:, :5]
+        assert recall(order[indices], expected) > 0.8
+        squared = np.take_along_axis(D, order[indices], axis=1) ** 2
+        np.testing.assert_allclose(distances, squared, rtol=1e-3, atol=1e-3)
+
+    def test_the_reach_is_measured_like_distances_of_new_rows(self, rng):
+        X = mixture(rng, n=2000, d=100)
+        _, search, order, reach = neighbours(X, 7)
+        with Threads(1) as engine:
+            indices, distances = search.nearest(X[order], 8, engine)
+        own = indices[:, 0] == np.arange(len(X))
+        assert own.mean() > 0.99  # a point is the nearest point of itself
+        near = distances[:, -1] <= reach * 1.001 + 1e-3
+        assert near.mean() > 0.9  # in a projection, distances are smaller
+
+    def test_only_kept_points_are_returned(self, rng):
+        X = mixture(rng, n=2000)
+        _, search, order, _ = neighbours(X, 5)
+        kept = rng.random(2000) < 0.1
+        with Threads(1) as engine:
+            nearest, distances = search.nearest_kept(X[:300], kept, engine)
+        assert kept[nearest].all()
+        D = pairwise_distances(X[:300], X[order[kept]])
+        exact = D.min(axis=1) ** 2
+        assert np.isclose(distances, exact, rtol=1e-3, atol=1e-3).mean() > 0.95
