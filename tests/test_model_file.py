@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import zipfile
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,7 +16,14 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 
 import akkm
-from akkm import ApproxKernelKMeans, EnsembleKernelKMeans, KernelKMeans, model_file
+from akkm import (
+    ApproxKernelKMeans,
+    DiffusionKernelKMeans,
+    EnsembleKernelKMeans,
+    KernelKMeans,
+    model_file,
+)
+from akkm.diffusion import graph_embedding, neighbour_search
 from akkm.images import SpatialPyramid
 from akkm.kernels import KERNEL_NAMES, RBF, Cosine, Linear
 from akkm.model_file import (
@@ -138,6 +146,25 @@ def test_models_of_sparse_rows_can_be_saved(points, tmp_path):
         np.testing.assert_array_equal(loaded.predict(X), model.labels_)
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+def test_models_with_a_search_by_cells_can_be_saved(
+    storage, metric, rng, tmp_path, monkeypatch
+):
+    search = partial(neighbour_search.search_for, exact_rows=100)
+    monkeypatch.setattr(graph_embedding, "search_for", search)
+    X = rng.normal(size=(1500, 70)) + 3 * rng.integers(3, size=(1500, 1))
+    np.save(tmp_path / "rows.npy", X)
+    encoder = TableEncoder(scale="none").fit(open_table(str(tmp_path / "rows.npy")))
+    X = storage(X * (rng.random(X.shape) < 0.5))
+    model = DiffusionKernelKMeans(3, metric=metric, random_state=0).fit(X[:1400])
+    save_model(SavedModel(encoder, model, {}), tmp_path / "m.skops")
+    assert "akkm.diffusion.cell_search.Cells" in types_inside(tmp_path / "m.skops")
+    loaded = load_model(tmp_path / "m.skops").estimator
+    np.testing.assert_array_equal(loaded.predict(X[:1400]), model.labels_)
+    np.testing.assert_array_equal(loaded.predict(X[1400:]), model.predict(X[1400:]))
+
+
 def test_another_process_predicts_the_same_bits(points, tmp_path):
     encoder, X = points
     models = [
@@ -228,7 +255,7 @@ def test_a_failure_leaves_the_old_file(saved, points, monkeypatch):
 
     monkeypatch.setattr(skops.io, "dump", full)
     with pytest.raises(OSError, match="No space left"):
-        save_model(SavedModel(points[0], model, {}), path)
+        save_model(SavedModel(encoder, model, {}), path)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
 

@@ -115,7 +115,7 @@ class TestNewRows:
         X = mixture(rng, n=3000)
         _, search, order, _ = neighbours(X[:2500], 5)
         with Threads(1) as engine:
-            indices, distances = search.nearest(X[2500:], 5, engine)
+            indices, distances = search.new_rows.nearest(X[2500:], 5, engine)
         D = pairwise_distances(X[2500:], X[:2500]).astype(np.float64)
         expected = np.argsort(D, axis=1)[:, :5]
         assert recall(order[indices], expected) > 0.8
@@ -126,7 +126,7 @@ class TestNewRows:
         X = mixture(rng, n=2000, d=100)
         _, search, order, reach = neighbours(X, 7)
         with Threads(1) as engine:
-            indices, distances = search.nearest(X[order], 8, engine)
+            indices, distances = search.new_rows.nearest(X[order], 8, engine)
         own = indices[:, 0] == np.arange(len(X))
         assert own.mean() > 0.99  # a point is the nearest point of itself
         near = distances[:, -1] <= reach * 1.001 + 1e-3

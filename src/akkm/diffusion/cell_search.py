@@ -45,27 +45,44 @@ _ANGULAR = ("cosine", "correlation")
 
 
 @dataclass(frozen=True)
-class CellSearch:
-    """Search of points by cells: with all columns, or with few coordinates.
+class PositionSearch:
+    """Search of points near new rows, by positions in a few coordinates.
 
-    Neighbours of the points themselves are found by distances in all columns. New rows
-    are compared in the coordinates in which cells are formed, which costs much less.
+    This costs much less than distances in all columns, and the points themselves need
+    not be stored.
     """
 
     metric: str
     shift: Array | None  # (d,) subtracted from dense rows
     axes: RowsLike | None  # (d, q) projection, or (q, d) pivots; None: no projection
-    rows: "Cells"  # all columns
-    positions: "Cells"  # the coordinates
+    cells: "Cells"  # positions of the points (n, q)
+
+    def nearest(self, X: RowsLike, k: int, engine: Threads) -> tuple[Array, Array]:
+        """Indices and distances (b, k) of points near new rows X (b, d)."""
+        C = self.coordinates(X)
+        return self.cells.nearest(C, C, k, _CELLS_OF_NEW_ROW, engine)
+
+    def coordinates(self, X: RowsLike) -> Array:
+        """The coordinates (b, q) of rows X (b, d)."""
+        X = _prepared(X, self.metric, self.shift)
+        return _coordinates(X, self.metric, self.axes)
+
+
+@dataclass(frozen=True)
+class CellSearch:
+    """Search of points by cells, with distances in all columns."""
+
+    rows: "Cells"
+    new_rows: PositionSearch
 
     def neighbours(
         self, k: int, engine: Threads, rng: np.random.Generator, say: Callable[..., Any]
     ) -> tuple[Array, Array]:
         """Indices (n, k) of the nearest other points, and the reach of each point (n,).
 
-        The reach is the distance to the farthest neighbour, as `nearest` measures it.
+        The reach is the distance to the farthest neighbour, as `new_rows` measures it.
         """
-        C = self.positions.points
+        C = self.new_rows.cells.points
         indices = self.rows.neighbours(C, k, engine, rng, say)
         reach = np.zeros(len(C), dtype=C.dtype)
         for column in indices.T:
@@ -75,24 +92,15 @@ class CellSearch:
                 np.maximum(reach[part], distance, out=reach[part])
         return indices, reach
 
-    def nearest(self, X: RowsLike, k: int, engine: Threads) -> tuple[Array, Array]:
-        """Indices and distances (b, k) of points near new rows X (b, d)."""
-        C = self._coordinates(X)
-        return self.positions.nearest(C, C, k, _CELLS_OF_NEW_ROW, engine)
-
     def nearest_kept(
         self, X: RowsLike, kept: Array, engine: Threads
     ) -> tuple[Array, Array]:
         """Indices and distances (b,) of the nearest points with `kept` (n,) true."""
-        offsets = np.where(kept, self.rows.offsets, np.inf)
-        kept_rows = replace(self.rows, offsets=offsets)
-        rows, C = _prepared(X, self.metric, self.shift), self._coordinates(X)
-        indices, distances = kept_rows.nearest(rows, C, 1, _ROUNDS, engine)
+        cells = replace(self.rows, offsets=np.where(kept, self.rows.offsets, np.inf))
+        rows = _prepared(X, self.new_rows.metric, self.new_rows.shift)
+        C = self.new_rows.coordinates(X)
+        indices, distances = cells.nearest(rows, C, 1, _ROUNDS, engine)
         return indices[:, 0], distances[:, 0]
-
-    def _coordinates(self, X: RowsLike) -> Array:
-        X = _prepared(X, self.metric, self.shift)
-        return _coordinates(X, self.metric, self.axes)
 
 
 @dataclass(frozen=True)
@@ -327,7 +335,7 @@ def build_cells(
         C = coordinates[order]
         offsets = _offsets(C, _EUCLIDEAN[0])
         positions = Cells(_EUCLIDEAN[0], C, offsets, centers, starts)
-    return CellSearch(metric, shift, axes, rows, positions), order
+    return CellSearch(rows, PositionSearch(metric, shift, axes, positions)), order
 
 
 def _prepared(X: RowsLike, metric: str, shift: Array | None) -> RowsLike:

@@ -13,7 +13,7 @@ from akkm.diffusion import neighbour_graph as graph
 from akkm.diffusion.diffusion_time import diffusion_map, unit_rows
 from akkm.diffusion.estimate_k import OUTLIER_SHARE
 from akkm.diffusion.neighbour_graph import Neighbours
-from akkm.diffusion.neighbour_search import PointSearch, search_for
+from akkm.diffusion.neighbour_search import NewRowSearch, search_for
 from akkm.diffusion.spectrum import DiffusionKernel, fit_diffusion_kernel
 from akkm.typing import Array, RowsLike
 
@@ -46,7 +46,7 @@ class GraphSettings:
 class GraphEmbedding:
     """The embedding of the graph's rows, and the data to embed new rows."""
 
-    search: PointSearch  # of u distinct rows
+    search: NewRowSearch  # of u distinct rows
     keys: Array  # (u,) hashes of these rows, ascending
     places: Array  # (u,) the point with each hash
     sparse: bool  # whether rows are stored as CSR
@@ -144,7 +144,7 @@ def fit_graph_embedding(
     keys = _hashes(points, order)
     places = np.argsort(keys, kind="stable")
     return GraphEmbedding(
-        search,
+        search.new_rows,
         keys[places],
         places,
         sparse.issparse(X),

@@ -24,19 +24,27 @@ _CELL_BYTES = 2000
 _LARGEST = 1e150
 
 
+class NewRowSearch(Protocol):
+    """Finds near points of new rows."""
+
+    def nearest(self, X: RowsLike, k: int, engine: Threads) -> tuple[Array, Array]:
+        """Indices and distances (b, k) of points near new rows X (b, d)."""
+
+
 class PointSearch(Protocol):
     """Finds near points of a fixed set of n points."""
+
+    @property
+    def new_rows(self) -> NewRowSearch:
+        """The search for points near new rows."""
 
     def neighbours(
         self, k: int, engine: Threads, rng: np.random.Generator, say: Callable[..., Any]
     ) -> tuple[Array, Array]:
         """Indices (n, k) of the nearest other points, and the reach of each point (n,).
 
-        The reach is the distance to the farthest neighbour, as `nearest` measures it.
+        The reach is the distance to the farthest neighbour, as `new_rows` measures it.
         """
-
-    def nearest(self, X: RowsLike, k: int, engine: Threads) -> tuple[Array, Array]:
-        """Indices and distances (b, k) of points near new rows X (b, d)."""
 
     def nearest_kept(
         self, X: RowsLike, kept: Array, engine: Threads
@@ -84,6 +92,11 @@ class ExactSearch:
 
     points: RowsLike  # (n, d)
     metric: str
+
+    @property
+    def new_rows(self) -> "ExactSearch":
+        """The search for points near new rows."""
+        return self
 
     def neighbours(
         self, k: int, engine: Threads, rng: np.random.Generator, say: Callable[..., Any]
