@@ -255,7 +255,7 @@ def test_a_failure_leaves_the_old_file(saved, points, monkeypatch):
 
     monkeypatch.setattr(skops.io, "dump", full)
     with pytest.raises(OSError, match="No space left"):
-        save_model(SavedModel(encoder, model, {}), path)
+        save_model(SavedModel(points[0], model, {}), path)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
 
