@@ -14,9 +14,9 @@ from akkm import DiffusionKernelKMeans
 from akkm.cli._app import app
 from akkm.core.threads import Threads
 from akkm.diffusion import neighbour_graph as graph
-from akkm.diffusion.neighbour_search import ExactSearch
 from akkm.diffusion.graph_embedding import GraphEmbedding
 from akkm.diffusion.landmark_embedding import LandmarkEmbedding
+from akkm.diffusion.neighbour_search import ExactSearch
 
 
 @pytest.fixture(scope="module")

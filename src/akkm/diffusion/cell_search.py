@@ -20,7 +20,11 @@ from sklearn.utils.extmath import randomized_svd, row_norms
 
 from akkm.core.threads import Threads
 from akkm.diffusion.landmark_positions import weighted_means
-from akkm.diffusion.landmark_ties import require_finite_distances, rounded_mean, tie_rows
+from akkm.diffusion.landmark_ties import (
+    require_finite_distances,
+    rounded_mean,
+    tie_rows,
+)
 from akkm.typing import Array, RowsLike
 
 # Points per cell: at least the first number, and the root of the second times n / d.

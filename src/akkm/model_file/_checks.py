@@ -159,7 +159,7 @@ _PARTS: dict[str, dict[str, Check]] = {
         "t": number(0),
         "n_clusters": whole(1),
         "evidence": _part,
-        "lost_weight": _number(0),
+        "lost_weight": number(0),
     },
     "Evidence": {
         "numbers": integers("candidates"),
