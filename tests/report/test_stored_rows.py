@@ -147,6 +147,14 @@ class TestTexts:
         assert shown.names == ("text",)
         assert shown.of(np.array([2])) == [["the car stops"]]
 
+    def test_words_are_not_taken_for_column_numbers(self):
+        texts = ["x2 2020", "x2 2020 car", "car red", "red"] * 9
+        pipe = make_pipeline(
+            TfidfVectorizer(), ApproxKernelKMeans(2, kernel="cosine", random_state=0)
+        ).fit(texts)
+        names = Inspection(pipe, texts).columns.names
+        assert set(names) == {"x2", '"2020"', "car", "red"}
+
     def test_a_series_has_its_name(self):
         texts = pd.Series(TEXTS, name="review", index=np.arange(45) + 100)
         pipe = make_pipeline(

@@ -20,16 +20,30 @@ def split_pipeline(
     columns = None if given is None else [str(name) for name in given]
     if not len(steps):
         return model, X, columns, records_of(X, columns)
-    names = _names_after(steps, columns)
+    names = _names_after(steps, columns, words=_are_texts(X))
     return model, steps.transform(X), names, records_of(X, columns)
 
 
-def _names_after(steps: Pipeline, columns: list[str] | None) -> list[str] | None:
-    """Names of the columns after the steps; None if the steps do not give any."""
+def _are_texts(X: Any) -> bool:
+    """Whether X is a list, a 1-D array or a Series of texts."""
+    one_dimensional = len(getattr(X, "shape", (0,))) == 1
+    return one_dimensional and isinstance(next(iter(X), None), str)
+
+
+def _names_after(
+    steps: Pipeline, columns: list[str] | None, *, words: bool
+) -> list[str] | None:
+    """Names of the columns after the steps; None if the steps do not give any.
+
+    `words` says whether the input consists of texts. Names are then words, and a word
+    that is a number gets quotes.
+    """
     try:
         names = steps.get_feature_names_out(columns)
     except (AttributeError, ValueError):
         return None
+    if words:
+        return [f'"{name}"' if str(name).isdigit() else str(name) for name in names]
     if columns is not None:
         return [str(name) for name in names]
     # scikit-learn calls columns without names x0, x1 and so on.
