@@ -80,12 +80,16 @@ def spectral_embedding(
         degrees = phi @ rounded
         above = degrees > least
         scale = np.zeros(len(phi), dtype=phi.dtype)
-        scale[above] = np.sqrt(w[rows][above] / degrees[above])
-        scaled = phi * scale[:, None]
-        total += scaled.T @ scaled
+        with np.errstate(over="ignore", invalid="ignore"):  # checked below
+            scale[above] = np.sqrt(w[rows][above] / degrees[above])
+            scaled = phi * scale[:, None]
+            total += scaled.T @ scaled
 
     M = _sum_over_tiles(add_products, strip, engine, (strip.m, strip.m))  # Φᵀ D⁻¹ Φ
-    values, vectors = linalg.eigh(W.T @ M @ W, driver="evd", check_finite=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        normalised = W.T @ M @ W
+    require_finite(normalised, strip.dtype)  # kernel values near 1e-308 vanish
+    values, vectors = linalg.eigh(normalised, driver="evd", check_finite=False)
     q = min(n_vectors, int((values > 1e-12).sum()))
     if not q:
         raise ValueError(
