@@ -13,6 +13,7 @@ import pathlib
 import signal
 import sys
 import time
+import warnings
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -63,7 +64,8 @@ def run_many(check, seeds, log):
     todo = [seed for seed in seeds if seed not in done]
     while todo:
         batch = todo[:_CASES_PER_CHILD]
-        child = os.fork()
+        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+            child = os.fork()  # Python 3.12 warns if there are threads
         if not child:
             _run_in_child(check, batch, log)
         _, status = os.waitpid(child, 0)
