@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from akkm.consensus import Votes, bipartite_cut
+from akkm.consensus import Consensus, Votes, bipartite_cut
 from akkm.diffusion.landmark_positions import distinct_candidates
 from akkm.estimators._base import Run
 from akkm.estimators._centers import CenterClusterer
@@ -100,26 +100,20 @@ class ConsensusKernelKMeans(VotingClusterer):
     def _fit(self, run: Run) -> None:
         """Fit the members and combine their labels."""
         most = self._most_clusters(run)
-        while True:
-            members, stopped = self._fit_members(run, most)
-            labelings = [member._labels_before_marking() for member in members]
-            n_labels = sum(len(np.unique(labels)) for labels in labelings)
-            consensus = bipartite_cut(
-                labelings,
-                min(self.n_clusters, n_labels),
-                sample_weight=run.weights,
-                random_state=int(run.rng.integers(2**31 - 1)),
-                n_jobs=self.n_jobs,
-            )
-            # Nothing shows which of too many groups belong together.
-            undecided = consensus.n_groups > self.n_clusters
-            if stopped or not undecided or most <= self.n_clusters:
+        members, consensus = first = self._fit_consensus(run, most)
+        # Nothing shows which of more than C groups belong together. Members with fewer
+        # clusters show it if they leave C groups.
+        while consensus.n_groups > self.n_clusters < most:
+            if len(members) < self.n_members:  # a callback stopped the fit
                 break
             most = max(self.n_clusters, most // 2)
             run.progress.log(
                 f"{consensus.n_groups} groups without common rows; again with at most "
                 f"{most} clusters per member"
             )
+            members, consensus = self._fit_consensus(run, most)
+        if consensus.n_groups != self.n_clusters:
+            members, consensus = first
         self._set_attributes(members, consensus)
         self.labels_, self.agreement_ = mark_by_vote(
             Votes(consensus.labels, consensus.agreement),
@@ -136,8 +130,22 @@ class ConsensusKernelKMeans(VotingClusterer):
         n = distinct.shape[0]
         return min(most, max(self.n_clusters, n // _ROWS_PER_CLUSTER), n)
 
-    def _fit_members(self, run: Run, most: int) -> tuple[list[Any], bool]:
-        """Fit members with up to `most` clusters; return whether a callback stopped."""
+    def _fit_consensus(self, run: Run, most: int) -> tuple[list[Any], Consensus]:
+        """Fit members with up to `most` clusters, and combine their labels."""
+        members = self._fit_members(run, most)
+        labelings = [member._labels_before_marking() for member in members]
+        n_labels = sum(len(np.unique(labels)) for labels in labelings)
+        consensus = bipartite_cut(
+            labelings,
+            min(self.n_clusters, n_labels),
+            sample_weight=run.weights,
+            random_state=int(run.rng.integers(2**31 - 1)),
+            n_jobs=self.n_jobs,
+        )
+        return members, consensus
+
+    def _fit_members(self, run: Run, most: int) -> list[Any]:
+        """Fit members with up to `most` clusters, unless a callback stops the fit."""
         least = min(most, _MIN_FACTOR * self.n_clusters)
         counts = run.rng.integers(least, most + 1, size=self.n_members).tolist()
         seeds = run.rng.integers(2**31 - 1, size=self.n_members).tolist()
@@ -153,5 +161,5 @@ class ConsensusKernelKMeans(VotingClusterer):
             members.append(member.fit(run.X, sample_weight=run.weights))
             name = f"member {len(members)} of {self.n_members}"
             if run.progress.member(name, f"{n_clusters} clusters"):
-                return members, True
-        return members, False
+                break
+        return members
