@@ -98,8 +98,7 @@ def draw_case(seed):
 def check_seed(seed):
     """Kill the fit of a seed, resume it and compare the results."""
     case, rng = draw_case(seed), random.Random(~seed)
-    dask = shared_cluster() if case.engine == "dask" else None
-    address = dask and dask.scheduler_address
+    address = shared_cluster().scheduler_address if case.engine == "dask" else None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         store(case, folder)
@@ -113,8 +112,6 @@ def check_seed(seed):
             shutil.rmtree(folder / "checkpoint", ignore_errors=True)
             iteration = rng.randint(1, limit)
             killed = run_child(case, folder, address, iteration=iteration)
-        if dask and rng.random() < 0.15:  # lose a worker, too; Dask starts another one
-            os.kill(next(iter(dask.workers.values())).pid, signal.SIGKILL)
         at = iteration_of(folder / "checkpoint" / "akkm-checkpoint.npz")
         ended = not run_child(case, folder, address)
         resumed = read(folder / "resumed.npz")

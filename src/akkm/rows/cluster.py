@@ -56,7 +56,7 @@ class Cluster:
                         wait(list(futures), timeout=_CHECK_EVERY)
                     return list(self._client.gather(list(futures)))
                 except TimeoutError:
-                    if self._client.scheduler_info(n_workers=-1)["workers"]:
+                    if self._client.scheduler_info(n_workers=-1).get("workers"):
                         alone_since = None
                         continue
                     alone_since = alone_since or time.monotonic()
