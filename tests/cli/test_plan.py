@@ -98,7 +98,9 @@ def test_a_probe_measures_the_memory_of_a_fit(rng):
 
 def test_a_probe_of_an_ensemble_fits_two_members(rng):
     X = rng.random((200, 4), dtype=np.float32)
-    model = akkm.EnsembleKernelKMeans(3, n_members=50, n_landmarks=20, random_state=0)
+    model = akkm.EnsembleKernelKMeans(
+        3, n_members=50_000, n_landmarks=20, random_state=0
+    )
     costs = probe(model, X, 200, 20, 3, fitted=True)
     assert len(model.members_) == 2
     model.set_params(n_members=2)
