@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from akkm import ApproxKernelKMeans
-from akkm.core.gradient import conjugate_gradients
+from akkm.core.gradient import conjugate_gradients, unfactored
 from akkm.kernels import RBF
 from oracles import algorithm2
 
@@ -106,3 +106,13 @@ def test_labels_do_not_depend_on_the_scale_of_the_kernel(digits):
     one = ApproxKernelKMeans(5, kernel=RBF(gamma=0.3), **params).fit(X)
     tiny = ApproxKernelKMeans(5, kernel=1e-20 * RBF(gamma=0.3), **params).fit(X)
     np.testing.assert_array_equal(one.labels_, tiny.labels_)
+
+
+def test_float32_rows_do_not_excite_directions_that_they_cannot_resolve(rng):
+    """Rounding errors of float32 would be divided by eigenvalues near zero."""
+    near = rng.normal(size=(40, 2)) * 1e-6
+    K = np.exp(-((near[:, None] - near) ** 2).sum(axis=2))  # almost of rank one
+    means = K[:3] + 1e-5 * rng.normal(size=(3, 40))
+    centers = unfactored(K, dtype=np.float32).solve(means)
+    assert np.abs(centers.alpha).max() < 10
+    np.testing.assert_allclose(centers.norms, 1, rtol=1e-4)

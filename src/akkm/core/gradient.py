@@ -35,6 +35,7 @@ class Unfactored(Gram):
     """
 
     K: Array  # (m, m) float64
+    eps: float  # relative rounding error of kernel rows
     # One entry per solve: None if it converged, else K̂'s estimated condition number.
     failures: list[float | None]
 
@@ -52,7 +53,7 @@ class Unfactored(Gram):
         """Solve α K̂ ≈ means (C, m) by conjugate gradients, starting at `start`."""
         start = np.zeros_like(means) if start is None else start
         alpha, converged, condition = conjugate_gradients(
-            self.K, means, start, steps=_MAX_STEPS
+            self.K, means, start, steps=_MAX_STEPS, eps=self.eps
         )
         self.failures.append(None if converged else condition)
         norms = np.einsum("km,km->k", alpha @ self.K, alpha)
@@ -81,7 +82,8 @@ def unfactored(K: Array, *, dtype: Any = np.float64) -> Unfactored:
     coarse = factor(K[np.ix_(some, some)], dtype=dtype)
     whitener = np.zeros((len(K), coarse.rank))
     whitener[some] = coarse.whitener
-    return Unfactored(whitener, coarse.signs, coarse.negative_mass, K, [None])
+    eps = float(np.finfo(dtype).eps)
+    return Unfactored(whitener, coarse.signs, coarse.negative_mass, K, eps, [None])
 
 
 def conjugate_gradients(
@@ -91,18 +93,20 @@ def conjugate_gradients(
     *,
     steps: int = _MAX_STEPS,
     tolerance: float = _TOLERANCE,
+    eps: float = float(np.finfo(np.float64).eps),
 ) -> tuple[Array, bool, float]:
     """Solve A K ≈ B for all rows of B (C, m) at once, starting at A (C, m).
 
-    Returns the solution A, whether all its rows converged, and an estimate of K's
-    condition number. The estimate is computed from the steps and may be too low.
+    `eps` is the relative rounding error of B. Returns the solution A, whether all its
+    rows converged, and an estimate of K's condition number. The estimate is computed
+    from the steps and may be too low.
     """
     small = tolerance**2 * (B * B).sum(axis=1)
     A = np.where(small[:, None] > 0, A, 0)
     R = B - A @ K
     P = R.copy()
     squared = (R * R).sum(axis=1)
-    flat = np.finfo(np.float64).eps * np.abs(K.diagonal()).max()
+    flat = eps * np.abs(K.diagonal()).max()
     hardest = int(np.argmax(squared / np.where(small > 0, small, 1)))
     lengths: list[float] = []
     ratios: list[float] = []
