@@ -1,6 +1,7 @@
 """The command line of the experiments: `python -m experiments --help`.
 
-Errors are printed on one line, and the exit code is 2; after Ctrl-C it is 130.
+An error is printed on one line, and the exit code is 2. After Ctrl-C, the exit code is
+130.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import click
 
 from experiments.benchmarks.cli import bench
 
+# Exit codes after an error and after Ctrl-C.
 _BAD, _STOPPED = 2, 130
 
 
 class _Group(click.Group):
-    """A group that reports errors on one line."""
+    """A group of commands that prints errors on one line."""
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, **extra: Any
@@ -80,7 +82,7 @@ def paper() -> None:
 
 
 def _shared_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of all three commands."""
+    """Add the options that the commands `list`, `run` and `report` share."""
     command = click.option(
         "--tiny",
         is_flag=True,
@@ -183,7 +185,7 @@ def run_(
 
 
 def duration(seconds: float) -> str:
-    """Format a duration.
+    """Format a number of seconds as a text with units.
 
     Examples
     --------

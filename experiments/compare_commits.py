@@ -3,8 +3,8 @@
     AKKM_DATA=folder python -m experiments.compare_commits OLD NEW
 
 Both commits are checked out into temporary folders. Each commit clusters the same data
-sets in its own process. The table shows whether labels and clustering errors are
-identical bit for bit. The exit code is 1 if any label differs.
+sets in its own process. Labels and clustering errors that are not identical bit for
+bit are printed. The exit code is 1 if any label differs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ TWINS = ("tiny-mnist", "tiny-covtype", "tiny-kddcup99", "tiny-imagenet12")
 
 
 def data_sets(folder: Path) -> None:
-    """Write digits, tiny twins and, if AKKM_DATA is set, 20,000 rows of Cover Type."""
+    """Write digits, tiny twins and 20,000 rows of Cover Type to a folder.
+
+    Cover Type is left out if its file is not in the folder that AKKM_DATA names.
+    """
     from sklearn.datasets import load_digits
 
     from experiments.datasets import load
@@ -50,7 +53,7 @@ def data_sets(folder: Path) -> None:
 
 
 def fits() -> Iterator[tuple[str, Fit]]:
-    """Yield names and fit functions: every estimator, with several settings."""
+    """Yield the name and function of each fit: every estimator, several settings."""
     import akkm
 
     seed = {"random_state": 0}
@@ -134,14 +137,15 @@ def _from_dask(X: Any) -> Any:
 
 
 def digests(folder: Path) -> dict[str, list[str]]:
-    """Return, for each fit, a digest of its labels and its clustering error."""
+    """Return, by the name of each fit, [digest of the labels, clustering error]."""
     import warnings
 
     warnings.simplefilter("ignore")
     found = {}
     for path in sorted(folder.iterdir()):
         X = sparse.load_npz(path) if path.suffix == ".npz" else np.load(path)
-        # The time of exact kernel k-means grows with the square of n.
+        # Only ApproxKernelKMeans gets all rows. Other methods are too slow for that:
+        # the time of exact kernel k-means grows with the square of n.
         rows = X[:5000] if X.shape[0] > 5000 else X
         for name, fit in fits():
             try:
@@ -183,7 +187,7 @@ def main() -> int:
     parser.add_argument("commits", nargs="*", help="two commits: old and new")
     parser.add_argument("--digests", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.digests:  # the process of one commit
+    if given.digests:  # this process runs the fits of one commit
         print(json.dumps(digests(given.digests)))
         return 0
     if len(given.commits) != 2:

@@ -38,7 +38,7 @@ class Dataset:
     kernel: Kernel
     n_clusters: int  # the number of classes
     note: str  # how the rows were made
-    stand_in: bool = False  # generated or drawn instead of the real rows
+    stand_in: bool = False  # whether the rows are a tiny twin or a stand-in
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class _About:
     note: str
     original: str  # path of one of the original files
     prepared: tuple[str, ...]  # names of the files in the cache
-    fetchable: bool  # whether scikit-learn can fetch it
+    fetchable: bool  # whether scikit-learn can fetch the data set
 
 
 _ABOUT = {
@@ -232,7 +232,7 @@ def availability(name: str) -> tuple[bool, str]:
     Returns
     -------
     available : bool
-        False if `load` would fail; data that can be fetched are available.
+        False if `load` would fail. Data that scikit-learn can fetch count as available.
     source : str
         Where the data come from, or how to get them.
 

@@ -107,7 +107,7 @@ def cached_arrays(name: str, make: Callable[[], dict[str, Array]]) -> dict[str, 
 
 @contextmanager
 def naming_broken_file(path: Path) -> Iterator[None]:
-    """Name the cache file in errors that occur while the file is read."""
+    """Add the path of a cache file to errors that occur while it is read."""
     try:
         yield
     except (ValueError, EOFError, BadZipFile) as error:

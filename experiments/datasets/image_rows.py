@@ -1,4 +1,7 @@
-"""Images as rows: files, features and kernel matrix, made once and then cached."""
+"""The images of 12 ImageNet classes: files, features and kernel matrix, all cached.
+
+ImageNet calls its classes synsets.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ def image_classes() -> Array:
 
 
 def pyramids() -> Any:
-    """Return spatial pyramids, CSR (n, 17000); the first call takes minutes."""
+    """Return the images' spatial pyramids, CSR (n, 17000); the first call is slow."""
     path = cache_folder() / "pyramids.npz"
     if not path.exists():
         X = SpatialPyramid(random_state=0).fit_transform(image_files())
@@ -65,7 +68,7 @@ def image_kernel() -> Array:
 
 
 def full_kernel_matrix(X: Any, kernel: Kernel) -> Array:
-    """Return the kernel of all pairs of rows X: (n, n) float32, symmetric."""
+    """Return the kernel matrix of the rows of X: (n, n) float32, symmetric."""
     n = X.shape[0]
     K = np.empty((n, n), dtype=np.float32)
     with Threads() as engine:

@@ -14,7 +14,8 @@ from experiments.datasets.files import data_folder, original
 Array = NDArray[Any]
 Arrays = dict[str, Array]  # X: (n, d) float32, classes: (n,) uint8, from 0
 
-# Row counts in the full file of the seven classes that the 10 % file has a part of.
+# The 10 % file has fewer rows of these seven classes than the full file. The numbers
+# are the row counts in the full file.
 _KDD_COUNTS = {
     "smurf.": 2_807_886,
     "neptune.": 1_072_017,
@@ -24,6 +25,7 @@ _KDD_COUNTS = {
     "portsweep.": 10_413,
     "nmap.": 2_316,
 }
+# Columns of the KDD files that contain words; all others contain numbers.
 _KDD_PROTOCOL, _KDD_SERVICE, _KDD_FLAG, _KDD_LABEL = 1, 2, 3, 41
 _KDD_NUMBERS = [
     i for i in range(_KDD_LABEL) if i not in (_KDD_PROTOCOL, _KDD_SERVICE, _KDD_FLAG)
@@ -51,7 +53,7 @@ def _idx(name: str, header: int) -> Array:
 
 
 def covtype() -> Arrays:
-    """Return 54 columns, each scaled to [0, 1]."""
+    """Return Cover Type: 54 columns, each scaled to [0, 1], and the classes."""
     if data_folder() is None:
         X, types = _fetched("fetch_covtype")
     else:
@@ -62,10 +64,10 @@ def covtype() -> Arrays:
 
 
 def kdd_ten_percent() -> Arrays:
-    """Return the 10 % file, and the row numbers of a stand-in for the full file.
+    """Return the 10 % file, and the rows of it that form a stand-in for the full file.
 
-    X has 50 columns: the numeric columns that are not constant, each scaled to [0, 1],
-    and protocol and flag, one-hot encoded. The column `service` is left out.
+    X has 50 columns. Numeric columns that are not constant are scaled to [0, 1].
+    Protocol and flag are one-hot encoded. The column `service` is left out.
     """
     if data_folder() is None:
         table, labels = _fetched_kdd(percent10=True)
@@ -82,7 +84,7 @@ def kdd_ten_percent() -> Arrays:
 
 
 def kdd_full() -> Arrays:
-    """Return the full file, always fetched by scikit-learn, never from AKKM_DATA."""
+    """Return the full KDD Cup 99 file, always fetched by scikit-learn."""
     table, labels = _fetched_kdd(percent10=False)
     return {"X": kdd_columns(*table), "classes": _numbered(labels)}
 
@@ -96,7 +98,7 @@ def _fetched_kdd(percent10: bool) -> tuple[tuple[Array, Array, Array], Array]:
 
 
 def kdd_columns(numbers: Array, protocol: Array, flag: Array) -> Array:
-    """Encode 38 numeric columns, protocol and flag as 50 columns, float32."""
+    """Encode 38 numeric columns, protocol and flag; return 50 columns of float32."""
     columns = _min_max(numbers)
     varying = columns[:, np.ptp(columns, axis=0) > 0]
     X = np.hstack([varying, _one_hot(protocol), _one_hot(flag)])
@@ -109,7 +111,7 @@ def kdd_columns(numbers: Array, protocol: Array, flag: Array) -> Array:
 
 
 def _stand_in(labels: Array) -> Array:
-    """Return shuffled row numbers; each class is as frequent as in the full file."""
+    """Return shuffled rows of the 10 % file that have the full file's class counts."""
     rng = np.random.default_rng(0)
     rows = [np.flatnonzero(~np.isin(labels, list(_KDD_COUNTS)))]
     for name, count in _KDD_COUNTS.items():

@@ -10,8 +10,10 @@ from scipy import sparse
 
 Array = NDArray[Any]
 
-# Number of classes and number of rows of every twin.
-CLASSES, ROWS = 4, 300
+# Number of classes of every twin.
+CLASSES = 4
+# Number of distinct rows of every twin.
+ROWS = 300
 
 
 def tiny_mnist(rng: np.random.Generator) -> tuple[Array, Array]:
@@ -23,7 +25,7 @@ def tiny_mnist(rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 def tiny_covtype(rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return X (300, 54): numbers and one-hot area and soil; and classes (300,)."""
+    """Return X (300, 54) with numbers and one-hot area and soil, and classes (300,)."""
     y = rng.integers(CLASSES, size=ROWS)
     numbers = rng.random((CLASSES, 10))[y] + rng.normal(scale=0.1, size=(ROWS, 10))
     area = _one_hot((y + (rng.random(ROWS) < 0.2)) % 4, 4)
@@ -32,7 +34,11 @@ def tiny_covtype(rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 def tiny_kddcup99(rng: np.random.Generator, copies: int = 1) -> tuple[Array, Array]:
-    """Return X (n, 50), numbers and one-hot words, and classes (n,) of unequal size."""
+    """Return X (n, 50) with numbers and one-hot words, and classes (n,).
+
+    The classes have unequal sizes. n is 300 times `copies`: the number of times that
+    each row occurs.
+    """
     y = rng.choice(CLASSES, size=ROWS, p=(0.6, 0.25, 0.1, 0.05))
     numbers = rng.random((CLASSES, 36))[y] * rng.uniform(0.6, 1, size=(ROWS, 36))
     protocol = _one_hot(y % 3, 3)
@@ -43,7 +49,7 @@ def tiny_kddcup99(rng: np.random.Generator, copies: int = 1) -> tuple[Array, Arr
 
 
 def tiny_imagenet12(rng: np.random.Generator) -> tuple[Any, Array]:
-    """Return histograms (300, 850) of 10 words in each of 85 cells; classes (300,)."""
+    """Return histograms (300, 850) of 10 words in 85 image cells; classes (300,)."""
     y = rng.integers(CLASSES, size=ROWS)
     chance = rng.dirichlet(np.full(850, 0.1), size=CLASSES)
     counts = np.array([rng.multinomial(200, chance[k]) for k in y])

@@ -25,12 +25,14 @@ class Costs:
     cpu_seconds: float = 0.0  # of all threads
     peak_bytes: int = 0
     above_bytes: int = 0  # peak_bytes minus the memory in use before the block
-    memory_by: str = ""  # "VmHWM": peak of the block; "ru_maxrss": of the process
+    # "VmHWM": peak_bytes is the peak during the block. "ru_maxrss": it is the peak of
+    # the process since its start, because the system can't reset the peak.
+    memory_by: str = ""
 
 
 @contextmanager
 def costs() -> Iterator[Costs]:
-    """Measure the work inside the block."""
+    """Measure the time and memory of the work inside the `with` block."""
     spent = Costs()
     before, spent.memory_by = _reset_peak()
     start, cpu_start = perf_counter(), process_time()
@@ -42,7 +44,11 @@ def costs() -> Iterator[Costs]:
 
 
 def _reset_peak() -> tuple[int, str]:
-    """Reset peak memory if possible; return the bytes in use and `memory_by`."""
+    """Reset the process's peak memory, if possible.
+
+    Returns the bytes to subtract from the next peak, and `Costs.memory_by`. The bytes
+    are the memory in use, or the peak so far if it could not be reset.
+    """
     try:
         (_PROC / "clear_refs").write_text("5")
     except OSError:
@@ -51,7 +57,7 @@ def _reset_peak() -> tuple[int, str]:
 
 
 def _memory(field: str) -> int:
-    """Return a field of /proc/self/status in bytes, or ru_maxrss if there is none."""
+    """Return a field of /proc/self/status in bytes; ru_maxrss if there is no /proc."""
     try:
         lines = (_PROC / "status").read_text().splitlines()
         return int(next(x for x in lines if x.startswith(field)).split()[1]) * 1024
@@ -103,6 +109,6 @@ def machine() -> str:
 
 
 def machines(records: Iterable[dict[str, Any]], default: str) -> str:
-    """Return the machines that records name; `default` stands for a missing name."""
+    """Return the distinct machines of records; `default` if none is recorded."""
     names = dict.fromkeys(record.get("machine", default) for record in records)
     return "; ".join(names).replace(" 1 cores", " 1 core")

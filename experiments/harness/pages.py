@@ -29,14 +29,14 @@ class Heading:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph or list of inline Markdown."""
+    """A paragraph or a list, in Markdown."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class ResultTable:
-    """Rows of cells under their column names; cells are inline Markdown."""
+    """A table: column names, and rows of cells in inline Markdown."""
 
     caption: str  # may be empty
     head: Sequence[str]
@@ -46,7 +46,7 @@ class ResultTable:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure: a file next to the Markdown, embedded in the HTML page."""
+    """A figure: a separate file for the Markdown page, embedded in the HTML page."""
 
     name: str  # of the file
     caption: str

@@ -1,4 +1,4 @@
-"""Run measurements that have no record yet, and functions in new processes."""
+"""Run measurements that have no record yet; call functions in new processes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def run_missing(
 ) -> int:
     """Measure the runs that have no record yet, and return their number.
 
-    After an interruption, call this again to measure the rest. A run that failed has a
-    record, too, and is not repeated.
+    After an interruption, call this function again to measure the remaining runs. A run
+    that failed has a record, too, and is not repeated.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def in_new_process(
     timeout: float | None = None,
     **arguments: Any,
 ) -> Record:
-    """Call a function in a new Python process, to measure its peak memory alone.
+    """Call a function in a new Python process, so that its peak memory can be measured.
 
     Parameters
     ----------

@@ -1,7 +1,17 @@
 """The paper's experiments: the plan, the runs, the comparison with the paper's claims.
 
-Every table and figure is computed from stored records. Storing, measuring costs and
-writing pages belong in `experiments.harness`, data in `experiments.datasets`.
+Every table and figure is computed from stored records. Code that stores records,
+measures costs or writes pages belongs in `experiments.harness`. Code that loads data
+belongs in `experiments.datasets`.
+
+The methods have the paper's names:
+
+* KKm: exact kernel k-means;
+* aKKm: approximate kernel k-means, `ApproxKernelKMeans`;
+* tKKm: two-step kernel k-means, `TwoStepKernelKMeans`;
+* nysSC: spectral clustering with Nyström's method, `NystroemSpectralClustering`;
+* lKKm: leaders kernel k-means, `LeadersKernelKMeans`;
+* MCLA: the meta-clustering algorithm that combines the labels of an ensemble.
 """
 
 from experiments.paper.plan import Cell, Experiment, experiments

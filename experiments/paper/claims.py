@@ -1,4 +1,7 @@
-"""The paper's claims: statements of its text that a measurement can check."""
+"""The paper's claims: statements of its text that a measurement can check.
+
+`experiments.paper` explains the names of the methods.
+"""
 
 from __future__ import annotations
 

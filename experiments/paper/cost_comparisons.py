@@ -1,4 +1,7 @@
-"""Comparisons of time and memory."""
+"""Compare the time and memory of methods, to check the paper's claims.
+
+`experiments.paper` explains the names of the methods.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ from experiments.paper.verdicts import (
 
 # The paper's memory limit in gigabytes.
 _MEMORY_LIMIT = 40
-# A time is "much longer" if it is at least this many times as long as the other.
+# A time is "much longer" than another if it is more than this many times as long.
 _MUCH_LONGER = 10
 
 
@@ -49,7 +52,7 @@ def kernel_time_saved(results: Results) -> list[Comparison]:
 def faster(
     data: str, other: str, most: int = 10**9, *, ours: str = "aKKm"
 ) -> Comparisons:
-    """Compare: is aKKm (`ours`) faster than another method, up to m = `most`?"""
+    """Compare: is the method `ours` faster than `other` at every m up to `most`?"""
     return lambda results: [
         below(setting(data, m), *values(results, "seconds", data, (ours, other), m))
         for m in sizes_of(results, data, 0, most)
@@ -60,7 +63,7 @@ def faster_than_exact(results: Results) -> list[Comparison]:
     """Compare: is aKKm faster than kernel k-means?
 
     On images, kernel k-means gets a precomputed kernel matrix. The time to compute this
-    matrix is added.
+    matrix is added to the time of kernel k-means.
     """
     compared = []
     for data in SMALL:
@@ -76,12 +79,15 @@ def faster_than_exact(results: Results) -> list[Comparison]:
 
 
 def _plus(a: Spread | None, b: Spread | None) -> Spread | None:
-    """Return a + b. The spread is that of a, because b was measured only once."""
+    """Return a + b with the standard deviation of a; b was measured only once."""
     return None if a is None or b is None else Spread(a.mean + b.mean, a.sd, a.n)
 
 
 def kernel_and_clustering(data: str, *, more: str) -> Comparisons:
-    """Compare: does `more`, "kernel" or "clustering", take more time than the other?"""
+    """Compare the times of computing kernel values and of clustering.
+
+    `more` says which of them is claimed to take longer: "kernel" or "clustering".
+    """
     compare = above if more == "clustering" else below
 
     def comparisons(results: Results) -> list[Comparison]:
@@ -100,7 +106,7 @@ def kernel_and_clustering(data: str, *, more: str) -> Comparisons:
 
 
 def few_against_many(data: str, ours: str, other: str) -> Comparisons:
-    """Compare: is a method with 100 landmarks faster than another with 1,000?"""
+    """Compare: is `ours` with 100 landmarks faster than `other` with 1,000?"""
 
     def comparisons(results: Results) -> list[Comparison]:
         sizes = {ours: results.scaled(100), other: results.scaled(1000)}
@@ -114,7 +120,11 @@ def few_against_many(data: str, ours: str, other: str) -> Comparisons:
 
 
 def spectral_grows(results: Results) -> list[Comparison]:
-    """Compare: how does the time of nysSC grow, from 1,000 landmarks on?"""
+    """Compare: does the time of nysSC grow about as fast as m³, from m = 1,000 on?
+
+    Time ~ m^p is fitted. p must be at least 2.5, or at least the p of the paper's times
+    if that is smaller.
+    """
     data = "covtype"
     sizes = sizes_of(results, data, 1000)
     ours = _power(sizes, [results.get("seconds", data, "nysSC", m) for m in sizes])
@@ -135,7 +145,7 @@ def _power(sizes: list[int], times: list[Spread | None]) -> float | None:
 
 
 def crossing(results: Results) -> list[Comparison]:
-    """Compare: is nysSC faster than aKKm at the smallest m, slower at the largest?"""
+    """Compare: is nysSC faster than aKKm at the least m and slower at the largest m?"""
     data, sizes = "covtype", results.sizes("covtype")
     return [
         compare(
@@ -146,7 +156,7 @@ def crossing(results: Results) -> list[Comparison]:
 
 
 def less_than_the_matrix(results: Results) -> list[Comparison]:
-    """Compare: is peak memory below that of the kernel matrix in float64?"""
+    """Compare: is aKKm's peak memory below the size of a float64 kernel matrix?"""
 
     def rule(used: float, matrix: float) -> tuple[str, bool]:
         return f"{used / 1e9:.1f} of {matrix / 1e9:,.0f} GB", used < matrix
@@ -163,7 +173,7 @@ def less_than_the_matrix(results: Results) -> list[Comparison]:
 
 
 def little_memory(results: Results) -> list[Comparison]:
-    """Compare: is the peak memory on the large data sets below 40 GB?"""
+    """Compare: is aKKm's peak memory on the large data sets below 40 GB?"""
 
     def rule(used: float) -> tuple[str, bool]:
         return f"{used / 1e9:.1f} GB", used / 1e9 < _MEMORY_LIMIT
@@ -188,7 +198,7 @@ def leaders_too_slow(results: Results) -> list[Comparison]:
 
 
 def uniform_is_cheapest(results: Results) -> list[Comparison]:
-    """Compare: does uniform sampling take the least time?"""
+    """Compare: does uniform sampling take less time than every other strategy?"""
     return [
         below(
             setting(d, m),
@@ -202,7 +212,11 @@ def uniform_is_cheapest(results: Results) -> list[Comparison]:
 
 
 def costly_samplings(results: Results) -> list[Comparison]:
-    """Compare: do column norms and k-means take ten times as long as diagonals?"""
+    """Compare the times of sampling strategies that differ much.
+
+    The claim is that column-norm and k-means sampling take more than ten times as long
+    as diagonal sampling.
+    """
 
     def rule(slow: float, cheap: float) -> tuple[str, bool]:
         return f"{slow / cheap:,.0f} times diagonal's", slow / cheap > _MUCH_LONGER

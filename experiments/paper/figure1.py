@@ -1,4 +1,7 @@
-"""Figure 1: aKKm and tKKm on points in the plane, step by step, from real runs."""
+"""Figure 1: aKKm and tKKm (two-step kernel k-means) on points in the plane, by step.
+
+The steps are results of fits that are stopped after a number of iterations.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,11 @@ from experiments.harness.pages import Picture
 
 Array = NDArray[Any]
 
+# Numbers of points, landmarks and clusters, and the seed.
 _N, _M, _C, _SEED = 500, 50, 2, 0
 _KERNEL = {"kernel": "rbf", "gamma": 2.0}
 _COLOURS = ("#0072b2", "#e69f00")
+# Number of grid points in each direction, at which the nearest center is determined.
 _GRID = 120
 
 

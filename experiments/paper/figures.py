@@ -1,4 +1,4 @@
-"""Figures 3 to 6: measures against the number of landmarks, with their spread."""
+"""Figures 3 to 6: means and spreads of measures against the number of landmarks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _STYLES = {
     "single runs": ("#0072b2", "o"),
     "ensembles of ten": ("#d55e00", "D"),
 }
-# Each line's m is multiplied by a power of this, so that error bars don't overlap.
+# Lines are shifted sideways so that their error bars don't overlap. To shift a line,
+# its m is multiplied by a power of this factor.
 _SHIFT = 1.1
 _DASHES = {"KKm": "-", "lKKm": ":", "k-means": "--"}
 _LONG_NAMES = {"KKm": "kernel k-means"}
@@ -34,7 +35,7 @@ _LONG_NAMES = {"KKm": "kernel k-means"}
 
 @dataclass(frozen=True)
 class Line:
-    """One method in a panel."""
+    """The values of one method in a panel."""
 
     name: str
     method: str
@@ -44,7 +45,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """One data set and one measure."""
+    """A plot of one measure on one data set."""
 
     data: str
     measure: str

@@ -1,4 +1,7 @@
-"""The methods that are compared: each is a function of prepared data and a cell."""
+"""The methods that are compared: each is a function of prepared data and a cell.
+
+`experiments.paper` explains the names of the methods.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ from experiments.paper.prepared import PreparedData
 
 Array = NDArray[Any]
 
+# Number of members of an ensemble.
 _N_MEMBERS = 10
 # Limit of cached kernel values in megabytes. The paper used up to 40 GB of memory.
 _CACHE_SIZE = 8192
@@ -38,8 +42,8 @@ class Outcome:
     costs: Costs  # of the fit alone
     labels: Array | None = None  # (n,)
     n_iter: int | None = None
-    inertia: float | None = None  # the method's own objective at the end
-    seconds: dict[str, float] = field(default_factory=dict)  # of other steps
+    inertia: float | None = None  # the method's own clustering error at the end
+    seconds: dict[str, float] = field(default_factory=dict)  # of steps beside the fit
 
 
 def fit(prepared: PreparedData, cell: Cell) -> Outcome:
@@ -84,8 +88,8 @@ def _two_step(prepared: PreparedData, cell: Cell) -> Outcome:
 
 
 def _spectral(prepared: PreparedData, cell: Cell) -> Outcome:
-    # k-means on eigenvectors can't start from random labels. With
-    # n_init=1, it runs only once.
+    # NystroemSpectralClustering can't start from given labels. With n_init=1, its
+    # k-means on eigenvectors runs only once.
     rows, took = _landmarks(prepared, cell)
     model = NystroemSpectralClustering(
         prepared.n_clusters,
@@ -109,7 +113,7 @@ def _leaders(prepared: PreparedData, cell: Cell) -> Outcome:
 
 
 def _k_means(prepared: PreparedData, cell: Cell) -> Outcome:
-    # MATLAB's default was one run from random rows.
+    # As by default in MATLAB: one run that starts from random rows.
     C, seed = prepared.n_clusters, cell.seed
     model = KMeans(C, init="random", n_init=1, random_state=seed)
     return _timed_fit(model, prepared.data.X)

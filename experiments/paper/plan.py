@@ -10,9 +10,13 @@ from importlib.resources import files
 from itertools import product
 from typing import Any
 
-# A tiny run uses tiny twins of the data and two seeds. Of the paper's numbers of
-# landmarks it uses those in _TINY_SIZES, divided by 20.
-TINY_FACTOR, _TINY_SEEDS, _TINY_SIZES = 20, 2, (None, 100, 1000, 5000)
+# A tiny run uses tiny twins of the data and this number of seeds.
+_TINY_SEEDS = 2
+# A tiny run uses only these of the paper's numbers of landmarks. None stands for no
+# landmarks.
+_TINY_SIZES = (None, 100, 1000, 5000)
+# A tiny run divides the paper's numbers of landmarks by this factor.
+TINY_FACTOR = 20
 # Settings that change the rows or the kernel, not the method.
 _DATA_SETTINGS = ("rows", "gamma", "coef0")
 # Data sets in the order in which they are run.
@@ -34,7 +38,7 @@ class Cell:
     method: str
     m: int | None  # number of landmarks; None for methods without landmarks
     seed: int
-    settings: tuple[tuple[str, Any], ...] = ()  # other than the defaults
+    settings: tuple[tuple[str, Any], ...] = ()  # those that are not defaults
 
     @property
     def key(self) -> str:
@@ -79,7 +83,7 @@ class Experiment:
     """The cells of one table or figure."""
 
     name: str
-    place: str  # in the paper
+    place: str  # number of the table or figure in the paper
     title: str
     cells: tuple[Cell, ...]
     left_out: tuple[LeftOut, ...]
@@ -159,9 +163,10 @@ def _tiny_left_out(gap: LeftOut) -> LeftOut:
 def unique(cells: Iterable[Cell]) -> tuple[Cell, ...]:
     """Return each cell once, in the order in which cells are run.
 
-    Data sets are run one after the other, each first with the usual rows and kernel.
-    Exact kernel k-means comes first, because other labels are compared with its labels.
-    The rest is run seed by seed, so that an interrupted run covers all methods.
+    Data sets are run one after the other. On each data set, cells with the usual rows
+    and kernel precede cells with other rows or kernels. Within such a group, exact
+    kernel k-means is first, because other labels are compared with its labels. The
+    other cells are run seed by seed, so that an interrupted run covers all methods.
     """
     return tuple(sorted(set(cells), key=_order))
 

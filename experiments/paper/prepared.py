@@ -23,10 +23,11 @@ from experiments.datasets.image_rows import full_kernel_matrix, image_kernel
 
 Array = NDArray[Any]
 
-# Clustering errors are measured with the exact kernel on this many rows, the same for
-# every method and seed. Computing them on all rows would take longer than the fits.
+# Clustering errors are measured with the exact kernel on this many rows. All methods
+# and seeds use the same rows. Errors on all rows would take longer than the fits.
 ERROR_ROWS = 10_000
-# Number of leaders of lKKm. The paper does not say how many it used.
+# Number of leaders of leaders kernel k-means (lKKm). The paper does not say how many
+# leaders it used.
 _N_LEADERS = 1000
 # Number of columns of the kernel matrix that are computed at a time.
 _COLUMNS = 1000
@@ -57,18 +58,18 @@ class PreparedData:
             data = replace(data, X=_ROWS[rows](data.X).astype(np.float32))
         if "gamma" in params:
             params["sigma"] = None
-        kernel: Any = data.kernel  # each is a dataclass
+        kernel: Any = data.kernel  # every kernel is a dataclass
         return cls(replace(data, kernel=replace(kernel, **params)))
 
     def start(self, seed: int) -> Array:
-        """Return random start labels (n,), the same for all methods."""
+        """Return random start labels (n,); with one seed, all methods get the same."""
         return np.random.default_rng(seed).integers(self.n_clusters, size=self.n)
 
     def landmarks(self, strategy: str, m: int, seed: int) -> tuple[Array, float]:
         """Return row numbers (m,) and the seconds that it took to choose them.
 
-        Column norms depend on neither m nor seed. They are computed once, and their
-        time is included in full in every call.
+        Column norms depend on neither m nor seed, so they are computed only once. The
+        returned seconds always include the whole time of this computation.
         """
         rng = np.random.default_rng((seed, m))
         norms, before = self._column_norms if strategy == "column-norm" else (None, 0.0)
@@ -90,7 +91,7 @@ class PreparedData:
         return norms, perf_counter() - start
 
     def kernel_pass(self, points: Array) -> None:
-        """Compute and discard the kernel values of all rows and the rows `points`."""
+        """Compute and discard the kernel values of all rows with the rows `points`."""
         X, kernel = self.data.X, self.data.kernel
         with Threads() as engine:
             for s in range(0, len(points), _COLUMNS):
@@ -106,9 +107,9 @@ class PreparedData:
 
     @cached_property
     def threshold(self) -> float:
-        """The distance that gives about 1,000 leaders.
+        """The distance threshold that gives about 1,000 leaders.
 
-        lKKm takes this distance as a parameter, so the search for it is not timed.
+        lKKm takes this threshold as a parameter, so the search for it is not timed.
         """
         n_leaders, rng = min(_N_LEADERS, self.n // 10), np.random.default_rng(0)
         with Threads() as engine:
@@ -130,7 +131,8 @@ class PreparedData:
     def error(self, labels: Array) -> float:
         """Return the clustering error of labels (n,) on the `ERROR_ROWS` sampled rows.
 
-        It equals `akkm.metrics.clustering_error`, but the kernel matrix is cached.
+        `akkm.metrics.clustering_error` would return the same number, but it does not
+        cache the kernel matrix.
         """
         rows, K = self._error_kernel
         members = labels[rows][:, None] == np.unique(labels[rows])

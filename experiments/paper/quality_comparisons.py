@@ -1,4 +1,9 @@
-"""Comparisons of quality; `claims` lists the comparisons of each claim."""
+"""Compare the NMI, ARI and error reduction of methods, to check the paper's claims.
+
+Some functions return comparisons; others return a function that makes comparisons from
+results. `experiments.paper.claims` lists which claim needs which comparisons, and
+`experiments.paper` explains the names of the methods.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +27,12 @@ SHORT = {
     "covtype": "Cover Type",
     "kddcup99-full": "KDD",
 }
-OTHERS = ("diagonal", "column-norm", "k-means")  # all but uniform sampling
+OTHERS = ("diagonal", "column-norm", "k-means")  # all strategies but uniform sampling
 _NAMES = {"nmi": "NMI", "ari": "ARI", "reduction": "error reduction"}
 
 
 def setting(data: str, m: int) -> str:
-    """Return the name of the data set and m as text."""
+    """Return a text with the name of the data set and m."""
     return f"{SHORT[data]}, m = {m:,}"
 
 
@@ -63,7 +68,7 @@ def values(
 
 
 def ari_of_images(results: Results) -> list[Comparison]:
-    """Compare on images: is the ARI at m = 5,000 no worse than the paper's?"""
+    """Compare on images: is aKKm's ARI at m = 5,000 no worse than in the paper?"""
     m = results.scaled(5000)
     theirs = Value("the paper's", results.paper("ari", "imagenet12", "aKKm", 5000))
     ours = value(results, "ari", "imagenet12", "aKKm", m)
@@ -92,7 +97,7 @@ def two_step_late(results: Results) -> list[Comparison]:
 
 
 def better(measure: str, data: Sequence[str], than: str, least: int = 0) -> Comparisons:
-    """Compare: is aKKm above another method, at every m from `least` on?"""
+    """Compare: is aKKm better than another method at every m from `least` on?"""
     return lambda results: [
         above(setting(d, m), *values(results, measure, d, ("aKKm", than), m))
         for d in data
@@ -101,12 +106,12 @@ def better(measure: str, data: Sequence[str], than: str, least: int = 0) -> Comp
 
 
 def together(*several: Comparisons) -> Comparisons:
-    """Return a function that makes the comparisons of several functions."""
+    """Return a function that makes the comparisons of all given functions."""
     return lambda results: [one for compare in several for one in compare(results)]
 
 
 def few_against_many(results: Results) -> list[Comparison]:
-    """Compare on images: 100 landmarks of aKKm with tKKm's 1,000 and nysSC's 100."""
+    """Compare on images: aKKm at m = 100, tKKm at m = 1,000 and nysSC at m = 100."""
     few, many = results.scaled(100), results.scaled(1000)
 
     def nmi(method: str, m: int) -> Value:
@@ -121,7 +126,11 @@ def few_against_many(results: Results) -> list[Comparison]:
 def against_k_means(
     data: str, methods: Sequence[str], *, beat: bool = True
 ) -> Comparisons:
-    """Compare: is each method above k-means; if not `beat`, is k-means no worse?"""
+    """Compare the NMI of each method with that of k-means.
+
+    The claim is that the method is above k-means if `beat` is true, and otherwise that
+    k-means is no worse than the method.
+    """
 
     def comparisons(results: Results) -> list[Comparison]:
         plain = value(results, "nmi", data, "k-means")
@@ -149,7 +158,10 @@ def spectral_catches_up(results: Results) -> list[Comparison]:
 def samplings(
     data: str, strategies: Sequence[str], least: int = 0, *, uniform: str
 ) -> Comparisons:
-    """Compare uniform sampling with others: is it "above", "alike" or "no worse"?"""
+    """Compare uniform sampling with other strategies at every m from `least` on.
+
+    `uniform` says what is claimed of uniform sampling: "above", "alike" or "no worse".
+    """
     compare = {"above": above, "alike": alike, "no worse": no_worse}[uniform]
     return lambda results: [
         compare(
@@ -187,7 +199,7 @@ def ensembles_gain(results: Results) -> list[Comparison]:
 def gain_most_when_few(results: Results) -> list[Comparison]:
     """Compare: is the gain of ensembles largest at the smallest m?"""
     compared = []
-    for d in (*SMALL, "covtype"):  # KDD has one size
+    for d in (*SMALL, "covtype"):  # KDD has ensembles with one m only
         gains = [
             (m, many.spread.mean - one.spread.mean)
             for m, many, one in _with_and_without(results, d)
@@ -203,7 +215,7 @@ def gain_most_when_few(results: Results) -> list[Comparison]:
 
 
 def mnist_ensemble(results: Results) -> list[Comparison]:
-    """Compare on MNIST: ensembles at m = 100 with single runs at 100 and 1,000."""
+    """Compare on MNIST: ensembles at m = 100 with single runs at m = 100 and 1,000."""
     few, many = results.scaled(100), results.scaled(1000)
     joined = value(results, "nmi", "mnist", "ensemble", few, f"ensembles at {few:,}")
     alone = value(results, "nmi", "mnist", "aKKm", few)

@@ -42,17 +42,17 @@ def write_report(
 ) -> list[Path]:
     """Write README.md, figures and one HTML page about all runs so far.
 
-    Cells that were not run are marked, so the report can be written at any time. It
-    needs matplotlib: `pip install '.[plot]'`.
+    The report marks cells that were not run, so it can be written at any time. It needs
+    matplotlib: `pip install '.[plot]'`.
 
     Parameters
     ----------
     folder : str or path
         The folder with the records of `run`.
     out : str or path, optional
-        The folder to write to; the same folder by default.
+        The folder to write to; `folder` by default.
     tiny : bool, default=False
-        Whether the records are those of a tiny run.
+        Whether the records are from a run with `--tiny`.
 
     Returns
     -------
@@ -87,7 +87,8 @@ def _blocks(results: Results) -> list[Block]:
             f"This page repeats every table and figure of {_PAPER} It was written by "
             "`python -m experiments paper report` from the raw records in its folder "
             "(`*.jsonl`). Values are means and standard deviations over seeds. Columns "
-            "named *paper* are the paper's: ten runs in MATLAB on a 2.8 GHz processor."
+            "named *paper* contain the paper's values, from ten runs in MATLAB on a "
+            "2.8 GHz processor."
         ),
         _about_the_run(results),
         Heading("Claims"),
@@ -98,13 +99,14 @@ def _blocks(results: Results) -> list[Block]:
         Paragraph(
             "Times are from rows to labels. The kernel column is the time to compute "
             "the kernel values of all rows with m landmarks, measured alone. The times "
-            "of the methods include it, except kernel k-means on images, which is "
-            "given the matrix. aKKm may cache up to 8 GB of kernel values. The paper's "
-            "columns for aKKm and tKKm are the sum of its kernel and clustering times. "
-            "Its times of nysSC include the kernel; only on images the printed time is "
-            "below the kernel time, which is therefore added. Its times of kernel "
-            "k-means do not include the kernel. The machines differ, so only ratios "
-            "between methods are comparable; the last table shows them."
+            "of the methods include this time. Only kernel k-means on images gets a "
+            "precomputed kernel matrix. aKKm may cache up to 8 GB of kernel values. "
+            "The paper's columns for aKKm and tKKm are the sum of its kernel and "
+            "clustering times. Its times of nysSC include the kernel. Only on images, "
+            "the printed time is below the kernel time, so the kernel time is added. "
+            "Its times of kernel k-means do not include the kernel. The machines "
+            "differ, so only ratios between methods are comparable; the last table "
+            "shows them."
         ),
         *tables.running_time(results),
         Heading("Agreement with kernel k-means"),
@@ -128,12 +130,14 @@ def _blocks(results: Results) -> list[Block]:
         Heading("Sampling strategies"),
         Paragraph(
             "The tables show the time to choose landmarks. Column norms depend on "
-            "neither m nor seed: n times 10,000 kernel values are computed once, and "
-            "each line includes the whole time of that. The paper takes the norms from "
-            "an existing kernel matrix. Diagonal and column-norm sampling draw rows by "
-            "probabilities proportional to these numbers; the paper describes sorting "
-            "them and taking the first m. In the paper's source Figure 5 comes before "
-            "Figures 3 and 4, so the figures may be numbered differently."
+            "neither m nor seed: n times 10,000 kernel values are computed once. Each "
+            "line includes the whole time of this computation. The paper takes the "
+            "norms from an existing kernel matrix. Diagonal sampling draws rows with "
+            "probabilities proportional to k(x, x), and column-norm sampling with "
+            "probabilities proportional to the squared column norms. The paper "
+            "describes sorting these numbers and taking the first m rows. In the "
+            "paper's source Figure 5 comes before Figures 3 and 4, so the figures may "
+            "be numbered differently."
         ),
         *tables.sampling(results),
         drawn["5"],
@@ -184,7 +188,7 @@ def _about_the_run(results: Results) -> Paragraph:
 
 
 def _warnings(results: Results) -> list[Block]:
-    """Return a table of all warnings of the methods, the most frequent first."""
+    """Return a table of the warnings that methods raised, the most frequent first."""
     counts = Counter(
         (text, f"{r['title']}, {r['cell']['method']}")
         for r in results.records

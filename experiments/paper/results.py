@@ -18,9 +18,13 @@ from experiments.harness.store import Record
 from experiments.paper.plan import TINY_FACTOR, Cell, Experiment, unique
 from experiments.paper.store import Store
 
+# Methods with landmarks.
 METHODS = ("aKKm", "tKKm", "nysSC")
+# Methods without landmarks.
 SINGLE = ("KKm", "k-means", "lKKm")
+# Data sets that are too large for exact kernel k-means.
 LARGE = ("covtype", "kddcup99-full")
+# Data sets on which exact kernel k-means is run.
 SMALL = ("imagenet12", "mnist")
 # Number of runs over which the paper averages.
 _PAPER_RUNS = 10
@@ -58,7 +62,8 @@ def ari(table: Sequence[Sequence[int]]) -> float:
     columns = sum(comb(int(x), 2) for x in counts.sum(axis=0))
     expected = rows * columns / comb(int(counts.sum()), 2)
     most = (rows + columns) / 2
-    # most == expected only if both labelings have one cluster, or both one per row.
+    # most == expected only if both labelings have a single cluster, or if both have one
+    # cluster per row.
     return 1.0 if most == expected else (pairs - expected) / (most - expected)
 
 
@@ -68,7 +73,7 @@ def _reduction(record: Record) -> float | None:
     return error_reduction(before, after) if before > 0 else None
 
 
-# Functions of the record of one cell; they return None if they do not apply to it.
+# Functions that compute a measure from a record; None if the measure does not apply.
 MEASURES: dict[str, Callable[[Record], float | None]] = {
     "seconds": lambda r: r["seconds"]["fit"] + r["seconds"].get("sampling", 0.0),
     "sampling": lambda r: r["seconds"].get("sampling"),
@@ -83,7 +88,7 @@ MEASURES: dict[str, Callable[[Record], float | None]] = {
 
 
 class Results:
-    """The records of a plan, by data set, method, size and settings."""
+    """The records of a plan, by data set, method, number of landmarks and settings."""
 
     def __init__(
         self, store: Store, plan: Sequence[Experiment], *, tiny: bool = False
@@ -104,7 +109,7 @@ class Results:
         return f"tiny-{data}" if self.tiny else data
 
     def scaled(self, m: int) -> int:
-        """Return one of the paper's numbers of landmarks, reduced in a tiny run."""
+        """Return the paper's m as used in this run; a tiny run divides it by 20."""
         return m // TINY_FACTOR if self.tiny else m
 
     def sizes(self, data: str, method: str = "aKKm") -> list[int]:
@@ -114,13 +119,13 @@ class Results:
         return sorted(sizes - {None})
 
     def rows(self, data: str) -> list[int]:
-        """Return the values of m in a table, including those left out by the plan."""
+        """Return all values of m in a table, even those that the plan leaves out."""
         gaps = (gap for e in self.plan for gap in e.left_out)
         out = {m for gap in gaps if self.name(data) in gap.data for m in gap.sizes}
         return sorted({*self.sizes(data), *out})
 
     def cells(self, data: str, method: str, m: int | None, **other: Any) -> list[Cell]:
-        """Return the planned cells, one per seed."""
+        """Return the planned cells with these properties, one per seed."""
         settings = tuple(sorted(other.items()))
         return self._planned.get((self.name(data), method, m, settings), [])
 
@@ -139,7 +144,7 @@ class Results:
     def paper(
         self, measure: str, data: str, row: str | None = None, m: int | None = None
     ) -> Spread | None:
-        """Return the paper's number; None in a tiny run, which has other data."""
+        """Return a number from the paper; None in a tiny run, which has other data."""
         return None if self.tiny else published(measure, data, row, m)
 
     def missing_reason(

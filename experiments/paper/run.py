@@ -38,7 +38,7 @@ class Progress:
 
     cell: Cell
     record: Record
-    n_done: int  # cells of this run, including this one
+    n_done: int  # number of cells of this run that are done, including `cell`
     n_cells: int
     seconds_left: float | None  # None if no similar cell has been run yet
 
@@ -107,7 +107,7 @@ def run(
 
 
 def _warm_up(prepared: PreparedData) -> None:
-    """Fit once: import, compile and start threads before the first measurement."""
+    """Fit once, so that imports, compilation and thread starts are not measured."""
     X = prepared.data.X[: min(prepared.n, _WARM_UP)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -155,7 +155,7 @@ def _record(
 def _label_scores(
     prepared: PreparedData, cell: Cell, store: Store, outcome: Outcome
 ) -> Record:
-    """Return the fields of a record from which measures of the labels are computed."""
+    """Return the record fields that describe the quality of the labels."""
     if outcome.labels is None:
         return {}
     labels = np.asarray(outcome.labels)
@@ -175,7 +175,7 @@ def _label_scores(
 
 
 def contingency(a: Array, b: Array) -> list[list[int]]:
-    """Count the rows with each pair of labels from a (n,) and b (n,)."""
+    """Return the contingency table of labels a (n,) and b (n,)."""
     width = int(b.max()) + 1
     codes = a.astype(np.int64) * width + b
     counts = np.bincount(codes, minlength=(int(a.max()) + 1) * width)
@@ -186,8 +186,8 @@ def seconds_left(store: Store, missing: Iterable[Cell]) -> float | None:
     """Estimate how long the missing cells take, from the times of similar cells.
 
     The time of a cell is the mean over cells with the same method, data set and size.
-    If there are no such cells, the time is scaled from cells of another size. If there
-    are none of these either, None is returned.
+    If there are no such cells, the time is scaled from cells of another size. The
+    result is None if this is not possible for one of the missing cells.
     """
     known: dict[tuple[str, str, int | None], list[float]] = {}
     for record in store.records.values():

@@ -1,4 +1,4 @@
-"""The records of cells in a folder, and the labels of exact kernel k-means."""
+"""A folder with the records of cells and the labels of exact kernel k-means."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = NDArray[Any]
 
 
 class Store:
-    """The records of each data set, in `<data>.jsonl`, and labels of exact clusterings.
+    """The records of cells, in `<data>.jsonl`, and the labels of exact kernel k-means.
 
     If a cell has two records, the later one is used.
     """
@@ -39,14 +39,15 @@ class Store:
                     ) from None
 
     def get(self, cell: Cell) -> Record | None:
-        """Return the record of a cell, or None if it was not run."""
+        """Return the record of a cell, or None if the cell was not run."""
         return self.records.get(cell.key)
 
     def is_done(self, cell: Cell, *, exact_planned: bool) -> bool:
-        """Return whether a cell need not be run, or run again.
+        """Return whether a cell has a record and need not be run again.
 
-        A cell is run again if its labels were not compared with exact labels, but can
-        be now: exact labels are saved, or the same run computes them (`exact_planned`).
+        A cell is run again if its labels were not compared with exact labels, but this
+        is possible now. It is possible if the exact labels are saved, or if they are
+        computed in the same run (`exact_planned`).
         """
         record = self.get(cell)
         if record is None:
@@ -55,7 +56,7 @@ class Store:
         return record.get("exact", "") is not None or not can_compare
 
     def add(self, cell: Cell, record: Record) -> None:
-        """Add a record; it is on disk when this returns."""
+        """Add the record of a cell and wait until it is on disk."""
         if cell.data not in self._files:
             path = self.folder / f"{cell.data}.jsonl"
             self._files[cell.data] = JsonLines(path)
@@ -70,7 +71,7 @@ class Store:
             np.savez_compressed(file, labels=labels.astype(np.uint8))
 
     def exact_labels(self, cell: Cell) -> Array | None:
-        """Return the exact labels for the same data set and seed, or None."""
+        """Return the saved exact labels for the cell's data set and seed, or None."""
         path = self._labels_path(cell)
         if not path.exists():
             return None

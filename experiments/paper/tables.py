@@ -1,4 +1,7 @@
-"""The paper's tables, with our values next to the paper's."""
+"""The paper's tables, with our values next to the paper's.
+
+`experiments.paper` explains the names of the methods.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,12 @@ _NAMES = {
 
 
 def title(results: Results, data: str) -> str:
-    """Return the title of a data set. The title of a stand-in says so."""
+    """Return the title of a data set. A stand-in is called a stand-in in its title."""
     return _about(results, data)[0]
 
 
 def _about(results: Results, data: str) -> tuple[str, str, str]:
-    """Return title, shape and note of the data that were, or would be, clustered."""
+    """Return title, shape and note of a data set, if possible from its first record."""
     for record in results.records:
         if record["cell"]["data"] == results.name(data):
             shape = f"{record['rows']:,} x {record['columns']:,}"
@@ -34,7 +37,7 @@ def _about(results: Results, data: str) -> tuple[str, str, str]:
 
 
 def seconds(spread: Spread | None, none: str = "–") -> str:
-    """Format a time in seconds or milliseconds with its standard deviation."""
+    """Format a time and its standard deviation, in seconds or milliseconds."""
     if spread is None:
         return none
     small = spread.mean < 0.0995
@@ -45,7 +48,7 @@ def seconds(spread: Spread | None, none: str = "–") -> str:
 
 
 def share(spread: Spread | None, none: str = "–") -> str:
-    """Format a number from 0 to 1 with its standard deviation."""
+    """Format a number from 0 to 1 and its standard deviation."""
     if spread is None:
         return none
     varied = f" ± {spread.sd:.3f}" if spread.n > 1 else ""
@@ -53,7 +56,7 @@ def share(spread: Spread | None, none: str = "–") -> str:
 
 
 def data_sets(results: Results) -> list[Block]:
-    """Table 1: the data sets."""
+    """Return Table 1: the data sets."""
     names = (*SMALL, "covtype", "kddcup99", "kddcup99-full")
     rows = [_about(results, data) for data in names]
     return [
@@ -64,7 +67,7 @@ def data_sets(results: Results) -> list[Block]:
 
 
 def running_time(results: Results) -> list[Block]:
-    """Table 2, and the ratios between methods."""
+    """Return Table 2, running times, and a table of their ratios between methods."""
     blocks: list[Block] = []
     for data, letter in zip(DATA, "abcd", strict=True):
         head = ["m", "runs", "kernel", "paper"]
@@ -94,7 +97,7 @@ def running_time(results: Results) -> list[Block]:
 
 
 def _faster_than_the_paper(results: Results) -> Paragraph:
-    """Count the cells in which aKKm takes less time than in the paper."""
+    """Say in how many cells aKKm takes less time than in the paper."""
     pairs = [
         (results.get("seconds", data, "aKKm", m), paper_total(results, data, "aKKm", m))
         for data in DATA
@@ -111,10 +114,10 @@ def _faster_than_the_paper(results: Results) -> Paragraph:
 
 
 def paper_total(results: Results, data: str, method: str, m: int) -> Spread | None:
-    """Return the paper's seconds from rows to labels: kernel values and clustering.
+    """Return the paper's time, in seconds, for kernel values and clustering together.
 
-    The paper's time of nysSC includes the kernel values, except on images, where the
-    time of nysSC is below that of the kernel values alone.
+    The paper's time of nysSC includes the kernel values, except on images. There, the
+    time of nysSC is below the time of the kernel values alone.
     """
     kernel, clustering = (
         results.paper("seconds", data, x, m) for x in ("kernel", method)
@@ -147,7 +150,7 @@ def number_of_runs(shown: Iterable[Spread | None]) -> str:
 
 
 def _ratios(results: Results) -> list[Block]:
-    """Times relative to aKKm on the same machine."""
+    """Return a table of times relative to the time of aKKm on the same machine."""
     rows = []
     for data in DATA:
         for m in results.sizes(data):
@@ -180,7 +183,7 @@ def _ratio(a: Spread | None, b: Spread | None, none: str) -> str:
 
 
 def agreement(results: Results) -> list[Block]:
-    """Table 3: agreement with exact kernel k-means."""
+    """Return Table 3: agreement with exact kernel k-means."""
     blocks: list[Block] = []
     for data in SMALL:
         rows = []
@@ -200,7 +203,7 @@ def agreement(results: Results) -> list[Block]:
 
 
 def sampling(results: Results) -> list[Block]:
-    """Table 4: time for sampling."""
+    """Return Table 4: the time to choose landmarks."""
     blocks: list[Block] = []
     for data, letter in zip(SMALL, "ab", strict=True):
         head = ["m", "runs"]
@@ -232,7 +235,7 @@ def sampling_settings(strategy: str) -> dict[str, str]:
 
 
 def consensus(results: Results) -> list[Block]:
-    """Table 5: time for the consensus of ten partitions."""
+    """Return Table 5: the time of the consensus of ten partitions."""
     rows = []
     for data in DATA:
         row = [title(results, data)]
@@ -267,7 +270,7 @@ _OTHER = {
 
 
 def choices(results: Results) -> list[Block]:
-    """The effect of other choices where the paper leaves details open."""
+    """Return tables that show the effect of choices that the paper leaves open."""
     plan = next(e for e in results.plan if e.name == "choices")
     kinds = dict.fromkeys(
         (c.data.removeprefix("tiny-"), c.m, c.settings)

@@ -1,4 +1,4 @@
-"""Judge a claim: compare numbers over seeds, and combine the comparisons."""
+"""Compare means over seeds, and combine the comparisons to a verdict on a claim."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from scipy.stats import t
 
 from experiments.paper.results import Results, Spread
 
-# Numbers from 0 to 1 are alike if their difference is not significant, or is at most
-# 0.02 and at most 5 % of the larger number.
+# Numbers from 0 to 1 are alike if their difference is not significant, or if it is at
+# most _ALIKE and at most the share _ALIKE_SHARE of the larger number.
 _ALIKE, _ALIKE_SHARE = 0.02, 0.05
 RULE = (
     "A number is above another if its mean over seeds is significantly larger (Welch's "
@@ -23,14 +23,14 @@ RULE = (
 )
 HOLDS, PARTLY, FAILS = "holds", "holds in part", "does not hold here"
 OPEN, SO_FAR = "not measured yet", " so far"
-# At most this many of the comparisons that hold are shown. Those that do not hold
-# are all shown.
+# Number of comparisons that hold and are shown, at most. Comparisons that do not hold
+# are always shown.
 _MOST_SHOWN = 6
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One comparison of two numbers."""
+    """One comparison of measured numbers, and whether it holds."""
 
     text: str  # what is compared, with the numbers
     holds: bool | None  # None if a number is missing
@@ -43,7 +43,7 @@ Comparisons = Callable[[Results], Sequence[Comparison]]
 class Claim:
     """A statement of the paper that a measurement can check."""
 
-    place: str  # in the paper
+    place: str  # section, table or figure of the paper
     text: str  # in our words
     comparisons: Comparisons
     remark: str = ""  # what the claim means, or why the verdict is as it is
@@ -104,27 +104,27 @@ class Value:
 
 
 def above(what: str, a: Value, b: Value) -> Comparison:
-    """Compare: is a above b?"""
+    """Compare: is a significantly above b?"""
     return _compare(what, a, b, _exceeds)
 
 
 def below(what: str, a: Value, b: Value) -> Comparison:
-    """Compare: is a below b?"""
+    """Compare: is a significantly below b?"""
     return _compare(what, a, b, lambda x, y: _exceeds(y, x))
 
 
 def alike(what: str, a: Value, b: Value) -> Comparison:
-    """Compare: are a and b, numbers from 0 to 1, about the same?"""
+    """Compare: are a and b, numbers from 0 to 1, alike as defined in `RULE`?"""
     return _compare(what, a, b, _is_alike)
 
 
 def worse(what: str, a: Value, b: Value) -> Comparison:
-    """Compare: is a below b, and are they not alike?"""
+    """Compare: is the mean of a below that of b, and are a and b not alike?"""
     return _compare(what, a, b, lambda x, y: x.mean < y.mean and not _is_alike(x, y))
 
 
 def no_worse(what: str, a: Value, b: Value) -> Comparison:
-    """Compare: is a above b, or are they alike?"""
+    """Compare: is the mean of a at least that of b, or are a and b alike?"""
     return _compare(what, a, b, lambda x, y: x.mean >= y.mean or _is_alike(x, y))
 
 
@@ -159,5 +159,5 @@ def compare_means(
 
 
 def three_digits(value: float) -> str:
-    """Format a number with three digits."""
+    """Format a number with three significant digits, or all digits if it is large."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
