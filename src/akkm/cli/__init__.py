@@ -1,7 +1,7 @@
 """The command line: options, progress and output files around the public functions.
 
-Commands read files, call estimators, and write labels, models and reports. They contain
-no computation that a Python user would miss.
+Commands read files, call estimators, and write labels, models and reports. Whatever
+they compute is also available in Python.
 """
 
 import sys

@@ -27,7 +27,7 @@ from akkm.version import __version__
 
 # Error numbers: no space left, quota exceeded, file larger than allowed.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# Longest message in characters.
+# Maximum length of an error message in characters.
 _LONGEST = 1_000
 _BUG, _BAD, _STOPPED, _TERMINATED = 1, 2, 130, 143
 
@@ -101,7 +101,7 @@ def _explain(error: Exception, run: Run) -> int:
 
 def _fail(text: str, code: int = _BAD, *, prefix: str = "akkm: error: ") -> int:
     """Print an error message and return the exit code."""
-    if prefix and len(text) > _LONGEST:  # a name in it is very long
+    if prefix and len(text) > _LONGEST:  # it contains a very long name
         text = f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
     click.echo(printable(f"{prefix}{text}"), err=True)
     return code

@@ -90,9 +90,10 @@ def cluster(
 def cluster_rows(
     job: Job, model: SavedModel, encoded: Any, key: str | None, rows: Any = None
 ) -> list[str]:
-    """Fit all rows, or the rows with numbers `rows` (s,); write files; return warnings.
+    """Fit the estimator, write the output files, and return the texts of warnings.
 
-    `key` is the column that identifies rows. Results are added to `model.about`.
+    `rows` (s,) are the numbers of the rows to fit; None means all rows. `key` is the
+    column that identifies rows. Results are added to `model.about`.
     """
     estimator, about = model.estimator, model.about
     started = time.perf_counter()

@@ -13,7 +13,7 @@ from akkm.cli._labels import read_labels
 from akkm.metrics import adjusted_rand_index, nmi
 from akkm.typing import Array
 
-# A larger contingency table is not readable.
+# Maximum number of clusters for which the contingency table is printed.
 _MAX_CLUSTERS = 25
 
 _EXAMPLES = """\b

@@ -35,7 +35,10 @@ class Printer:
             raise OSError(error.errno, error.strerror, "standard output") from error
 
     def facts(self, facts: Mapping[str, str | Sequence[str]]) -> None:
-        """Print each name and its value, a list in several lines; skip empty lists."""
+        """Print each name and its value.
+
+        A list takes one line per item. Names with an empty list are skipped.
+        """
         lines = {name: [v] if isinstance(v, str) else v for name, v in facts.items()}
         width = max((len(name) for name in lines if lines[name]), default=0)
         for name in lines:

@@ -78,7 +78,7 @@ def demo(run: Run, rows: int) -> None:
 
 
 def disc_in_ring(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Points X (n, 2) in a disc (y = 0) and in a ring around it (y = 1)."""
+    """Points X (n, 2), and y (n,): 0 for points in a disc, 1 in a ring around it."""
     y = rng.integers(2, size=n)
     radius = y + rng.normal(scale=0.12, size=n)
     angle = rng.uniform(0, 2 * np.pi, size=n)
@@ -89,7 +89,7 @@ def disc_in_ring(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
 def draw_labels(
     X: Array, labels: dict[str, Array], landmarks: Array, file: BinaryIO
 ) -> None:
-    """Draw two labelings of X (n, 2) as PNG; the second also shows the landmarks."""
+    """Draw two labelings of X (n, 2) as PNG, the second one with the landmarks."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 

@@ -19,8 +19,9 @@ from akkm.typing import Array
 # Number of rows that are assigned and written at a time.
 BATCH_ROWS = 2**17
 _COLUMNS = ("cluster", "distance", "margin", "agreement")
-# Texts that spreadsheets run as formulas; "-" alone and "-5" are harmless.
+# The apostrophe that akkm puts before a text that a spreadsheet would run as a formula.
 _APOSTROPHE = re.compile(r"^'([=@+\t\r-])")
+# Texts that spreadsheets run as formulas; "-" alone and "-5" are harmless.
 _FORMULA = re.compile(r"^(?:[=@\t\r]|[+-].*[^\d.,])", re.DOTALL)
 
 
@@ -56,8 +57,8 @@ def _distances(
 ) -> tuple[Array, dict[str, Array]]:
     """Clusters (b,), and a dict of distances and margins (b,).
 
-    The distance of a row is that to the center of its cluster. The margin is the
-    distance to the nearest other center minus this distance.
+    The distance is from the row to the center of its cluster. The margin is the
+    distance to the nearest other center minus the distance to the own center.
     """
     if clusters is None and isinstance(estimator, LeadersKernelKMeans):
         clusters = estimator.predict(X)  # the leader's cluster, not the nearest center
@@ -85,7 +86,7 @@ def write_batches(batches: Iterable[Any], file: BinaryIO, path: str) -> Iterator
 def _open_writer(file: BinaryIO, path: str, schema: Any) -> Any:
     if not _is_csv(path):
         return parquet.ParquetWriter(file, schema, compression="zstd")
-    # pyarrow would quote all column names.
+    # Write the header here, because pyarrow would quote all column names.
     names = io.StringIO()
     csv_writer(names, lineterminator="\n").writerow(schema.names)
     file.write(names.getvalue().encode())
@@ -111,7 +112,7 @@ def _for_spreadsheets(batch: Any) -> Any:
 
 
 def require_name(id: str | None) -> None:
-    """Raise ValueError if label files have another column with the id's name."""
+    """Raise ValueError if the id has the name of another column of label files."""
     if id in _COLUMNS:
         raise ValueError(
             f"--id {id}: label files have another column of this name; rename the "
@@ -164,7 +165,7 @@ def read_labels(path: str) -> tuple[str, Any, Any]:
             f"{path} has rows without a cluster; expected a cluster in each row."
         )
     if keys.null_count and pa.types.is_string(keys.type):
-        keys = keys.fill_null("")  # as in a CSV file
+        keys = keys.fill_null("")  # in CSV files, null is empty text
     if len(keys.unique()) < len(keys):
         raise TableError(
             f"{path} has some values of {names[0]!r} twice; expected unique ids. Write "

@@ -43,7 +43,7 @@ class Run:
 
 
 _file = functools.partial(option, metavar="FILE")
-# Column names; the option may be given several times.
+# Settings of options that take column names and may be given several times.
 _NAMES: dict[str, Any] = {"metavar": "NAMES", "multiple": True, "callback": split_names}
 
 

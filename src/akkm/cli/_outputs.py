@@ -1,4 +1,4 @@
-"""Output files of a command: at its end, all of them appear, or none."""
+"""Output files of a command: either all of them appear when it ends, or none."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ class OutputFile(AtomicFile):
 def open_outputs(
     paths: Mapping[str, str | None], inputs: Mapping[str, str], written: list[str]
 ) -> Iterator[dict[str, OutputFile]]:
-    """Open temporary files, which are renamed if the block succeeds.
+    """Open temporary files; give them their final names if the block succeeds.
 
     The temporary files are created before the long computation. A folder that can't be
     written to is therefore noticed early.
@@ -40,7 +40,7 @@ def open_outputs(
     inputs : mapping
         The files that must not be overwritten, by option name.
     written : list
-        List to which the names of published files are appended.
+        List to which the final names are appended when the files appear.
 
     Yields
     ------

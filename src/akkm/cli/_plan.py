@@ -24,14 +24,20 @@ from akkm.diffusion.landmark_positions import resolve_n_landmarks
 from akkm.landmarks import number_of_landmarks
 from akkm.theory import suggest_n_landmarks
 
-# Minimum size of the sample, in total and per cluster. Approximate kernel k-means
-# initialises on a part of so many rows, as it would for all rows.
-_SAMPLE_ROWS, _ROWS_PER_CLUSTER = 50_000, 100
-# Methods whose time grows like a power of n, and the number of rows on which they are
-# tried: exact compares all pairs of rows, diffusion searches each row's neighbours.
-_POWERS, _FEW_ROWS = {"exact": 2.0, "diffusion": 1.5}, 4_000
-# Number of rows from which the error bound is computed, and the relative error allowed.
-_THEORY_ROWS, _TOLERANCE = 2_000, 0.05
+# Minimum number of sampled rows. A sample of this size is large enough that approximate
+# kernel k-means initialises on only a part of it, as it would with all rows.
+_SAMPLE_ROWS = 50_000
+# Minimum number of sampled rows per cluster.
+_ROWS_PER_CLUSTER = 100
+# For methods whose time grows faster than n: the power of n with which it grows. The
+# method exact compares all pairs of rows; diffusion searches each row's neighbours.
+_POWERS = {"exact": 2.0, "diffusion": 1.5}
+# Minimum number of sampled rows for these methods, instead of _SAMPLE_ROWS.
+_FEW_ROWS = 4_000
+# Number of rows from which the theoretical error bound is computed.
+_THEORY_ROWS = 2_000
+# Relative error that the bound should guarantee.
+_TOLERANCE = 0.05
 _GAMMA_RULES = {
     "scale": "1 / (number of features x variance of all values)",
     "median": "from the median distance of 1,000 sampled rows",
@@ -70,7 +76,7 @@ def plan(
     with Phases(printer.shows_progress) as phases:
         started = time.perf_counter()
         table, encoder = _work.fit_encoder(source, encoding, phases)
-        reading = 2 * (time.perf_counter() - started)  # and encoding
+        reading = 2 * (time.perf_counter() - started)  # encoding reads DATA again
         parsed = table.matrix is None
         read_bytes = pa.default_memory_pool().max_memory() or 0 if parsed else 0
         n, d = encoder.n_rows_, len(encoder.feature_names_)
@@ -137,7 +143,7 @@ def plan(
 def _time_lines(
     task: Task, costs: Probe, power: float, starting: float, reading: float
 ) -> list[str]:
-    """The time and its parts; `starting` and `reading` are seconds."""
+    """Lines about the time and its parts; `starting` and `reading` are in seconds."""
     fit, labels = costs.seconds(task.n_fitted, power), costs.label_seconds * task.n
     times = [
         f"{seconds(f.seconds)} for {f.rows:,} rows" for f in (costs.half, costs.whole)
@@ -152,7 +158,7 @@ def _time_lines(
 
 
 def _kernel_lines(estimator: Any, gamma: float | str | None) -> list[str]:
-    """The kernel of a fitted estimator, and how its width was chosen."""
+    """Lines about the kernel of a fitted estimator and how its width was chosen."""
     lines = [short_kernel(estimator._kernel_text)]
     if estimator.kernel is not None and hasattr(estimator.kernel_, "gamma"):
         rule = gamma if isinstance(gamma, str) else "as given"
@@ -227,7 +233,8 @@ def _error_bound(X: Any, method: Method, kernel: Any, m: int) -> str:
     """Text that compares m with the number of landmarks that theory requires."""
     k = _min_clusters(method)
     few = min(X.shape[0], max(_THEORY_ROWS, k))
-    rows = np.linspace(0, X.shape[0] - 1, few).astype(int)  # a file may be sorted
+    # Evenly spaced rows represent the sample even if the file is sorted.
+    rows = np.linspace(0, X.shape[0] - 1, few).astype(int)
     settings: dict[str, Any] = {"random_state": method.seed, "n_jobs": method.threads}
     with warnings.catch_warnings(action="ignore"):
         suggestion = suggest_n_landmarks(

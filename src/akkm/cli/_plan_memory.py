@@ -9,20 +9,27 @@ from akkm.cli._console import megabytes
 from akkm.cli._probe import Probe
 from akkm.diffusion.neighbour_search import search_bytes
 
-# Share added to the sum, because allocators reuse freed memory imperfectly.
+# The sum is increased by this share, because allocators reuse freed memory imperfectly.
 _MARGIN = 0.05
-# Bytes per row for its number and its label, and the number of copies of ids and known
-# classes, while the columns of batches are joined.
-_ROW_BYTES, _COPIES = 48, 3
-# Rows on disk are read in pieces of an eighth of --memory, or of this many rows. Pieces
-# in memory, the columns they are made from and copies take as much as so many pieces.
-_PIECES_PER_MEMORY, _MIN_PIECE_ROWS, _PIECES_IN_MEMORY = 8, 1024, 18
-# Bytes for reading and writing the temporary file of rows on disk, and per row for its
-# row numbers, which are mapped into memory.
-_SPOOL_BYTES, _MAPPED_BYTES = 48e6, 16
-# Minimum number of columns of the embedding in which sparse and diffusion run k-means,
-# and the number per cluster.
-_EMBEDDED, _EMBEDDED_PER_CLUSTER = 40, 3
+# Bytes per row for the row number and the label.
+_ROW_BYTES = 48
+# Number of copies of ids and known classes while the batches of a column are joined.
+_COPIES = 3
+# Rows on disk are read in pieces. The size of a piece is --memory divided by this.
+_PIECES_PER_MEMORY = 8
+# Minimum number of rows of a piece.
+_MIN_PIECE_ROWS = 1024
+# Memory for reading rows on disk, as a multiple of the size of a piece: for pieces, for
+# the columns from which pieces are made, and for copies.
+_PIECES_IN_MEMORY = 18
+# Bytes for reading and writing the temporary file of rows on disk.
+_SPOOL_BYTES = 48e6
+# Bytes per row for the row numbers in this file, which are mapped into memory.
+_MAPPED_BYTES = 16
+# The methods sparse and diffusion run k-means in an embedding: its minimum number of
+# columns, and its number of columns per cluster.
+_EMBEDDED = 40
+_EMBEDDED_PER_CLUSTER = 3
 
 
 @dataclass(frozen=True)
@@ -34,7 +41,7 @@ class Task:
     n_fitted: int  # fewer than n with --sample
     n_columns: int
     n_clusters: int
-    n_landmarks: int  # 0 for diffusion; for exact, those of its initialisation
+    n_landmarks: int  # 0 for diffusion; for exact, in its initialisation
     id_bytes: float  # per row, of ids and known classes
     n_parallel: int  # members of an ensemble that are fitted at the same time
     memory: float  # --memory in bytes
@@ -44,12 +51,12 @@ class Task:
 def memory_lines(
     task: Task, costs: Probe, X: Any, python: float, read_bytes: float
 ) -> list[str]:
-    """The bound and its parts; X (s, d) is the sample.
+    """Lines about the bound and its parts; X (s, d) is the sample.
 
-    This process has read all rows and fitted the sample, as `akkm cluster` would. So
-    the bound is the peak memory of this process and the growth from s to n rows.
-    `python` is the peak memory of this process when it started, `read_bytes` that of
-    parsed columns.
+    This process has read all rows and fitted the sample, as `akkm cluster` would. The
+    bound is therefore the peak memory of this process plus the growth from s to n rows.
+    `python` is the peak memory of this process right after its start. `read_bytes` is
+    the peak memory of the parsed columns.
     """
     entries, size, what = X.shape[1], X.dtype.itemsize, ""
     if hasattr(X, "nnz"):
@@ -61,7 +68,7 @@ def memory_lines(
         piece = max(task.memory / _PIECES_PER_MEMORY, _MIN_PIECE_ROWS * row)
         held = _PIECES_IN_MEMORY * piece + _SPOOL_BYTES + _MAPPED_BYTES * task.n
     if task.n_fitted < task.n:
-        held += task.n_fitted * row  # a copy
+        held += task.n_fitted * row  # a copy of the fitted rows
     cache = min(
         costs.max_cache,
         task.n_parallel * task.n_fitted * task.n_landmarks * X.dtype.itemsize,
@@ -76,7 +83,7 @@ def memory_lines(
     measured = costs.resident or python + read_bytes + X.shape[0] * row
     total = measured + max(held - X.shape[0] * row, 0) + fit + cache
     if costs.resident:
-        total -= costs.whole.peak  # part of what was measured
+        total -= costs.whole.peak  # which `costs.resident` includes
     total = _rounded_up(total * (1 + _MARGIN))
     head = f"at most {megabytes(total)}, also with --labels; a report needs more"
     if not costs.resident:

@@ -15,12 +15,16 @@ from sklearn.base import clone
 
 from akkm.cli._labels import BATCH_ROWS, label_batches, write_batches
 
-# Numbers of members of an ensemble that are tried. Its time is proportional to the
-# number of members, and its memory grows linearly with it.
-_FEW_MEMBERS, _MORE_MEMBERS = 2, 4
-# The growth per row is multiplied by the first number, and the second is added, because
-# a step whose memory grows faster may dominate beyond the sample.
-_STEEPER, _MORE_BYTES = 2, 32
+# Number of members with which the time and memory of an ensemble are measured. The time
+# is proportional to the number of members.
+_FEW_MEMBERS = 2
+# Number of members of a second measurement of memory, because memory is a linear
+# function of the number of members.
+_MORE_MEMBERS = 4
+# With more rows than the sample has, a step whose memory grows faster may dominate. So
+# the measured growth per row is multiplied by _STEEPER, and _MORE_BYTES are added.
+_STEEPER = 2
+_MORE_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -42,10 +46,10 @@ class Probe:
     label_seconds: float = 0.0  # per row
     first_seconds: float = 0.0  # to load libraries that only a fit needs
     resident: float = 0.0  # peak memory of this process with the whole sample, bytes
-    max_cache: float = 0.0  # bytes
+    max_cache: float = 0.0  # limit on cached kernel values, bytes
 
     def growth(self, n: int) -> float:
-        """Bytes that a fit of n rows needs beyond those for the sample, at most."""
+        """Upper bound on the extra bytes of a fit to n rows instead of the sample."""
         per_row = _STEEPER * max(self._slope("peak"), 0) + _MORE_BYTES
         return per_row * max(n - self.whole.rows, 0)
 
@@ -70,8 +74,8 @@ def probe(
 ) -> Probe:
     """Measure the costs of fits to a sample X (s, d) and to half of it.
 
-    `n` is the number of all rows, and `n_landmarks` the number of landmarks for them.
-    `fitted` says whether all rows will be fitted; otherwise most labels will be
+    `n` is the number of all rows, and `n_landmarks` the number of landmarks for all
+    rows. `fitted` says whether all rows will be fitted; otherwise most labels will be
     predicted. Afterwards, the estimator is fitted to X.
     """
     params = estimator.get_params()
@@ -149,8 +153,8 @@ def _write_labels(estimator: Any, X: Any, *, fitted: bool) -> None:
 
 
 def process_memory() -> float:
-    """Peak memory of this process so far, in bytes; 0 if the system does not tell."""
-    try:  # Linux. The value of getrusage may be that of the parent process there.
+    """Peak memory of this process so far, in bytes; 0 if it is unknown."""
+    try:  # Linux, where getrusage may return the value of the parent process
         with open("/proc/self/status", encoding="ascii", errors="replace") as file:
             if found := re.search(r"VmHWM:\s+(\d+) kB", file.read()):
                 return 1024.0 * int(found[1])

@@ -66,7 +66,7 @@ def option_of(record: Any, name: str) -> Option:
 
 
 def options_of(argument: str, record: Any) -> Option:
-    """Decorator: the command gets a record's options and receives the record."""
+    """Decorator: add a record's options to a command, and pass the record to it."""
     options = {f.name: f.metadata["option"] for f in fields(record) if f.metadata}
 
     def decorate(command: Command) -> Command:
@@ -76,7 +76,7 @@ def options_of(argument: str, record: Any) -> Option:
             return command(**given, **{argument: record(**values)})
 
         decorated: Command = collecting
-        for option in reversed(options.values()):  # click shows the last one first
+        for option in reversed(options.values()):  # the last added is shown first
             decorated = option(decorated)
         return decorated
 

@@ -53,7 +53,7 @@ def start(run: Run, output: Output, inputs: Mapping[str, str]) -> Iterator[Job]:
 
 
 def describe(data: str) -> str:
-    """The name of the data in messages."""
+    """The name by which messages refer to the data."""
     return "standard input" if data == "-" else printable(os.path.basename(data))
 
 
@@ -192,7 +192,7 @@ def score(labels: Any, clusters: Array) -> dict[str, Any]:
     >>> score(pa.array(["a", "a", "b", None]), np.array([1, 1, 0, 0]))
     {'unlabelled': 1, 'nmi': 1.0, 'ari': 1.0}
     """
-    # Arrow does the grouping, as codes for all rows might not fit in memory.
+    # Arrow groups the rows, because class numbers of all rows might not fit in memory.
     pairs = pa.table({"label": labels, "cluster": clusters})
     counts = pairs.group_by(["label", "cluster"]).aggregate([([], "count_all")])
     known = counts.filter(pc.invert(pc.is_null(counts["label"], nan_is_null=True)))
@@ -254,7 +254,7 @@ def _write_report(
             command=about["command"],
             notes=[*(encoder.describe() if model.of_table else ()), *notes],
             seconds=about["seconds"],
-            # Most values of sparse rows are zeros, which files leave out.
+            # `encoder.original` leaves out the zeros of sparse rows.
             original=encoder.original if dense else None,
             new_rows=assigned is not None,
             rows=rows,

@@ -47,7 +47,7 @@ class Certainty:
 
     @property
     def uncertain_share(self) -> float:
-        """Share of all rows whose label is uncertain."""
+        """Estimated share of rows that have an uncertain label."""
         return float(np.average(self.values < self.limit, weights=self.sample.weights))
 
     def of(self, rows: Array) -> Array:
@@ -61,7 +61,7 @@ class Certainty:
         Returns
         -------
         float array of shape (b,)
-            Their values.
+            Certainty of each row.
         """
         return self.values[np.searchsorted(self.sample.rows, rows)]
 
@@ -71,8 +71,8 @@ class Certainty:
         Returns
         -------
         counts : float array of shape (b,)
-            Number of rows in each bin. The first and the last bin also count the values
-            below the first edge and above the last edge.
+            Number of rows in each bin. The first bin also counts values below 0, and
+            the last bin also counts values above the last edge.
         edges : float array of shape (b + 1,)
             Bin edges, from 0 to 1 for votes and from 0 to 2 for distances.
         """

@@ -18,15 +18,16 @@ _MAX_NEGATIVE = 0.1  # share of the negative eigenvalues in the sum of |eigenval
 _MIN_MEAN_SIZE = 5  # mean number of rows per cluster
 _NEARLY_ALL = 0.9  # share of rows in one cluster, or of the variance in one column
 _MAX_SINGLE = 1 / 4  # share of clusters that have a single row
-_NARROW, _WIDE = 0.05, 0.99  # similarity of rows
-# Beyond the first value, the grade is "look closer"; beyond the second, "doubt".
-_UNCERTAIN = (0.1, 1 / 3)
-_NOT_CAPTURED = (0.2, 0.5)
+_NARROW = 0.05  # minimum of `KernelSimilarity.nearest`; else the kernel is too narrow
+_WIDE = 0.99  # maximum of `KernelSimilarity.low`; else the kernel is too wide
+# The grade is "look closer" above the first limit, and "doubt" above the second.
+_UNCERTAIN = (0.1, 1 / 3)  # share of rows whose label is uncertain
+_NOT_CAPTURED = (0.2, 0.5)  # share of the kernel matrix's trace outside the span
 _LARGEST = (DOMINANT_SHARE, _NEARLY_ALL)  # share of rows in one cluster
-# The grade is "look closer" if a cluster has less than this share of the rows, or if
-# the map shows less than this share of the variance. An estimated number of clusters is
-# unsure with larger clusters already, see `akkm.diffusion.estimate_k`.
+# The grade is "look closer" if a cluster has less than this share of the rows. If the
+# number of clusters was estimated, the limit is OUTLIER_SHARE instead.
 _TINY = 0.001
+# The grade is "look closer" if the map shows less than this share of the variance.
 _MIN_MAP = 0.1
 
 
@@ -46,7 +47,7 @@ class QualityCheck:
     Notes
     -----
     ===================== ===================================================
-    name                  doubt, unless stated otherwise, if
+    name                  the grade is "doubt" (unless stated otherwise) if
     ===================== ===================================================
     converged             a run stopped at max_iter
     clusters_found        clusters are empty
@@ -58,8 +59,9 @@ class QualityCheck:
                           (0.5 %, if the number of clusters is estimated)
     widest_column         it has more than 90 % of the variance
     kernel_width          the kernel is too narrow or too wide
-    negative_eigenvalues  negative ones have over 10 % of the absolute sum
-    landmark_coverage     landmarks capture less than 50 % (look closer: 80 %)
+    negative_eigenvalues  they are over 10 % of the sum of |eigenvalues|
+    landmark_coverage     landmarks capture less than 50 % of the kernel
+                          matrix's trace (look closer: 80 %)
     certainty             over 1/3 of labels are uncertain (look closer: 10 %)
     map                   look closer if it shows less than 10 % of the
                           variance

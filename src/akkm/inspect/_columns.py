@@ -12,8 +12,8 @@ from akkm.inspect._distances import cluster_sizes, membership
 from akkm.typing import Array, RowsLike
 
 _BLOCK_ROWS = 8192
-# If the clusters explain a smaller share of each column's variance than this, their
-# means hardly differ.
+# The means of clusters hardly differ if the clusters explain less than this share of
+# the variance of every column.
 _MIN_EXPLAINED = 0.05
 
 
@@ -34,7 +34,8 @@ class ColumnDifferences:
         (mean of the cluster - mean of all rows) / standard deviation of all rows.
     spread : float array of shape (C, f)
         Standard deviation of the cluster / standard deviation of all rows. If the means
-        of no column differ, columns are ordered by how much their spreads differ.
+        hardly differ in any column, columns are ordered by how much their spreads
+        differ.
     widest : str
         Name of the column with the largest variance.
     widest_share : float
@@ -105,7 +106,7 @@ def column_differences(
     varied = np.ptp(spread[sizes > 0], axis=0)
     order = explained
     if explained.max(initial=0) < _MIN_EXPLAINED:
-        order = varied.round(2)  # about equal spreads stay in the order of X
+        order = varied.round(2)  # about equal values stay in the order of X
     columns = np.argsort(-order, kind="stable")
     columns = columns[(explained[columns] > 0) | (varied[columns] > 1e-6)]
     widest = int(variance.argmax())

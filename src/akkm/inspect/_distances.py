@@ -17,8 +17,11 @@ from akkm.typing import Array, RowsLike
 
 # Number of multiplications to spend on distances; they take about one second.
 _WORK = 1e10
-# Minimum number of rows to evaluate, and maximum number of rows for an ensemble.
-_MIN_ROWS, _ENSEMBLE_ROWS = 2_000, 50_000
+# Minimum number of rows to evaluate, even if this takes longer.
+_MIN_ROWS = 2_000
+# Maximum number of rows to evaluate for an ensemble.
+_ENSEMBLE_ROWS = 50_000
+# Minimum number of rows to evaluate in each cluster.
 _PER_CLUSTER = 100
 _TILE_ROWS = 1024
 
@@ -48,8 +51,8 @@ class CenterDistances:
     to the nearest other center. The certainty is d_b² - d_a², divided by the mean of
     d_b² - d_a² over the rows of a. If centers are means, this divisor is the squared
     distance between the two centers. Certainty is then the row's position between the
-    border (0) and the center of its cluster (1), independent of all
-    directions in which the two centers do not differ.
+    border (0) and the center of its cluster (1). Directions in which the two centers do
+    not differ have no influence on it.
 
     Examples
     --------
@@ -94,7 +97,10 @@ class CenterDistances:
 
 
 def center_distances(model: Any, X: RowsLike, labels: Array) -> CenterDistances | None:
-    """Distances of as many rows as fit in about a second; None if undefined."""
+    """Distances of as many rows as can be evaluated in about a second.
+
+    Returns None if fewer than two clusters have rows, or if k(x, x) is unknown.
+    """
     sizes = cluster_sizes(labels)
     if np.count_nonzero(sizes) < 2:
         return None
@@ -178,7 +184,7 @@ def cluster_sizes(labels: Array, n_clusters: int = 0) -> Array:
 
 
 def membership(labels: Array, n_clusters: int) -> Any:
-    """Sparse matrix (C, b) with a one where row i is in cluster k."""
+    """Sparse matrix (C, b): entry (k, i) is 1 if row i is in cluster k, else 0."""
     at = np.flatnonzero(labels >= 0)
     return sparse.csr_array(
         (np.ones(len(at)), (labels[at], at)), (n_clusters, len(labels))

@@ -20,9 +20,9 @@ from akkm.typing import Array, RowsLike
 
 # Methods that run k-means in an embedding of the rows.
 _EMBEDDING = (NystroemSpectralClustering, SparseKernelKMeans, DiffusionKernelKMeans)
-# Number of rows predicted to check whether labels_ belong to the given rows.
+# Number of rows whose labels are predicted to check if labels_ belong to these rows.
 _PREDICTED = 1000
-# Number of rows that are read from files or from the workers of a cluster.
+# Maximum number of rows that are read from files or from the workers of Dask.
 _READ = 20_000
 
 
@@ -46,10 +46,11 @@ class Sampled(NamedTuple):
 def read_sample(
     model: Any, X: Any, *, new_rows: bool
 ) -> tuple[Any, RowsLike, Sampled | None]:
-    """The model and rows in memory; of many rows in files or on workers, a sample.
+    """Read rows into memory; of many rows in files or on Dask workers, read a sample.
 
-    The sample has rows of every cluster if the labels are known. The returned model
-    accepts the sample, which has no column names. `Sampled` is None if X is in memory.
+    Returns the model, the rows in memory, and which rows were sampled (None if all rows
+    were read). The sample has rows of every cluster if the labels are known. The
+    returned model accepts rows without column names, because the sample has none.
     """
     if not is_dask(X) and not is_rows(X):
         return model, X, None

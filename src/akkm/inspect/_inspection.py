@@ -42,8 +42,8 @@ class Inspection:
     """Facts about a fitted model and its rows, each computed on first use.
 
     Attributes that do not apply to the model are None. Large data sets are sampled:
-    distances are computed for at most about 100,000 rows if more would take longer
-    than a second or so.
+    distances are computed for as many rows as take about a second, and for at least
+    2,000 rows.
 
     Parameters
     ----------
@@ -51,26 +51,26 @@ class Inspection:
         The model. It is not changed.
     X : array, data frame or CSR matrix of shape (n, d), optional
         The rows that the model was fitted to; in a pipeline, its untransformed input.
-        From a Dask collection or rows of `akkm.open_rows`, a random sample of 20,000
-        rows is read. Without rows, only `labels`, `sizes`, `convergence` and
+        If X is a Dask collection or comes from `akkm.open_rows`, a random sample of
+        20,000 rows is read. Without X, only `labels`, `sizes`, `convergence` and
         `evidence` are available.
     feature_names : sequence of d str, optional
         Names of the columns. Default: those of the data frame that was fitted.
     original : callable, optional
-        Function that takes rows of X, of shape (b, d), and returns one dict per row:
-        column names and the values before encoding.
+        Function that takes rows of X, of shape (b, d), and returns one dict per row.
+        The dict maps column names to the values before encoding.
     new_rows : bool, default=False
-        Whether X contains other rows than those of the fit. Their labels are then
-        predicted. Labels are always predicted if the model was read from a file,
-        because such a model has no labels.
+        Whether X contains other rows than those of the fit. If so, their labels are
+        predicted. Labels are also predicted if the model was read from a file, because
+        such a model has no labels.
     rows : int array of shape (s,), optional
-        If X is a sample: the row numbers of its rows. Sizes of clusters are then those
-        of all rows, by the model's `labels_`, and other facts are those of the sample.
+        If X is a sample: the row numbers of its rows. The sizes of clusters then count
+        all rows, by the model's `labels_`. All other facts describe the sample.
 
     Attributes
     ----------
     model : estimator
-        A copy of the model with labels of these rows; in a pipeline, its last step.
+        A copy of the model, or of the last step of a pipeline, with labels of the rows.
     X : array or CSR matrix of shape (n, d)
         The validated rows; in a pipeline, transformed by its other steps.
     new_rows : bool
@@ -150,12 +150,12 @@ class Inspection:
 
     @property
     def all_labels(self) -> Array:
-        """Cluster of each row, of shape (n,), even if X is a sample of n rows."""
+        """Cluster of each row (n,). If X is a sample: of all rows with known labels."""
         return self.labels if self._all_labels is None else self._all_labels
 
     @property
     def n_rows(self) -> int:
-        """Number of rows; if X is a sample, of all rows whose labels are known."""
+        """Number of rows. If X is a sample: number of all rows with known labels."""
         return len(self.all_labels)
 
     @property
@@ -212,7 +212,7 @@ class Inspection:
 
     @cached_property
     def distances(self) -> CenterDistances | None:
-        """Distances of rows to their own and the next center, and typical rows."""
+        """Distances of rows to their own and the nearest other center; typical rows."""
         return center_distances(self.model, self.X, self.labels)
 
     @cached_property
@@ -236,7 +236,7 @@ class Inspection:
         return found if found.names else None
 
     def row_values(self, n_columns: int = 5) -> RowValues | None:
-        """Access to values of single rows in the columns that distinguish clusters.
+        """A reader of single rows' values, in the columns that distinguish clusters.
 
         Parameters
         ----------
@@ -256,7 +256,10 @@ class Inspection:
 
     @cached_property
     def map(self) -> MapPlane:
-        """At most 2,000 rows on the map's plane, all from `distances` if available."""
+        """At most 2,000 rows, projected onto the plane of the map.
+
+        The rows are drawn from the sample of `distances`, if `distances` is not None.
+        """
         if self.distances is None:
             return self.map_of(sample_rows(self.labels, _MAP_ROWS))
         known = self.distances.sample
@@ -267,9 +270,9 @@ class Inspection:
     def map_of(self, sample: RowSample) -> MapPlane:
         """Project rows onto the map's plane.
 
-        If the model has an embedding, PCA of the embedding gives the plane. Otherwise
-        kernel PCA does, in the span of the model's landmarks, or of some rows if the
-        model has no landmarks.
+        If the model has an embedding, PCA of the embedding gives the plane. Otherwise,
+        kernel PCA in the span of the model's landmarks gives the plane. If the model
+        has no landmarks, the span of leaders or of some rows is used.
 
         Parameters
         ----------

@@ -13,7 +13,7 @@ from akkm.inspect._values import Records, records_of
 def split_pipeline(
     pipeline: Pipeline, X: Any, feature_names: Sequence[str] | None
 ) -> tuple[Any, Any, Sequence[str] | None, Records]:
-    """The estimator, its rows (n, d), their column names, and original values."""
+    """The estimator, its rows (n, d), names of their columns, and original values."""
     check_is_fitted(pipeline)
     steps, model = pipeline[:-1], pipeline[-1]
     given = getattr(X, "columns", feature_names)

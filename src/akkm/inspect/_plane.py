@@ -1,4 +1,4 @@
-"""The space in which a model found its clusters, and its two leading directions."""
+"""The space in which a model found clusters, and this space's two main directions."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,14 +14,14 @@ from akkm.inspect._sample import RowSample
 from akkm.kernels import Kernel, Linear, Precomputed, PrecomputedStrip
 from akkm.typing import Array, RowsLike
 
-# Maximum number of spanning points; this many determine the two directions well.
+# Maximum number of spanning points, enough to determine the two directions well.
 _MAX_POINTS = 512
 _TILE_ROWS = 1024
 
 
 @dataclass(frozen=True)
 class Space:
-    """Rows as the kernel takes them, and points that span part of the kernel space."""
+    """Rows as input of the kernel, and points whose images span part of its space."""
 
     X: RowsLike  # (n, d), or their embedding (n, q)
     kernel: Kernel
@@ -71,7 +71,7 @@ def space_of(model: Any, X: RowsLike) -> Space:
 
 
 def _spanning_points(model: Any, X: RowsLike) -> tuple[RowsLike, RowsLike]:
-    """At most 512 landmarks, leaders or rows: as rows, and as the kernel takes them."""
+    """At most 512 landmarks, leaders or rows: as rows, and as input of the kernel."""
     kernel = model.kernel_
     if isinstance(kernel, Precomputed):
         indices: Any = getattr(model, "landmark_indices_", None)
@@ -96,7 +96,7 @@ def _choose(m: int) -> Array:
 
 def project(model: Any, X: RowsLike, sample: RowSample) -> MapPlane:
     """Weighted kernel PCA of the sampled rows of X (n, d)."""
-    # BLAS threads would wait for one another on a busy machine.
+    # One thread, because BLAS threads would wait for one another on a busy machine.
     with Threads(1):
         space, w = space_of(model, X), sample.weights / sample.weights.sum()
         strip = Strip(space.X, space.kernel, space.points, np.float64)

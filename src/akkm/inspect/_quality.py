@@ -11,11 +11,12 @@ from akkm.kernels import Precomputed, PrecomputedStrip
 from akkm.theory import nystroem_error
 from akkm.typing import Array, RowsLike
 
-# Number of rows from which the share of the trace is estimated.
+# Number of rows from which the share of the trace in the landmarks' span is estimated.
 _TRACE_ROWS = 2_000
-# Number of rows whose similarity is evaluated; maximum number of other rows to
-# compare them with.
-_SIMILARITY_ROWS, _SIMILARITY_POINTS = 500, 10_000
+# Number of rows whose similarity to landmarks or other rows is computed.
+_SIMILARITY_ROWS = 500
+# If there are no landmarks: maximum number of other rows to compare these rows with.
+_SIMILARITY_POINTS = 10_000
 # With fewer rows than this, similarities say nothing about the kernel's width.
 _MIN_ROWS = 20
 
@@ -27,7 +28,7 @@ class Convergence:
     Parameters
     ----------
     histories : tuple of int arrays of shape (n_iter, 2)
-        Per run: number of labels changed and of rows evaluated in each iteration.
+        For each run and iteration: number of changed labels, number of evaluated rows.
     max_iter : int
         Limit on the number of iterations.
     n_restarts : int
@@ -64,9 +65,9 @@ class LandmarkCoverage:
     Parameters
     ----------
     kind : {"landmarks", "leaders"}
-        Whether they are landmarks or leaders.
+        Whether the model has landmarks or leaders.
     counts : tuple of int
-        Their number; one entry per member of an ensemble.
+        Number of landmarks or leaders; one entry per member of an ensemble.
     ranks : tuple of int
         Dimension of their span, where the estimator stores it; one entry per member.
     captured : float or None
@@ -111,7 +112,7 @@ class KernelSimilarity:
     typical : float
         Median similarity over all pairs of a row and a landmark.
     low : float
-        The 5 % quantile over these pairs.
+        The 5 % quantile of the similarity over the same pairs.
 
     Examples
     --------
@@ -151,7 +152,7 @@ def landmark_coverage(model: Any, X: RowsLike) -> LandmarkCoverage | None:
     if not hasattr(members[0], "landmarks_"):
         return None
     captured, n_rows = None, 0
-    if members[0].kernel is not None:  # methods with their own kernel have no such span
+    if members[0].kernel is not None:  # else the method has its own kernel
         captured, n_rows = _captured(members[0], X, model.n_jobs)
     negative = [m.negative_mass_ for m in members if hasattr(m, "negative_mass_")]
     return LandmarkCoverage(
@@ -172,7 +173,7 @@ def _captured(model: Any, X: RowsLike, n_jobs: int | None) -> tuple[float | None
         n, rng = X.shape[0], np.random.default_rng(0)
         X = X[np.sort(rng.choice(n, min(n, _TRACE_ROWS), replace=False))]
     n_threads = Threads(n_jobs).n_threads
-    # BLAS threads would wait for one another on a busy machine.
+    # One thread, because BLAS threads would wait for one another on a busy machine.
     with Threads(1):
         error = nystroem_error(model, X, n_rows=1, random_state=0, n_jobs=n_threads)
     return float(np.clip(1 - error.relative_trace, 0, 1)), X.shape[0]
@@ -183,8 +184,8 @@ def kernel_similarity(
 ) -> KernelSimilarity | None:
     """Compare some rows with the landmarks, leaders or other rows.
 
-    None for methods without a kernel parameter, if k(x, x) is not constant, and for
-    very few rows.
+    Returns None if the method has no kernel parameter, if k(x, x) is unknown or not
+    constant, or if there are very few rows.
     """
     model = getattr(model, "members_", [model])[0]
     kernel, n = model.kernel_, X.shape[0]

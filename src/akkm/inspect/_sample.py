@@ -33,9 +33,9 @@ class RowSample:
 def sample_rows(labels: Array, n_rows: int, *, n_per_cluster: int = 20) -> RowSample:
     """Sample rows so that every cluster is represented.
 
-    Each cluster first gets `n_per_cluster` rows. The remaining rows are drawn in
-    proportion to the number of rows that clusters have left. The same labels always
-    give the same sample.
+    First, `n_per_cluster` rows are drawn from each cluster. More rows are then drawn
+    from the clusters in proportion to the number of rows that each has left. The same
+    labels always give the same sample.
 
     Parameters
     ----------
@@ -73,7 +73,8 @@ def sample_rows(labels: Array, n_rows: int, *, n_per_cluster: int = 20) -> RowSa
     first = np.minimum(sizes, n_per_cluster)
     rest = sizes - first
     quota = first + rest * (n_rows - first.sum()) // rest.sum()
-    # Rounding down leaves a few rows; they go to the clusters with most rows left.
+    # Rounding down makes the sample a few rows too small. The missing rows come from
+    # the clusters with most rows left.
     largest = np.argsort(-(sizes - quota), kind="stable")[: n_rows - quota.sum()]
     quota[largest] += quota[largest] < sizes[largest]
     rng = np.random.default_rng(0)

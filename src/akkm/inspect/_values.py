@@ -18,7 +18,7 @@ Records = Callable[[Array], list[dict[str, Any]]]
 
 @dataclass(frozen=True)
 class RowValues:
-    """Access to the values of single rows in a few columns.
+    """Reads the values of single rows in a few columns.
 
     Parameters
     ----------
@@ -89,9 +89,10 @@ def _contains_word(text: str, word: str) -> bool:
 
 
 def records_of(X: Any, columns: list[str] | None) -> Records:
-    """Access to the rows of an array, a sparse matrix or a data frame as dicts.
+    """A function that returns rows of an array, sparse matrix or data frame as dicts.
 
-    A list, a 1-D array or a Series, such as texts, has one value per row.
+    X may also be a list, a 1-D array or a Series, for example of texts. Then each row
+    has one value.
     """
 
     def records(rows: Array) -> list[dict[str, Any]]:

@@ -2,10 +2,10 @@
 
 A model file holds the encoder that turns a table or images into rows, the fitted
 estimator, and a description. It is a zip archive in the format of skops. It contains
-arrays in NumPy's format and a schema that names types, but no pickles. The member
-`akkm.json` states the version that wrote the file and a checksum of all other members.
-Only the types that `trusted_types` lists are ever created from a file. A loaded model
-is used only if all its attributes agree with each other. Training does not belong here.
+arrays in NumPy's format and a schema that names types, but no pickles. The archive
+member `akkm.json` states the version that wrote the file and a checksum of all other
+archive members. Only the types that `trusted_types` lists are ever created from a file.
+A loaded model is used only if all its attributes agree with each other.
 """
 
 from akkm.model_file._load import load_model

@@ -16,8 +16,8 @@ FORMAT = 1
 HEADER = "akkm.json"
 SCHEMA = "schema.json"
 
-# The node types of skops that load these types. None of them calls a function that is
-# named in the file.
+# The node types of skops that load trusted types. None of these node types calls a
+# function that is named in the file.
 _LOADERS = (
     *("DTypeNode", "DictNode", "JsonNode", "ListNode", "NdArrayNode", "ObjectNode"),
     *("RandomStateNode", "SparseMatrixNode", "TupleNode", "TypeNode"),
@@ -25,7 +25,7 @@ _LOADERS = (
 
 
 def checksum(archive: zipfile.ZipFile, header: dict[str, Any]) -> str:
-    """SHA-256 of the header without its checksum, and of all other members."""
+    """SHA-256 of the header without its checksum, and of all other archive members."""
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for member in sorted(set(archive.namelist()) - {HEADER}):
         content = archive.read(member)
@@ -51,7 +51,7 @@ def require_size(name: str, archive: zipfile.ZipFile) -> None:
 def require_trusted(name: str, archive: zipfile.ZipFile) -> None:
     """Raise ModelFileError if loading would create a type that is not trusted.
 
-    Also raise it if very many arrays would be created from few members.
+    Also raise it if very many arrays would be created from few archive members.
     """
     seen: set[Any] = set()
     unpacked = 0

@@ -28,7 +28,7 @@ from akkm.typing import Array
 
 
 def _part(value: Any, sizes: Sizes) -> None:
-    """A part of the model: all its attributes are valid, and none is missing."""
+    """Check a part of the model: its attributes are valid, and none is missing."""
     checks = _PARTS.get(type(value).__name__)
     require(checks is not None, f"a part of type {type(value).__name__}")
     assert checks is not None
@@ -40,7 +40,7 @@ def _part(value: Any, sizes: Sizes) -> None:
 
 
 def _axes(value: Any, sizes: Sizes) -> None:
-    """A projection (d, axes), pivots (axes, d), or None if all columns are used."""
+    """Check a projection (d, axes), pivots (axes, d), or None for all columns."""
     if value is None:
         sizes.require("axes", (sizes.known["d"],))
     elif isinstance(value, np.ndarray) and value.shape[:1] == (sizes.known["d"],):
@@ -50,7 +50,7 @@ def _axes(value: Any, sizes: Sizes) -> None:
 
 
 def _starts(value: Any, sizes: Sizes) -> None:
-    """The first point of each cell, and the number of points."""
+    """Check the first point of each search cell, followed by the number of points."""
     integers("1+cells")(value, sizes)
     require(sizes.known["1+cells"] == sizes.known["cells"] + 1, "starts of cells")
     ends = len(value) and value[0] == 0 and value[-1] == sizes.known["m"]
@@ -58,7 +58,7 @@ def _starts(value: Any, sizes: Sizes) -> None:
 
 
 def _kernel(value: Any, sizes: Sizes) -> None:
-    """A kernel whose parameters its constructor accepts."""
+    """Check that a kernel has parameters that its constructor accepts."""
     require(isinstance(value, Kernel), "a kernel is missing")
     for parameter in vars(value).values():
         if isinstance(parameter, Kernel):
@@ -69,7 +69,7 @@ def _kernel(value: Any, sizes: Sizes) -> None:
 
 
 def _labelings(below: str) -> Check:
-    """One array of integers per member; `below` names the size that limits them."""
+    """A check for one integer array per member; `below` names the size as limit."""
 
     def check(value: Any, sizes: Sizes) -> None:
         require(isinstance(value, tuple), "no tuple")
@@ -91,8 +91,8 @@ def _with_suffix(sizes: Sizes, q: int) -> dict[str, int]:
 # Attributes that are computed from others.
 _DERIVED = {"_ranks"}
 _POINTS = {"kernel": _kernel, "points": rows("m d")}
-# The attributes of each part of a model. Sizes have one letter: m points with d
-# columns, C clusters, q coordinates of an embedding, r eigenvalues.
+# The attributes of each part of a model, with their checks. One-letter sizes are: m
+# points with d columns, C clusters, q coordinates of an embedding, r eigenvalues.
 _PARTS: dict[str, dict[str, Check]] = {
     "Model": {
         **_POINTS,
@@ -179,7 +179,8 @@ _PARTS: dict[str, dict[str, Check]] = {
     },
 }
 
-# Fitted attributes of estimators. They use the sizes of `_model`, if there is one.
+# Fitted attributes of estimators. Their checks use the sizes found in `_model`, if the
+# estimator has one.
 _FITTED: dict[str, Check] = {
     "n_features_in_": whole(1),
     "n_clusters_": whole(1),
@@ -206,7 +207,7 @@ _FITTED: dict[str, Check] = {
     "_leader_points": _part,
     "_leader_labels": integers("m", below="C"),
 }
-# Checked before the others, in this order.
+# Attributes that are checked before those in _FITTED.
 _FIRST = ("_embedding", "_model", "_meta", "members_", "feature_names_in_")
 
 
@@ -222,8 +223,8 @@ def require_consistent(estimator: Any) -> None:
     ------
     ValueError
         If an attribute is missing or unknown, has another type or shape than `fit`
-        gives it, or contradicts other attributes. Attributes that are no objects of
-        akkm at all may raise exceptions of other types.
+        gives it, or contradicts other attributes. Exceptions of other types are
+        possible if an attribute is not even an object of akkm.
 
     Examples
     --------
@@ -259,7 +260,7 @@ def require_consistent(estimator: Any) -> None:
 
 
 def _centers(estimator: Any, d: int) -> Sizes:
-    """Check the model of an estimator with centers, and its embedding."""
+    """Check an estimator's centers and embedding; return the sizes found."""
     columns, sizes = d, Sizes({"d": d})
     embedding = vars(estimator).get("_embedding")
     if embedding is not None:
@@ -281,7 +282,7 @@ def _centers(estimator: Any, d: int) -> Sizes:
 
 
 def _members(estimator: Any, d: int) -> Sizes:
-    """Check the members of an ensemble and how they vote."""
+    """Check the members of an ensemble and how they vote; return the sizes found."""
     members, meta = estimator.members_, estimator._meta
     require(isinstance(members, list) and members, "no members")
     sizes = Sizes({"members": len(members), "1+members": len(members) + 1})

@@ -29,7 +29,7 @@ def _is_scores(value: Any) -> bool:
     return _is_dict(value) and all(map(_is_number, (value or {}).values()))
 
 
-# Entries that commands use. Users may add others.
+# Entries that commands use, with their checks. Users may add other entries.
 _ENTRIES: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("akkm", "command", "data", "date"), _is_text),
     **dict.fromkeys(("delimiter", "decimal"), _is_text),

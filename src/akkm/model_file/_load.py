@@ -35,8 +35,8 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
     Returns
     -------
     SavedModel
-        Its `encoder` turns a table into rows, and its `estimator` assigns them to
-        clusters.
+        Its `encoder` turns a table or images into rows, and its `estimator` assigns
+        rows to clusters.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
         raise ModelFileError(
             f"{name} can't be read: {error.strerror}; expected a model file."
         ) from error
-    except Exception as error:  # libraries raise anything if a file is damaged
+    except Exception as error:  # a damaged file may cause exceptions of any type
         raise _damaged(name) from error
 
 

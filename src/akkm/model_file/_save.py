@@ -24,7 +24,7 @@ _FILES = {"checkpoint", "labels_file"}
 
 
 def save_model(model: SavedModel, path: str | os.PathLike[str]) -> None:
-    """Write a model file; it appears complete or not at all.
+    """Write a model file; the file appears complete or not at all.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def require_savable(kernel: Any) -> None:
 
 
 def _without_training_state(estimator: Any) -> Any:
-    """Return a copy that can predict, without attributes per row, process or file."""
+    """Return a copy that can predict, without data of rows, process and files."""
     bare = copy.copy(estimator)
     for attribute in (*_PER_ROW, *_OF_PROCESS):
         bare.__dict__.pop(attribute, None)

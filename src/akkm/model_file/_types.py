@@ -34,8 +34,8 @@ class SavedModel:
     encoder : TableEncoder or SpatialPyramid
         Turns a table or images into the rows that the estimator expects.
     estimator : KernelClusterer
-        A fitted estimator of akkm. A loaded estimator has no attributes with an entry
-        per training row (`labels_`, `agreement_`, `embedding_`, `outlying_`).
+        A fitted estimator of akkm. A loaded estimator lacks the attributes that have
+        one entry per training row (`labels_`, `agreement_`, `embedding_`, `outlying_`).
     about : dict
         Plain values: version, command, data, numbers of rows and clusters, scores.
     """

@@ -1,4 +1,4 @@
-"""Checks of single values: arrays, numbers, and sizes that agree."""
+"""Checks of single values: the type, range and shape of arrays and numbers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,12 +14,12 @@ _LARGEST = 1e150
 
 @dataclass
 class Sizes:
-    """Sizes by name, such as m for the number of landmarks; each has one value."""
+    """Sizes by name, such as m for the number of landmarks; each name has one value."""
 
     known: dict[str, int] = field(default_factory=dict)
 
     def require(self, names: str, shape: tuple[int, ...]) -> None:
-        """Raise ValueError if a shape contradicts the sizes that are known."""
+        """Raise ValueError if a shape, named like "m d", contradicts known sizes."""
         found = names.split()
         require(len(found) == len(shape), f"an array of shape {shape} for {names!r}")
         for name, size in zip(found, shape, strict=True):
@@ -38,20 +38,20 @@ def require(condition: Any, text: str) -> None:
 
 
 def numbers(names: str) -> Check:
-    """Finite floating-point numbers of this shape."""
+    """A check for an array of finite floats, whose shape has names such as "m d"."""
 
     def check(value: Any, sizes: Sizes) -> None:
         require(type(value) is np.ndarray, "an array is missing")
         require(value.dtype in (np.float32, np.float64), f"type {value.dtype}")
         sizes.require(names, value.shape)
-        largest = float(np.abs(value).max(initial=0))  # NaN if one of them is
+        largest = float(np.abs(value).max(initial=0))  # NaN if any value is NaN
         require(largest < _LARGEST, "numbers that are not finite")
 
     return check
 
 
 def integers(names: str, below: str = "", kinds: Any = "iu") -> Check:
-    """Integers of this shape, from 0 to the size `below` minus 1."""
+    """A check for an array of integers; they are below the size `below`, if given."""
 
     def check(value: Any, sizes: Sizes) -> None:
         require(type(value) is np.ndarray, "an array is missing")
@@ -73,7 +73,7 @@ def flags(names: str) -> Check:
 
 
 def rows(names: str) -> Check:
-    """Rows as an array or CSR matrix; for a precomputed kernel, column numbers."""
+    """A check for rows: array, CSR matrix, or columns of a precomputed kernel."""
     dense, columns = numbers(names), integers(names.split()[0], below="d")
 
     def check(value: Any, sizes: Sizes) -> None:
@@ -90,7 +90,7 @@ def rows(names: str) -> Check:
 
 
 def number(least: float = -_LARGEST, *, may_lack: bool = False) -> Check:
-    """A real number from `least`, or NaN if it may lack."""
+    """A check for a real number of at least `least`; NaN is valid if `may_lack`."""
 
     def check(value: Any, sizes: Sizes) -> None:
         require(_is_real(value), f"{value!r:.40} instead of a number")
@@ -105,7 +105,7 @@ def _is_real(value: Any) -> bool:
 
 
 def whole(least: int = 0, most: str = "") -> Check:
-    """An integer from `least` to the size `most`."""
+    """A check for an integer from `least` to the size named `most`, if given."""
 
     def check(value: Any, sizes: Sizes) -> None:
         whole = isinstance(value, Integral) and not isinstance(value, bool | np.bool)

@@ -81,7 +81,7 @@ def heat_cell(z: float) -> tuple[str, str]:
 
 
 def doublings(spread: Any) -> Any:
-    """Logarithm of relative spreads: 0 if equal, 1 if twice as large, at least -10."""
+    """Base-2 logarithm of relative spreads, at least -10; 1 means twice the spread."""
     return np.log2(np.maximum(spread, 2.0**-10))
 
 

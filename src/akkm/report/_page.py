@@ -117,6 +117,6 @@ def _text(name: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """Hash of a script or style, which the content security policy then allows."""
+    """Hash by which the content security policy recognises a script or style."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

@@ -78,8 +78,8 @@ def report(
 
     The page opens in any browser, offline. Sections that do not apply to the model are
     left out. The report takes a few seconds and little memory for any number of rows:
-    if comparing all rows with the centers would take longer than about a second, at
-    most about 100,000 rows are compared. The map shows at most 2,000 rows.
+    it compares as many rows with the centers as take about a second, and at least
+    2,000 rows. The map shows at most 2,000 rows.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def report(
     X : array, data frame or CSR matrix of shape (n, d)
         The rows that the model was fitted to; for a pipeline, its untransformed input.
         The page shows values of single rows as in X, and compares clusters by the
-        transformed columns. From a Dask collection or rows of `akkm.open_rows`, a
+        transformed columns. If X is a Dask collection or comes from `akkm.open_rows`, a
         random sample of 20,000 rows is read, and the page says so.
     feature_names : sequence of d str, optional
         Names of the columns. Default: those of the data frame that was fitted.
@@ -106,15 +106,17 @@ def report(
     seconds : float, optional
         How long the clustering took.
     original : callable, optional
-        Function that takes rows of X, of shape (b, d), and returns one dict per row:
-        column names and the values before encoding. Default: values are shown as in X.
+        Function that takes rows of X, of shape (b, d), and returns one dict per row.
+        The dict maps column names to the values before encoding. Default: values are
+        shown as in X.
     new_rows : bool, default=False
-        Whether X contains other rows than those of the fit. Their labels are then
-        predicted. A model that was read from a file has no labels, so they are always
-        predicted.
+        Whether X contains other rows than those of the fit. If so, their labels are
+        predicted. Labels are also predicted if the model was read from a file, because
+        such a model has no labels.
     rows : int array of shape (s,), optional
-        If X is a sample: the row numbers of its rows. The page says so. `ids`,
-        `labels_true` and `images` are then those of the sample.
+        If X is a sample: the row numbers of its rows. The page then says that it
+        describes a sample. `ids`, `labels_true` and `images` must then have one entry
+        per row of the sample.
     images : sequence of n images, optional
         The images that the rows describe: file names or arrays, as in
         `akkm.images.read_image`. The page then shows the most typical and the least
@@ -187,7 +189,7 @@ def _take(values: Any, rows: Array) -> Any:
 
 
 def _names_of_rows(ids: Any, sampled: Any) -> Callable[[Array], list[str]]:
-    """Function from positions in X (b,) to their ids, or to names like "row 7"."""
+    """A function that maps positions in X (b,) to ids, or to names like "row 7"."""
     if ids is None:
         if sampled is not None:
             return lambda rows: [f"row {row:,}" for row in sampled.rows[rows]]

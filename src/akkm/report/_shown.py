@@ -13,21 +13,30 @@ from akkm.inspect import ClassComparison, Inspection, RowValues
 from akkm.report import _format
 from akkm.typing import Array
 
-# Maximum number of clusters and classes in pictures and tables, and of columns in the
-# heat map.
-MAX_CLUSTERS, _MAX_COLUMNS = 60, 20
-# Gaps are shown for up to _MAX_NUMBERS clusters. If a larger number of clusters is
-# marked, they are shown up to about _NUMBERS_AFTER beyond it.
-_MAX_NUMBERS, _NUMBERS_AFTER = 20, 5
+# Maximum number of clusters, and of classes, in pictures and tables.
+MAX_CLUSTERS = 60
+# Maximum number of columns in the heat map.
+_MAX_COLUMNS = 20
+# Gaps in the spectrum are shown for up to this many clusters.
+_MAX_NUMBERS = 20
+# If the model has more clusters, gaps are shown for up to about this many clusters more
+# than the model has.
+_NUMBERS_AFTER = 5
 # A fit of at most this many iterations is described in a sentence, not a picture.
 _FEW_ITERATIONS = 3
-# Number of typical rows of each cluster, and of columns that describe it in words.
-_TYPICAL_ROWS, _WORDS = 3, 3
-# Significant digits of encoded values, and of values before encoding.
-_ENCODED_DIGITS, _ORIGINAL_DIGITS = 4, 6
-# Number of typical and of uncertain images of each cluster, and pixels of the longer
-# side of an image. The images of 60 clusters take 5 MB.
-_TYPICAL_IMAGES, _UNCERTAIN_IMAGES, _PIXELS = 10, 5, 96
+# Number of typical rows that are shown of each cluster.
+_TYPICAL_ROWS = 3
+# Number of columns that describe a cluster in words.
+_WORDS = 3
+# Number of significant digits of encoded values.
+_ENCODED_DIGITS = 4
+# Number of significant digits of values before encoding.
+_ORIGINAL_DIGITS = 6
+# Number of typical images, and of uncertain images, of each cluster.
+_TYPICAL_IMAGES = 10
+_UNCERTAIN_IMAGES = 5
+# Pixels of the longer side of an image. The images of 60 clusters then take 5 MB.
+_PIXELS = 96
 
 
 @dataclass(frozen=True)
@@ -48,7 +57,7 @@ class Shown:
 
     @property
     def heat(self) -> list[tuple[str, float, list[tuple[str, str]]]]:
-        """Per column of the data: its name, share explained, and a cell per cluster."""
+        """For each column of the data: name, share explained, one cell per cluster."""
         found = self.facts.columns
         assert found is not None
         return [
@@ -62,7 +71,10 @@ class Shown:
 
     @property
     def spreads(self) -> list[tuple[str, list[tuple[str, str]]]]:
-        """Per column of the data: its name and a cell per cluster; empty if equal."""
+        """For each column of the data: its name, and one cell per cluster.
+
+        The list is empty if all spreads are about equal.
+        """
         found = self.facts.columns
         assert found is not None
         spread = found.spread[self.clusters, :_MAX_COLUMNS]
@@ -123,7 +135,7 @@ class Shown:
 
     @property
     def evidence(self) -> list[tuple[int, float, float]]:
-        """One tuple per number of clusters: the number, its gap, steps of the walk."""
+        """One tuple per number of clusters: the number, its gap, its diffusion time."""
         found = self.facts.evidence
         if found is None:
             return []

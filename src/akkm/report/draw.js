@@ -1,8 +1,9 @@
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
 
-// Eight shapes and seven colours; each further round of colours is darker, then paler.
-// 168 clusters look different, and eight can be distinguished without colour.
+// There are eight shapes and seven colours. After seven clusters, the colours return in
+// a darker version, and then in a paler version. So 8 x 7 x 3 = 168 clusters look
+// different, and eight clusters can be distinguished without colour.
 const COLOURS = 7, ROUNDS = 3;
 const SHAPES = [
   "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0",
@@ -35,7 +36,7 @@ function finish(made, attributes, parent, text) {
   return made;
 }
 
-// Draw at the available width, and again when it changes.
+// Draw at the available width, and draw again when the width changes.
 function drawInto(id, paint) {
   const place = document.getElementById(id);
   if (!place) return;
@@ -64,11 +65,11 @@ function share(part) {
   if (part < 0.0001) return "< 0.01 %";
   return `${(100 * part).toFixed(part >= 0.0995 ? 0 : part >= 0.00995 ? 1 : 2)} %`;
 }
-// Numbers are already rounded; text is not changed.
+// The text of a value: numbers are already rounded, and text is not changed.
 const valueText = (value) =>
   value === null ? "–" : typeof value === "string" ? value : String(value).replace("-", "−");
 
-// A box that can be scrolled shows a hint and fades out at the hidden side.
+// Mark a box that can be scrolled: show a hint, and fade the edge that hides content.
 function fadeEdges(box) {
   const update = () => {
     const hidden = box.scrollWidth - box.clientWidth;

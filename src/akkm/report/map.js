@@ -99,7 +99,7 @@ function map(points) {
     selectCluster(selected);
   });
 
-  // Number each cluster at its middle; move numbers aside until they do not overlap.
+  // Write the number of each cluster in its middle; move numbers that would overlap.
   function labels(svg, width, height) {
     const middle = (list, axis) =>
       list.map((i) => at[i][axis]).sort((a, b) => a - b)[list.length >> 1];

@@ -33,7 +33,7 @@ function evidence({ numbers, gaps, best, second, limit }) {
     }
     const edges = { x1: left, x2: left + room, y1: y(limit), y2: y(limit), class: "limit" };
     shapeElement("line", edges, svg);
-    // Leave out numbers below the axis if there is no room for all.
+    // Write only every second, third, ... number below the axis if not all of them fit.
     const every = Math.ceil(24 / step);
     numbers.forEach((number, i) => {
       const middle = left + step * (i + 0.5), at = y(gaps[i]);
