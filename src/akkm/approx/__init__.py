@@ -1,16 +1,16 @@
-"""Algorithm 2 end to end: factor the landmarks, initialise, iterate, stream, resume.
+"""The paper's Algorithm 2 end to end: factor K̂, initialise, iterate, stream, resume.
 
 This package has the steps of approximate kernel k-means, as functions of validated
 arrays. Parameters, validation and attributes of estimators do not belong here.
 
 `factored`
-    The factored kernel matrix K̂ of the landmarks, and the strip against them.
+    The factored kernel matrix K̂ of the landmarks, and the strip of kernel rows.
 `seeding`
     The initialisation: centers from samples.
 `algorithm2`
     Initialise and iterate; return the best of several runs.
 `checkpoint`, `digest`
-    Resuming an interrupted fit; recognising its rows.
+    Resume an interrupted fit, and check that its rows have not changed.
 `stream`
     Rows that arrive in batches.
 """

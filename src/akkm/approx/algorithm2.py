@@ -20,8 +20,8 @@ from akkm.typing import Array
 # For data with fewer columns than this, recomputing cheap kernel values is faster than
 # caching them.
 _WIDE = 256
-# For more rows than this outside memory, the labels and bounds of the rows (over 1 GB)
-# are kept in a file.
+# If the rows are not in memory and there are more rows than this, their labels and
+# bounds (over 1 GB) are kept in files.
 _MANY = 2**26
 
 
@@ -41,8 +41,8 @@ def solve(
 ) -> Solution:
     """Initialise and iterate: return the best of `n_init` runs.
 
-    If a checkpoint is given, there is only one run. It resumes where the interrupted
-    run stopped.
+    If a checkpoint is given, there is only one run. If the folder of the checkpoint has
+    the position of an interrupted run, the run resumes there.
     """
     starts = _starts(factored, engine, n_clusters, init, n_init, weights, rng)
     folder = None
@@ -103,7 +103,8 @@ def _parts(
 ) -> Parts:
     """Prepare the strip's rows for the loop, in this process or on their workers.
 
-    For very many rows outside memory, their labels and bounds are files in `folder`.
+    If the rows are not in memory and there are very many of them, their labels and
+    bounds are kept in files in `folder`.
     """
     strip, gram, partitions = factored.strip, factored.gram, factored.strip.X.partitions
     if partitions is not None:

@@ -29,15 +29,15 @@ from akkm.typing import Array
 _NAME = "akkm-checkpoint.npz"
 # Minimum number of seconds between two checkpoints.
 _EVERY = 5.0
-# Changed whenever the content of the file changes.
+# Version of the file's format; it is increased whenever the format changes.
 _FORMAT = 2
 
 
 def fingerprint(*parts: Any) -> str:
     """Return a digest of arrays (by value) and of other objects (by their repr).
 
-    Addresses in a repr are ignored, because they differ between processes. A function
-    is therefore recognised by its name.
+    Memory addresses in a repr are ignored, because they differ between processes. A
+    function is therefore recognised by its name.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class Checkpoint:
 
 
 def _position(saved: dict[str, Array], n_clusters: int, gram: Gram) -> Position:
-    """Return the position in a file; ValueError if arrays have unexpected shapes."""
+    """Return the position saved in a file; raise ValueError for unexpected shapes."""
     m, r = gram.whitener.shape
     shapes = {"beta": (n_clusters, r), "alpha": (n_clusters, m), "norms": (n_clusters,)}
     shapes |= {"sums": (n_clusters, m), "counts": (n_clusters,)}

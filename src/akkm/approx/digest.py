@@ -1,11 +1,11 @@
-"""A digest of all rows: a checkpoint must not resume with other data.
+"""A digest of all rows, so that a fit does not resume with other data.
 
 A row's values are read as 32-bit words. The row's digest is the sum of the words, each
-multiplied by a fixed 64-bit key of its column, modulo 2⁶⁴. It is mixed with the row's
-number, and the results of all rows are added up. A changed value or two rows that
-changed places give another digest, except with a chance of about 2⁻³². The digest does
-not depend on how the rows are cut into blocks: an array, a CSR matrix, files and
-partitions with equal values have equal digests.
+multiplied by a fixed 64-bit key of its column, modulo 2⁶⁴. Each row's digest is mixed
+with the row's number, and the sum over all rows is the digest of the data. If a value
+changes or two rows change places, the digest changes, except with a probability of
+about 2⁻³². The digest does not depend on how the rows are cut into blocks: an array, a
+CSR matrix, files and partitions with equal values have equal digests.
 
 The digest detects mistakes. It is not cryptographic.
 """
@@ -48,7 +48,8 @@ def _digest_block(block: Any, rows: slice) -> int:
     else:
         words = np.ascontiguousarray(block).view(np.uint32)
         step = max(1, _WORDS // len(keys))
-        # NumPy would convert larger blocks to 64 bits outside the cache.
+        # `@` converts words to 64 bits; converted larger blocks would not fit in the
+        # cache.
         cuts = [words[start : start + step] for start in range(0, len(words), step)]
         sums = np.concatenate([keys[:0], *(cut @ keys for cut in cuts)])
     sums += _GOLDEN * np.arange(rows.start, rows.stop, dtype=np.uint64)
@@ -56,7 +57,7 @@ def _digest_block(block: Any, rows: slice) -> int:
 
 
 def _sparse_sums(block: Any, keys: Array) -> Array:
-    """Return the sums (b,) over a CSR matrix (b, d), with keys (d, words per value)."""
+    """Return row digests (b,) of a CSR matrix (b, d), by keys (d, words per value)."""
     words = block.data.view(np.uint32).reshape(-1, keys.shape[1])
     products = (words * keys[block.indices]).sum(axis=1, dtype=np.uint64)
     totals = np.append(np.uint64(0), np.cumsum(products))

@@ -1,4 +1,4 @@
-"""The factored kernel matrix K̂ of the landmarks, and the strip against them."""
+"""The factored kernel matrix K̂ of the landmarks, and the strip of kernel rows."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,8 @@ class Factored:
     strip: Strip
     gram: Gram
     probes: Probes
-    resolved: bool = True  # whether the kernel relates any two different landmarks
+    # whether at least two different landmarks have a non-zero kernel value
+    resolved: bool = True
 
     def model(self, centers: Centers) -> Model:
         """Return the model that compares new rows with the centers."""
@@ -47,7 +48,7 @@ def factor(
     indefinite: str = "clip",
     solver: str = "eigh",
 ) -> Factored:
-    """Compute K̂ in float64 and factor it, unless `solver="gradient"`.
+    """Compute K̂ in float64, and factor it unless `solver` is "gradient".
 
     `dtype` is the precision of the kernel rows. It is replaced by float64 if float32
     kernel values are not exact enough to separate the landmarks.

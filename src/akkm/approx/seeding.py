@@ -20,16 +20,21 @@ from akkm.rows import as_rows, chunks
 from akkm.silence import ignore_warnings
 from akkm.typing import Array, RowsLike
 
-# Minimum size of the first sample, in total and per cluster, and the factor by which
-# each further sample is larger than the previous one.
-_SAMPLE, _PER_CLUSTER, _GROWTH = 10_000, 20, 8
-# Limits on the number of leading coordinates in which k-means runs (two per cluster).
+# Minimum number of rows of the first sample.
+_SAMPLE = 10_000
+# Minimum number of rows of the first sample per cluster.
+_PER_CLUSTER = 20
+# Factor by which each further sample is larger than the previous one.
+_GROWTH = 8
+# k-means runs in two leading coordinates per cluster, within these limits.
 _MIN_COORDINATES, _MAX_COORDINATES = 64, 256
-# Breathing: the maximum number of centers added and then removed at a time; the
-# distance of an added center from the center of the cluster that it splits, relative to
-# the root mean squared error; the smallest relative decrease of the error that counts
-# as an improvement.
-_BREATH, _NUDGE, _SAME = 5, 0.01, 1e-9
+# Breathing: maximum number of centers that are added, and then removed, at a time.
+_BREATH = 5
+# Breathing: distance of an added center from the center of the cluster that it splits,
+# relative to the root mean squared error.
+_NUDGE = 0.01
+# Breathing: smallest relative decrease of the error that counts as an improvement.
+_SAME = 1e-9
 # Maximum number of bytes for the cached kernel rows of a sample. `cache_size` does not
 # apply to samples.
 _STORED_BYTES = 256 * 2**20
@@ -50,11 +55,12 @@ def initial_centers(
 
     The first sample has about 10,000 rows. k-means++ and k-means run `n_init` times in
     the leading coordinates of the landmarks' span, and the best run is improved by
-    breathing. Lloyd's algorithm continues from the labels of this run in the whole
-    span. Lloyd's algorithm then runs on further samples, each eight times as large as
-    the previous one, as long as a sample has less than half of the rows. The
-    numbering of the clusters and the draws of k-means++ do not depend on the order of
-    the sample's rows.
+    breathing. Starting from the labels of this run, Lloyd's algorithm iterates in the
+    whole span. It then continues on further samples, each eight times as large as the
+    previous one, as long as a sample has less than half of the rows.
+
+    The numbering of the clusters and the draws of k-means++ do not depend on the order
+    of the sample's rows.
     """
     strip, gram = factored.strip, factored.gram
     drawn, sizes = _draw_sample(strip.X, n_clusters, weights, rng)
@@ -188,7 +194,8 @@ def _best_labels(
     def restart(seed: Any) -> KMeans:
         return run("k-means++", min(n_clusters, most), int(seed))
 
-    # The fit warns of empty clusters once, at the end; k-means would in every run.
+    # Ignore k-means' warnings of empty clusters in each run: the fit warns once, at the
+    # end.
     with ignore_warnings(ConvergenceWarning):
         best = min(engine.map(restart, seeds), key=lambda fit: fit.inertia_)
         if not few and n_clusters > 1 and len(seeds) > 1:
@@ -260,7 +267,7 @@ def _centers_to_keep(X: Array, w: Array, centers: Array, count: int) -> Array:
     kept = np.ones(len(centers), dtype=bool)
     spared = np.zeros(len(centers), dtype=bool)
     order = np.argsort(loss, kind="stable")
-    for c in np.concatenate([order, order]):  # second pass: neighbours too
+    for c in np.concatenate([order, order]):  # the second pass also removes neighbours
         if (~kept).sum() < count and kept[c] and not spared[c]:
             kept[c] = False
             spared[apart[c].argmin()] = True

@@ -20,8 +20,8 @@ from akkm.typing import Array, RowsLike
 # Total weight of the rows in the clusters' sums, as a share of all rows so far. The
 # weight of older rows shrinks, because they were assigned to outdated centers.
 _MEMORY = 0.5
-# The centers move after at most this share of the rows so far. A larger batch is cut,
-# so that it does not outweigh all earlier rows at once.
+# Maximum number of new rows before the centers move, as a share of the rows so far. A
+# larger batch is cut, so that it does not outweigh all earlier rows at once.
 _LARGEST_STEP = 0.25
 
 
@@ -36,12 +36,13 @@ class Reservoir:
     seen: int = 0
 
     def add(self, X: RowsLike, weights: Array | None) -> "Reservoir":
-        """Return the sample that includes a batch of rows (b, d)."""
+        """Return the sample after a further batch of rows (b, d)."""
         count, rng = X.shape[0], deepcopy(self.rng)
         weights = np.ones(count) if weights is None else weights
         rows = X[:0] if self.rows is None else self.rows
-        # A row that follows t others gets a random place from 0 to t. If this place is
-        # below `size`, the row is in the sample until a later row takes its place.
+        # A row that follows t earlier rows gets a random place from 0 to t. If this
+        # place is below `size`, the row is in the sample until a later row gets the
+        # same place.
         places = np.arange(self.seen, self.seen + count)
         late = places >= self.size
         places[late] = rng.integers(places[late] + 1)
@@ -72,7 +73,7 @@ class Stream:
     """Centers that are updated with every batch of a stream."""
 
     factored: Factored  # without rows
-    stats: Stats  # faded sums of kernel rows and of weights
+    stats: Stats  # sums of kernel rows and of weights, in which older rows fade
     centers: Centers
     seen: int  # number of rows so far
 

@@ -1,11 +1,10 @@
-"""The loop: kernel strip, factored landmarks, nearest centers, bounds, Lloyd, model.
+"""The clustering loop: assign rows to centers, and update the centers.
 
-This package assigns rows to centers and updates the centers, on plain arrays. The
-storage of rows, the choice of landmarks and the parameters of estimators do not belong
-here.
+This package works on plain arrays. The storage of rows, the choice of landmarks and the
+parameters of estimators do not belong here.
 
 `strip`
-    Kernel rows of all rows against the landmarks, in tiles, recomputed or cached.
+    Kernel values of all rows with all landmarks, computed in tiles, cached on demand.
 `gram`, `gradient`
     Centers α from the clusters' means, by factoring K̂ or by conjugate gradients.
 `nearest`

@@ -6,11 +6,13 @@ by Δ. This changes d²(center k) - d²(own center) by
 
     -2 β_a·(Δ_k - Δ_a) + (|β_k'|² - |β_k|²) - (|β_a'|² - |β_a|²)  -  2 e·(Δ_k - Δ_a).
 
-The first part is known exactly for the pair (a, k). The second is at most
-2 upper |Δ_k - Δ_a|. This first bound is tight for centers that moved little. For a
-center that jumped there is a second bound: the row is at most u' = upper + |Δ_a| from
-its own center. If center k is now at distance D from the own center, the row's squared
-distance to center k exceeds that to its own center by at least D (D - 2 u').
+Primes mark the present centers. All terms but the last are known exactly for the pair
+(a, k). The last term is at most 2 upper |Δ_k - Δ_a|. This gives the first bound, which
+is tight for centers that moved little.
+
+The second bound is for centers that moved far. The row is at most u' = upper + |Δ_a|
+from its own center. If center k is now at distance D from the own center, the row's
+squared distance to center k exceeds that to its own center by at least D (D - 2 u').
 
 If the better of the two bounds is positive for every center, the label is proved and
 the row is skipped.
@@ -25,9 +27,10 @@ import numpy as np
 from akkm.core.gram import Centers
 from akkm.typing import Array
 
-# Limits on the past positions of the centers that are kept: the number of positions,
-# and the number of array entries for all of them.
-_MAX_PAST, _MAX_PAST_ENTRIES = 32, 2**23
+# Maximum number of past positions of the centers that are kept.
+_MAX_PAST = 32
+# Maximum number of array entries that all past positions together take.
+_MAX_PAST_ENTRIES = 2**23
 
 
 @dataclass
@@ -89,7 +92,7 @@ class State:
 
 
 class Moves:
-    """Movements of the centers since each past position, in the form bounds need."""
+    """Movements of the centers since each of S past positions, as tables for bounds."""
 
     def __init__(self, past: Sequence[Centers], now: Centers) -> None:
         pairs = [_move(then, now) for then in past]
@@ -98,8 +101,8 @@ class Moves:
         self.spread = 2 * np.concatenate([spread.T for _, spread, _ in pairs], axis=1)
         self.shift = np.concatenate([shift for _, _, shift in pairs])  # (S C,)
         self.between = _between(now)  # (C, C)
-        # One lower bound for a whole column, and the distance to the nearest other
-        # center. They prove most labels without comparing every center.
+        # One bound for each column of the tables, and the distance of each center to
+        # the nearest other center. They prove most labels without a loop over centers.
         self.min_known = self.known.min(axis=0)
         self.max_spread = self.spread.max(axis=0)
         self.nearest_other = self.between.min(axis=0)
@@ -183,7 +186,7 @@ def max_past(n_clusters: int, rank: int) -> int:
 
 
 def _squared(points: Array) -> tuple[Array, Array]:
-    """Squared distances (C, C) of points (C, r), and bounds on rounding errors."""
+    """Squared distances (C, C) between points (C, r), and bounds on rounding errors."""
     dots = points @ points.T
     both = dots.diagonal()[:, None] + dots.diagonal()
     return both - 2 * dots, 8 * np.finfo(np.float64).eps * both

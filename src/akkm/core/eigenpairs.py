@@ -9,8 +9,8 @@ def largest_eigenpairs(A: Array, count: int) -> tuple[Array, Array]:
     """Return the largest eigenvalues (q,) of A (n, n), ascending, and vectors (n, q).
 
     LAPACK's method for a few eigenpairs is fast, but does not converge for some
-    matrices with many equal eigenvalues. Then all eigenpairs are computed by a method
-    that does.
+    matrices with many equal eigenvalues. For these matrices, all eigenpairs are
+    computed by a slower method.
 
     Examples
     --------

@@ -60,7 +60,7 @@ class Unfactored(Gram):
         return Centers(means @ self.whitener, alpha, norms)
 
     def means_of(self, alpha: Array) -> Array:
-        """Return mean kernel rows (C, m) of which `solve` makes the centers alpha."""
+        """Return the mean kernel rows (C, m) from which `solve` computes `alpha`."""
         return alpha @ self.K
 
     def failure(self) -> float | None:

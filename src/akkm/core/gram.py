@@ -1,4 +1,4 @@
-"""The factored kernel matrix K̂ of the landmarks: centers α from mean kernel rows."""
+"""The factored kernel matrix K̂ of the landmarks, and centers computed with it."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -13,8 +13,8 @@ from akkm.typing import Array
 TOLERANCE = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-12}
 
 INDEFINITE = ("clip", "flip", "pinv")
-# "clip" drops a positive eigenvalue up to this share of the largest eigenvalue if a
-# negative eigenvalue is at least as large in absolute value.
+# "clip" drops a positive eigenvalue if it is at most this share of the largest
+# eigenvalue, and some negative eigenvalue is at least as large in absolute value.
 _UNRELIABLE = 0.01
 
 
@@ -60,8 +60,8 @@ class Gram:
         return Centers(beta, signed @ self.whitener.T, norms)
 
     def means_of(self, alpha: Array) -> Array:
-        """Return mean kernel rows (C, m) of which `solve` makes the centers alpha."""
-        # Columns of W are eigenvectors divided by the roots of their eigenvalues.
+        """Return the mean kernel rows (C, m) from which `solve` computes `alpha`."""
+        # Columns of W are eigenvectors divided by the square roots of the eigenvalues.
         unwhitener = self.whitener / (self.whitener**2).sum(axis=0)
         return (alpha @ unwhitener * self.signs) @ unwhitener.T
 
@@ -81,9 +81,10 @@ def factor(K: Array, *, dtype: Any = np.float64, indefinite: str = "clip") -> Gr
     `dtype` is the precision of the kernel rows. `indefinite` says how to treat negative
     eigenvalues: "clip" drops them, "flip" replaces them by their absolute values, and
     "pinv" inverts them as they are (the paper's K̂⁻¹; distances are then not a metric).
-    "clip" also drops small positive eigenvalues that are not larger in absolute value
-    than a negative one. They carry as little information as the negative one, and
-    dividing by them would make the images of rows far too long.
+    "clip" also drops a small positive eigenvalue if some negative eigenvalue is at
+    least as large in absolute value. Such a positive eigenvalue carries as little
+    information as the negative one, and dividing by it would make the images of rows
+    far too long.
 
     Examples
     --------

@@ -15,10 +15,10 @@ def kernel_matrix(X: RowsLike, kernel: Kernel, indices: Array) -> Array:
 
 
 def is_resolved(K: Array, kernel: Kernel) -> bool:
-    """Return whether K = k(Z, Z) (m, m) relates any two different points.
+    """Return whether K = k(Z, Z) (m, m) has a non-zero entry off the diagonal.
 
-    It does not if the width of the kernel is far below the distances of the points:
-    then k(x, y) is negligible against k(x, x) = 1.
+    If the kernel is far narrower than the distances between points, there is none: then
+    k(x, y) is negligible against k(x, x) = 1 for all pairs of different points.
     """
     if len(K) < 2 or not kernel.unit:
         return True

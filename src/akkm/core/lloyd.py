@@ -36,14 +36,15 @@ class Step:
 class Position:
     """All that a run needs to resume after a sweep, besides the rows.
 
-    The labels of the rows follow from the centers. The sums do not follow from the
-    labels: their last digits depend on the order in which rows were added.
+    The labels of the rows are not stored: they follow from the centers. The sums are
+    stored, because their last digits depend on the order in which rows were added.
     """
 
     centers: Centers  # the centers that the labels refer to
     stats: Stats  # the sums after the sweep; the next sweep changes them in place
     largest: Array  # (C,) largest size of each cluster since its sums were recomputed
-    history: Sequence[tuple[int, int]]  # (labels changed, rows evaluated), () at first
+    # (labels changed, rows evaluated) for each iteration so far
+    history: Sequence[tuple[int, int]]
 
     @staticmethod
     def start(centers: Centers) -> "Position":
@@ -136,7 +137,7 @@ def lloyd(
         past = [*past, centers] if len(past) < limit else [centers]
         stamp = len(past) - 1
         sweep = parts.sweep(scorer, moves, stamp)
-        if restore:  # the sweep gave the rows their labels; all else is known
+        if restore:  # the sweep only restored the labels; `resume` has sums and history
             restore = False
         else:
             stats += sweep.stats
@@ -197,8 +198,9 @@ def _reseed(parts: Parts, stale: Moves | None, stats: Stats, scorer: Scorer) -> 
     """Give an empty cluster, if there is one, the row farthest from its own center.
 
     Only one cluster is filled per iteration; the next one is filled after the centers
-    have moved. `stale` is given if bounds refer to past centers. Returns whether a row
-    was reassigned: false if no cluster is empty, or if every row lies on its center.
+    have moved. `stale` holds the movements of the centers if bounds refer to past
+    centers, else it is None. Returns whether a row was reassigned: false if no cluster
+    is empty, or if every row lies on its center.
     """
     empty = _empty(stats)
     if not empty.size:

@@ -16,10 +16,11 @@ from akkm.typing import Array, RowsLike
 
 # Number of rows that are compared at a time.
 _BLOCK_ROWS = 8192
-# Negative eigenvalues up to this share of the absolute sum may be rounding errors of a
-# positive definite kernel.
+# If negative eigenvalues make up at most this share of the sum of absolute eigenvalues,
+# they may be rounding errors of a positive definite kernel.
 _ROUNDING_MASS = 1e-5
-# Entries of a precomputed diagonal that differ by this share of the largest are equal.
+# Entries of a precomputed kernel's diagonal count as equal if they differ by at most
+# this share of the largest entry.
 _SAME = 1e-6
 
 
@@ -29,7 +30,9 @@ class Comparison:
 
     labels: Array  # (b,) int32
     squared: Array  # (b, C) squared distances to the centers
-    squared_own: Array  # (b,) to the nearest center; uses k(x, x), as in the paper
+    # (b,) squared distances to the nearest centers, computed with k(x, x) as in the
+    # paper
+    squared_own: Array
 
 
 @dataclass(frozen=True)
@@ -40,23 +43,23 @@ class Model:
     points: RowsLike  # (m, d), or column numbers of a precomputed kernel
     scorer: Scorer
     dtype: Any
-    # gives lengths within the span, needed if k may be indefinite
+    # gives lengths within the span; needed if the kernel may be indefinite
     gram: Gram | None = None
     # (n,) k(x, x) of the training rows, for a square precomputed kernel
     diagonal: Array | None = None
 
     def only(self, clusters: Array) -> "Model":
-        """Return the model of the centers `clusters`, renumbered in this order."""
+        """Return the model with only the centers `clusters`, numbered in this order."""
         scorer = self.scorer
         few = Scorer.of(scorer.columns.T[clusters], scorer.norms[clusters], self.dtype)
         few = replace(few, errors=scorer.errors[clusters], blur=scorer.blur)
         return replace(self, scorer=few)
 
     def diag(self, X: RowsLike) -> Array:
-        """Return k(x, x) (n,) of rows, or NaN if a precomputed kernel lacks it.
+        """Return k(x, x) (n,) of rows X (n, d), or NaN if it is unknown.
 
-        A precomputed kernel has it for the matrix that was fitted, and for any rows if
-        all training rows have the same k(x, x).
+        With a precomputed kernel, k(x, x) is known for the matrix that was fitted. If
+        all training rows have the same k(x, x), it is known for any rows.
         """
         if not isinstance(self.kernel, Precomputed):
             return self.kernel.diag(X)
@@ -78,13 +81,13 @@ class Model:
         `diag` (n,) is k(x, x). By default, it is computed by `self.diag`.
         """
         if diag is None and isinstance(self.kernel, Precomputed):
-            diag = self.diag(X)  # of all rows: a block has no diagonal
+            diag = self.diag(X)  # of all rows at once: a block of them has no diagonal
         S = self.scorer.columns
         if self.gram is not None:
             S = np.hstack([S, self.gram.whitener])
         product = KernelProduct(self.kernel, self.points, S, self.dtype)
 
-        @cache  # created only if a row needs it
+        @cache  # created only if a row has to be scored in float64
         def precise() -> KernelProduct:
             columns = self.scorer.columns
             return KernelProduct(self.kernel, self.points, columns, np.float64)
@@ -114,8 +117,8 @@ class Model:
         squared = inside = diag
         if self.gram is not None:
             inside = self.gram.squared_lengths(products[:, n_clusters:])
-            # With a positive definite kernel, a row is at least as long as its image
-            # in the span. A precomputed strip has no k(x, x).
+            # With a positive definite kernel, the image of a row is at least as long as
+            # its projection onto the span. A precomputed strip has no k(x, x).
             definite = self.gram.negative_mass <= _ROUNDING_MASS
             strip = isinstance(self.kernel, PrecomputedStrip)
             squared = np.maximum(diag, inside) if definite and not strip else inside
@@ -127,7 +130,7 @@ class Model:
         exact = self.dtype == np.float64
         found = nearest_by_score(scores, scorer, length, None if exact else rescore)
         distances = squared[:, None] + scores.T
-        # Squared distances that may be rounding errors of zero are zero.
+        # Set squared distances to zero if they may be rounding errors.
         distances[distances < scorer.noise(length[:, None], slice(None))] = 0
         own = inside if isinstance(self.kernel, PrecomputedStrip) else diag
         return Comparison(found.labels, distances, own + found.score)

@@ -16,9 +16,10 @@ from akkm.core.gram import Gram
 from akkm.core.strip import Strip
 from akkm.typing import Array, RowsLike
 
-# Rounding errors are measured on this many rows. For all rows, the largest measured
-# error times the safety factor is assumed.
+# Number of landmarks on which rounding errors are measured.
 _N_PROBES = 64
+# The rounding error of any row is assumed to be at most the largest measured error
+# times this factor.
 _SAFETY = 4.0
 # Rounding error of float64 relative to that of float32.
 _FINER = float(np.finfo(np.float64).eps / np.finfo(np.float32).eps)
@@ -56,7 +57,7 @@ class Probes:
         return Probes(rounded, exact, lengths, 2 * float((error / lengths).max()))
 
     def errors(self, alpha: Array) -> Array:
-        """Return each center's largest float32 error of scores, per unit of length."""
+        """Return the largest float32 error of scores per unit of row length: (C,)."""
         rough = self.rounded @ alpha.T.astype(self.rounded.dtype)
         error = 2 * np.abs(rough - self.exact @ alpha.T)
         return (error / self.lengths[:, None]).max(axis=0, initial=0)
@@ -69,7 +70,7 @@ class Scorer:
     The score of row i for center k is their squared distance minus k(x_i, x_i). Its
     rounding error is at most errors_k times the length of the row or of the center,
     whichever is longer. Each center has its own bound: otherwise one center far from
-    all others would make the scores of the others look unreliable.
+    all others would make the scores of all centers look unreliable.
     """
 
     columns: Array  # (m, C) float64, the transpose of alpha
@@ -117,12 +118,12 @@ class Scorer:
         return self.errors.max(initial=0) * np.fmax(length, self.lengths.max(initial=0))
 
     def tie(self, length: Array) -> Array:
-        """Return limits (b,) up to which gaps may be rounding errors in float64."""
+        """Return limits (b,) up to which gaps of float64 scores may be rounding."""
         longest = np.fmax(length, self.lengths.max(initial=0))
         return self.float64_errors.max(initial=0) * longest
 
     def ties(self, length: Array) -> Array:
-        """Return rounding errors (C, b) of float64 scores of rows of lengths (b,)."""
+        """Return rounding errors (C, b) of float64 scores, for rows of lengths (b,)."""
         return self.float64_errors[:, None] * np.fmax(length, self.lengths[:, None])
 
     def noise(self, length: Array, labels: Any) -> Array:
@@ -174,7 +175,8 @@ class NearestCenters:
 
     labels: Array  # (b,) int32
     score: Array  # (b,) score of the nearest center
-    gap: Array  # (b,) lower bound on next best score - best score; < 0 for a tie
+    # (b,) lower bound on the next best score minus the best score; negative for a tie
+    gap: Array
 
 
 def nearest(
@@ -220,7 +222,10 @@ def nearest_by_score(
 
 
 def _two_lowest(scores: Array) -> tuple[Array, Array, Array]:
-    """Return rows and values of the columns' lowest entries, and gaps to the second."""
+    """Return the row and value of each column's lowest entry, and the gap to the next.
+
+    The next entry is the second lowest entry of the column.
+    """
     labels = np.zeros(scores.shape[1], dtype=np.int32)
     best = scores[0].copy()
     second = np.full_like(best, np.inf)
@@ -234,5 +239,5 @@ def _two_lowest(scores: Array) -> tuple[Array, Array, Array]:
 
 
 def padded(n_clusters: int) -> int:
-    """Round up to a multiple of 8: BLAS is nearly twice as fast for such matrices."""
+    """Round up to a multiple of 8: BLAS is nearly twice as fast for such widths."""
     return -(-n_clusters // 8) * 8

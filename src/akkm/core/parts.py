@@ -1,4 +1,4 @@
-"""The operations of an iteration on the rows, and their implementation in one process.
+"""The interface of the loop to the rows, and its implementation in one process.
 
 `Parts` is the interface through which the loop uses the rows. `Part` holds rows,
 weights and state in this process; `akkm.core.remote_parts` combines the parts that
@@ -86,7 +86,7 @@ class WorstRow:
     label: int
     weight: float
     phi: Array  # (m,) its kernel row
-    part: int = 0  # the part that holds it
+    part: int = 0  # number of the part that holds the row
 
 
 class Parts(Protocol):
@@ -96,15 +96,16 @@ class Parts(Protocol):
         """Sum the kernel rows of each cluster by the present labels."""
 
     def sweep(self, scorer: Scorer, moves: Moves | None, stamp: int) -> Sweep:
-        """Assign the rows whose label is not proved; without `moves`, all rows."""
+        """Assign the rows whose label is not proved, or all rows if `moves` is None."""
 
     def cluster_stats(self, cluster: int) -> Stats:
         """Recompute the sums of one cluster, as a `Stats` with a single cluster."""
 
     def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
-        """Among rows not alone in their cluster, find the farthest from its center.
+        """Find the row farthest from its center, ignoring clusters of a single row.
 
-        `stale` is given if bounds refer to past centers.
+        `stale` holds the movements of the centers if bounds refer to past centers, else
+        it is None.
         """
 
     def reassign(self, row: WorstRow, cluster: int) -> None:
@@ -123,7 +124,7 @@ class Part:
     """Rows of this process, with their weights and state."""
 
     strip: Strip
-    gram: Gram | None  # None: the kernel is positive definite and gives the lengths
+    gram: Gram | None  # None if k(x, x) gives the lengths: a positive definite kernel
     weights: Array | None  # (n,)
     state: State
     engine: Threads
@@ -140,7 +141,7 @@ class Part:
     ) -> "Part":
         """Return the part before its first sweep, with labels (n,) if given.
 
-        `full(n, value, dtype)` allocates the arrays of its state.
+        `full(n, value, dtype)` allocates the arrays of the state.
         """
         state = State.start(strip.n, labels, unit=strip.kernel.unit, full=full)
         return Part(strip, gram, weights, state, engine)
@@ -165,7 +166,7 @@ class Part:
         return total
 
     def sweep(self, scorer: Scorer, moves: Moves | None, stamp: int) -> Sweep:
-        """Assign the rows whose label is not proved; without `moves`, all rows."""
+        """Assign the rows whose label is not proved, or all rows if `moves` is None."""
         X, engine = self.strip.X, self.engine
         total = Sweep(Stats.zeros(len(scorer.norms), self.strip.m), 0, 0)
         if moves is None:
@@ -189,7 +190,10 @@ class Part:
     def _unproved(
         self, scorer: Scorer, moves: Moves, rebase: bool, chunk: slice
     ) -> Array:
-        """Return the chunk's rows whose labels are not proved; rebase its bounds."""
+        """Return the rows of a chunk whose labels are not proved.
+
+        With `rebase`, also rebase the bounds of all rows of the chunk.
+        """
         ties = scorer.tie(self.state.length[chunk])
         rows = chunk.start + moves.unproved(self.state, chunk, ties)
         if rebase:
@@ -216,7 +220,10 @@ class Part:
     def _evaluate_some(
         self, scorer: Scorer, stamp: int, rows: Array
     ) -> tuple[Array, Array]:
-        """Assign rows (b,) to their nearest centers; return moved rows, old labels."""
+        """Assign rows (b,) to their nearest centers.
+
+        Returns the rows whose label changed, and their old labels.
+        """
         tiles = self.strip.tiles(rows)
         old = [self._evaluate(scorer, stamp, tile, phi) for tile, phi in tiles]
         before = np.concatenate(old)
@@ -237,11 +244,11 @@ class Part:
         return old
 
     def _move(self, rows: Array, old: Array, total: Stats) -> None:
-        """Add the changes by rows (b,) that left the clusters `old` (b,) to `total`.
+        """Change the sums `total` for rows (b,) that have left the clusters `old` (b,).
 
-        Kernel rows are computed again, in tiles that contain moved rows only. So the
-        last digits do not depend on which other rows were evaluated, and a resumed run,
-        whose bounds differ, gets the same sums.
+        Kernel rows are computed again, in tiles that contain only rows that moved. So
+        the last digits of the sums do not depend on which other rows were evaluated. A
+        resumed run has different bounds, but gets the same sums.
         """
         strip, labels = self.strip, self.state.labels
 
@@ -278,7 +285,7 @@ class Part:
         return stats
 
     def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
-        """Among rows not alone in their cluster, find the farthest from its center."""
+        """Find the row farthest from its center, ignoring clusters of a single row."""
         # Evaluate rows in order of decreasing upper bounds, until no remaining bound
         # exceeds the largest exact distance. If several rows are equally far, up to
         # rounding errors, take the first of them: the choice must not depend on the
@@ -312,7 +319,11 @@ class Part:
         return WorstRow(worst_squared, limit, worst, label, weight, phi)
 
     def _upper_bounds(self, scorer: Scorer, stale: Moves | None, chunk: slice) -> Array:
-        """Return upper bounds (b,) on distances to own centers; -1 if not eligible."""
+        """Return upper bounds (b,) on distances to own centers; -1 if not eligible.
+
+        A row is eligible to fill an empty cluster if its weight is positive and its
+        distance is more than a rounding error.
+        """
         state = self.state
         if stale is None:
             upper = state.upper[chunk].astype(np.float64)
@@ -329,7 +340,10 @@ class Part:
         self.state.reassign(row.row, cluster)
 
     def trace(self) -> float:
-        """Return sum_i w_i k(x_i, x_i); if unknown, use lengths within the span."""
+        """Return sum_i w_i k(x_i, x_i).
+
+        If k(x, x) is unknown, the squared lengths within the span take its place.
+        """
         kernel, X, gram = self.strip.kernel, self.strip.X, self.gram
 
         def total(squared: Array, rows: slice) -> float:

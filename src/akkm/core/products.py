@@ -11,7 +11,8 @@ from akkm.kernels import Fill, Kernel
 from akkm.rows import chunks
 from akkm.typing import Array, RowsLike
 
-# Points per block and rows per tile, so that a tile fits in the processor's cache.
+# Points per block and rows per tile. The kernel values of a tile with a block fit in
+# the processor's cache.
 _BLOCK, _TILE_ROWS = 1024, 1024
 
 
@@ -36,7 +37,8 @@ class KernelProduct:
         self._kernel, self._Z = kernel, Z
         self._S = S.astype(self.dtype)
         self._blocks = [slice(s, s + block) for s in range(0, Z.shape[0], block)]
-        # Binding often makes a dense copy, so sparse points are bound at each use.
+        # `kernel.bind` often makes a dense copy, so sparse points are bound at each
+        # use.
         self._fills = (
             None if sparse.issparse(Z) else list(map(self._bind, self._blocks))
         )
@@ -64,7 +66,7 @@ class KernelProduct:
             fill = self._bind(block) if self._fills is None else self._fills[i]
             S = self._S[block]
             phi = np.empty((X.shape[0], len(S)), dtype=self.dtype)
-            # Whoever uses the products refuses those that overflow.
+            # Callers check whether the products are finite.
             with np.errstate(over="ignore", invalid="ignore"):
                 fill(X, phi)
                 total += phi @ S
@@ -81,7 +83,8 @@ class KernelProduct:
     ) -> Array:
         """Add k(X[rows], Z) @ S to F[rows] (r, c), chunk by chunk.
 
-        If T (r, c) is given, return k(Z, X[rows]) @ T (m, c) from the same values.
+        If T (r, c) is given, return k(Z, X[rows]) @ T (m, c), computed from the same
+        kernel values.
         """
 
         def add(chunk: slice) -> Array:

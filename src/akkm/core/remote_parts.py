@@ -1,4 +1,4 @@
-"""The rows of a fit on many workers: one `Part` per partition, with summed results.
+"""The rows of a fit on Dask workers: one `Part` per partition, with summed results.
 
 Every task is a function of a partition and of the previous task's result, and modifies
 neither. If a worker dies, Dask can therefore recompute the results that it held.
@@ -24,7 +24,7 @@ class _Setup:
     """Data sent to every worker: the landmarks and their factored kernel matrix."""
 
     strip: Strip  # without rows
-    gram: Gram | None  # None: the kernel is positive definite and gives the lengths
+    gram: Gram | None  # None if k(x, x) gives the lengths: a positive definite kernel
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class RemoteParts:
         return stats
 
     def sweep(self, scorer: Scorer, moves: Moves | None, stamp: int) -> Sweep:
-        """Assign the rows whose label is not proved; without `moves`, all rows."""
+        """Assign the rows whose label is not proved, or all rows if `moves` is None."""
         (arguments,) = self._cluster.send([(scorer, moves, stamp)])
         self._held = self._each(_sweep, arguments)
         return self._cluster.add(self._cluster.map(_sweep_of, self._held))
@@ -95,10 +95,11 @@ class RemoteParts:
         return self._cluster.add(self._each(_call, "cluster_stats", (cluster,)))
 
     def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
-        """Among rows not alone in their cluster, find the farthest from its center."""
+        """Find the row farthest from its center, ignoring clusters of a single row."""
         (arguments,) = self._cluster.send([(scorer, stale, counts)])
         rows = self._cluster.fetch(self._each(_call, "worst_row", arguments))
-        # Of partitions with equally far rows, up to rounding errors, take the first.
+        # If several partitions have equally far rows, up to rounding errors, take the
+        # first of these partitions.
         worst_squared = max(row.squared for row in rows)
         part = next(p for p, row in enumerate(rows) if row.limit >= worst_squared)
         return replace(rows[part], part=part)
@@ -137,7 +138,7 @@ def _start(rows: Array, labels: Any, weights: Array | None, unit: bool) -> _Held
 
 
 def _call(setup: _Setup, rows: Array, held: _Held, method: str, arguments: Any) -> Any:
-    """Call a method of the part that does not change its state."""
+    """Call a method of the part; the method must not change the part's state."""
     with Threads(1) as engine:
         return getattr(_part(setup, rows, held, engine), method)(*arguments)
 

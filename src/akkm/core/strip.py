@@ -13,16 +13,16 @@ from akkm.typing import Array, RowsLike
 
 # Size of a tile of kernel rows, chosen so that it fits in the processor's cache.
 _TILE_BYTES = 4 * 2**20
-# float32 kernel values suffice if their errors against float64 are at most this share
-# of the mean squared distance.
+# float32 kernel values suffice if they differ from float64 values by at most this share
+# of the mean squared distance between points.
 _FLOAT32_ERROR = 1e-4
 
 
 class RowCache:
-    """A cache of kernel rows that are evaluated repeatedly, with one slot per row.
+    """A cache of kernel rows that are evaluated repeatedly: one slot per cached row.
 
-    Slots are assigned before threads start. Which rows are cached, and therefore every
-    digit of the result, does not depend on the timing of the threads.
+    Slots are assigned before threads start. So the timing of the threads affects
+    neither the choice of the cached rows nor any digit of the result.
     """
 
     def __init__(self, n: int, n_slots: int, m: int, dtype: Any) -> None:
@@ -36,7 +36,8 @@ class RowCache:
     def reserve(self, rows: Array) -> None:
         """Assign slots to rows (b,) that have none, if all of them fit.
 
-        If they don't fit, assign no slot: later sweeps reserve fewer rows.
+        If they don't all fit, assign no slots. Later sweeps reserve fewer rows, which
+        may fit.
         """
         new = rows[self._slots[rows] == 0]
         if len(new) > len(self._filled) - self._n_used:
@@ -45,7 +46,10 @@ class RowCache:
         self._n_used += len(new)
 
     def fetch(self, rows: Array, compute: Fill, out: Array) -> Array:
-        """Write kernel rows of rows (b,) to `out`; rows not cached are added."""
+        """Write the kernel rows of `rows` (b,) to `out`, and return `out`.
+
+        Kernel rows that are not cached are computed, and cached if the row has a slot.
+        """
         slots = self._slots[rows] - 1
         cached = (slots >= 0) & self._filled[slots]
         missing = np.flatnonzero(~cached)
@@ -130,7 +134,7 @@ class Strip:
         return int(np.clip(fit // 32 * 32, 32, self.max_tile_rows))
 
     def reserve(self, rows: Array) -> None:
-        """Announce the rows (b,) of the next sweep, to be cached if they fit."""
+        """Announce the rows (b,) of the next sweep; they are cached if they fit."""
         if self._cache is not None:
             self._cache.reserve(rows)
 
@@ -139,8 +143,8 @@ class Strip:
 
         `rows` is a slice or an index array. Each tile may overwrite the kernel rows of
         the previous one. The last digits of a kernel row depend on the tile in which it
-        was computed. Without `cached`, they depend on `rows` only, and not on the rows
-        that were evaluated before.
+        was computed. With `cached=False`, these digits depend only on `rows`, and not
+        on the rows that were evaluated before.
         """
         buffer = np.empty((self.tile_rows, self.m), dtype=self.dtype)
         for tile in self._tiles_of(rows):
@@ -172,7 +176,7 @@ class Strip:
 
     def _fill(self, X: RowsLike, out: Array) -> None:
         """Write the kernel rows of X to `out`, in its precision."""
-        # Whoever uses the values refuses those that overflow.
+        # Callers check whether the values are finite.
         with np.errstate(over="ignore", invalid="ignore"):
             self._fill_for(out.dtype)(cast(X, out.dtype), out)
 

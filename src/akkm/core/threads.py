@@ -17,11 +17,13 @@ Result = TypeVar("Result")
 class Threads:
     """Call a function for each item on `n_jobs` threads; return results in order.
 
-    Inside the context, BLAS uses one thread per call, and blocks of rows run in
-    parallel. All steps then use all cores, not only the matrix products, and results do
-    not depend on the number of threads. `n_jobs=None` takes as many threads as BLAS and
-    OpenMP would (`OMP_NUM_THREADS` and threadpoolctl limit them). Negative numbers mean
-    the same as in joblib: -1 is all cores, -2 is all but one.
+    Inside the context, BLAS uses one thread per call, and blocks of rows are processed
+    in parallel. So all steps use all cores, not only the matrix products. Results do
+    not depend on the number of threads.
+
+    `n_jobs=None` means as many threads as BLAS and OpenMP would use, within the limits
+    set by `OMP_NUM_THREADS` or threadpoolctl. Negative numbers mean the same as in
+    joblib: -1 is all cores, -2 is all but one.
 
     Examples
     --------
@@ -45,7 +47,7 @@ class Threads:
         _one_blas_thread.release(self)
 
     def after_fork(self) -> None:
-        """Make a new pool: the threads of the old one exist in the parent only."""
+        """Make a new pool: the old pool's threads exist only in the parent process."""
         self._pool = ThreadPoolExecutor(self.n_threads)
 
     def map(
@@ -67,7 +69,8 @@ class _OneBlasThread:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._users: dict[Threads, int] = {}  # open contexts, and their threads
+        # The thread in which each open context was entered.
+        self._users: dict[Threads, int] = {}
         self._limits: threadpool_limits | None = None
         reset_in_children(self)
 
@@ -84,7 +87,7 @@ class _OneBlasThread:
             self._restore_if_unused()
 
     def after_fork(self) -> None:
-        """Forget the contexts of threads that exist in the parent only."""
+        """Forget the contexts of threads that exist only in the parent process."""
         self._lock = threading.Lock()
         here = threading.get_ident()
         self._users = {user: at for user, at in self._users.items() if at == here}
