@@ -74,7 +74,7 @@ def stopped(X, tmp_path_factory):
 
 
 def first_rows_apart(n):
-    """Initial labels with clusters of one row, a cluster that shrinks, and none."""
+    """Initial labels: clusters 1 to 3 have one row, 4 to 7 none, and 0 has the rest."""
     labels = np.zeros(n, dtype=int)
     labels[:3] = [1, 2, 3]
     return labels
@@ -105,7 +105,8 @@ def test_a_resumed_fit_gives_the_same_result_bit_for_bit(
     case, X, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(checkpoint, "_EVERY", -1.0)
-    monkeypatch.setattr(seeding, "_SAMPLE", 500)  # else the first labels are final
+    # With the usual sample, the initial labels would already be the final labels.
+    monkeypatch.setattr(seeding, "_SAMPLE", 500)
     more = dict(RESUMED[case])
     X = X.astype(more.pop("dtype", np.float32))
     weights = np.arange(len(X)) % 7 / 3 if more.pop("weights", False) else None
@@ -136,7 +137,7 @@ def test_a_short_fit_writes_only_one_checkpoint(X, tmp_path, monkeypatch, expect
     )
     monkeypatch.setattr(checkpoint, "_EVERY", 1e9)
     ApproxKernelKMeans(**SETTINGS, checkpoint=tmp_path).fit(X)
-    assert len(written) == 1  # the one after the initialisation
+    assert len(written) == 1  # the checkpoint after the initialisation
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_a_checkpoint_of_other_data_is_refused(X, stopped):
 
 
 def test_a_checkpoint_is_refused_if_rows_were_replaced_or_changed_places(X, stopped):
-    """All landmarks, the kernel and the number of rows stay the same."""
+    """The landmarks, the kernel and the number of rows are those of the checkpoint."""
     expected = ApproxKernelKMeans(**SETTINGS).fit(X)
     others = np.setdiff1d(np.arange(len(X)), expected.landmark_indices_)
     replaced, swapped, negated = X.copy(), X.copy(), X.copy()

@@ -1,4 +1,4 @@
-"""Initialisation: breathing k-means++, and nested samples of many rows."""
+"""Initialisation: k-means++ with breathing, and nested samples if rows are many."""
 
 import numpy as np
 from sklearn.datasets import make_blobs
@@ -25,7 +25,7 @@ def test_breathing_lowers_the_error_for_every_seed(monkeypatch):
 
 
 def test_nested_samples_give_nearly_the_error_of_one_sample(monkeypatch, digits, rng):
-    """Compare initialisation on three nested samples with that on all rows."""
+    """Compare initialisation on nested samples with initialisation on all rows."""
     X = np.tile(digits[0], (4, 1)) + rng.normal(scale=0.05, size=(7188, 64))
     whole = ApproxKernelKMeans(10, n_landmarks=100, random_state=0).fit(X)
     monkeypatch.setattr("akkm.approx.seeding._SAMPLE", 400)

@@ -27,7 +27,8 @@ class TestReservoir:
             assert sample.seen == 60
             assert len(np.unique(sample.rows)) == 12
             hits[sample.rows.astype(int).ravel()] += 1
-        # Each row is sampled 2,000 / 5 = 400 times, up to five standard deviations.
+        # A row is in a fifth of the 2,000 samples, so 400 hits are expected. Allow a
+        # difference of five standard deviations.
         assert np.abs(hits - 400).max() < 5 * np.sqrt(2_000 * 0.2 * 0.8)
 
     def test_all_rows_are_stored_until_the_reservoir_is_full(self):
@@ -94,7 +95,7 @@ def test_cluster_numbers_stay_the_same_from_the_first_batch_on(small):
 
 
 def test_a_batch_moves_the_centers_as_computed_by_hand():
-    """The center of points on a line is a mean that weights earlier rows less."""
+    """On a line, a center is a weighted mean in which earlier rows count less."""
     model = ApproxKernelKMeans(2, kernel="linear", n_landmarks=2, random_state=0)
     first = np.array([[0.0], [0.2], [10.0], [10.2]])
     model.partial_fit(first)
@@ -102,8 +103,9 @@ def test_a_batch_moves_the_centers_as_computed_by_hand():
     model._refit_at = 6
     model.partial_fit(np.array([[11.1]]))
     own = int(model.predict([[10.0]])[0])
-    # The 2 earlier rows of this cluster had a total weight of 2 / 2 = 1, as half of all
-    # rows is remembered. The new row, the 5th, fades it by 1 - 1 / (5 / 2).
+    # Weights of earlier rows are halved, so the 2 earlier rows of this cluster have a
+    # total weight of 1. The new row is the 5th, so it multiplies this weight by
+    # 1 - 1 / (5 / 2).
     kept = 1.0 * (1 - 1 / 2.5)
     center = (kept * 10.1 + 11.1) / (kept + 1)
     distance = model.transform(np.array([[center]]))[0, own]

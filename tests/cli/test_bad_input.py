@@ -26,7 +26,7 @@ def numbers(path, rows=30, columns=("a", "b"), end=""):
 
 
 def made(name, content=None, end=""):
-    """Return a function that writes `content`, or numbers followed by `end`."""
+    """Return a function that writes `content`; if None, numbers followed by `end`."""
 
     def make(here):
         if content is None:
@@ -56,7 +56,7 @@ def truncated(name):
 
 
 def modelled(change=None, data=None):
-    """Return a function that writes d.csv and m.skops, then modifies them."""
+    """Return a function that writes d.csv and its model m.skops, then alters both."""
 
     def make(here):
         numbers(here / "d.csv")

@@ -1,4 +1,4 @@
-"""Small files that would need gigabytes or minutes are refused, with little memory."""
+"""Small files that would need gigabytes or minutes are refused in little memory."""
 
 import bz2
 import gzip
@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-# Megabytes that a refusal may need at most. Importing all libraries takes half of it.
+# Limit on the peak memory of a refused run, in MB. Importing all libraries takes half
+# of this memory.
 MOST = 500
 
 
@@ -110,8 +111,8 @@ HOSTILE = {
 }
 
 
-# The peak of a process since it was started, unlike ru_maxrss, which begins with the
-# memory of its parent.
+# Runs akkm, then writes the peak memory of the process to the file "peak". VmHWM counts
+# from the start of the process, whereas ru_maxrss begins with the parent's memory.
 PROGRAM = """
 import atexit, pathlib, re, sys
 
@@ -126,7 +127,7 @@ main()
 
 
 def run_measured(folder, *args):
-    """Run akkm in a child process: its exit code, messages and peak memory in MB."""
+    """Run akkm in a child process; return exit code, stderr and peak memory in MB."""
     command = [sys.executable, "-c", PROGRAM, *map(str, args)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     peak = int((folder / "peak").read_text()) / 1024

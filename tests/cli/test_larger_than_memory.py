@@ -28,7 +28,7 @@ def succeed(*args, **options):
 
 @pytest.fixture(scope="module")
 def table():
-    """Table of an id, four numbers, a category and the group of each row."""
+    """Table with an id, four numbers, a category and a group in each row."""
     rng = np.random.default_rng(0)
     kind = rng.integers(4, size=ROWS)
     columns = {f"x{j}": rng.normal(kind * (j + 1), 1.0) for j in range(4)}
@@ -40,7 +40,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def files(table, tmp_path_factory):
-    """Folder with the table as CSV, gzip and Parquet; gaps.parquet lacks values."""
+    """Folder with the table in three formats; values are missing in gaps.parquet."""
     folder = tmp_path_factory.mktemp("files")
     csv.write_csv(table, folder / "x.csv")
     (folder / "x.csv.gz").write_bytes(gzip.compress((folder / "x.csv").read_bytes()))

@@ -72,7 +72,7 @@ def test_demo_writes_a_picture_and_a_report(here):
     assert (here / "akkm-demo.png").stat().st_size > 10_000
     page = (here / "akkm-demo.html").read_text(encoding="utf-8")
     assert "A disc in a ring" in page
-    assert "Spread per cluster" in page  # the means are equal
+    assert "Spread per cluster" in page  # the means are equal, so spreads are shown
     assert str(here / "akkm-demo.html") in out
     assert re.search(r"akkm +1\.000", out)
 

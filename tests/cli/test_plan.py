@@ -19,7 +19,7 @@ def test_plan_prints_features_landmarks_memory_and_time(here):
     out = output_of("plan", "iris.csv", *args, "--gamma", "median")
     for text in ("rows", "one-hot", "gamma: median", "landmarks  150: all rows"):
         assert text in out, text
-    assert "theory" not in out  # all rows are landmarks
+    assert "theory" not in out  # no theory is needed if all rows are landmarks
     assert re.search(r"memory +at most \d+ MB, also with --labels", out)
     assert re.search(r"time +about \S+ .* with --labels; ", out)
     parts = ("start Python", "read and encode", "cluster", "write labels")
@@ -56,7 +56,8 @@ def test_plan_fits_a_sample(here, monkeypatch):
 
 def test_plan_accepts_as_many_clusters_as_rows(here):
     out = output_of("plan", "iris.csv", "-k", 150, "--drop", "name")
-    assert "s for 150 rows, " in out  # half of the rows are fewer than k
+    # The fit to half of the rows uses all rows, because half of them are fewer than k.
+    assert "s for 150 rows, " in out
 
 
 def test_plan_itemises_the_memory(here):
@@ -73,7 +74,7 @@ def test_plan_itemises_the_memory(here):
 def test_a_probe_extrapolates_linearly():
     costs = Probe(Fit(100, 1.0, 5e6), Fit(200, 2.0, 6e6), 0.001)
     assert costs.growth(200) == costs.growth(10) == 0
-    assert 10e6 < costs.growth(1200) < 21e6  # more than linear
+    assert 10e6 < costs.growth(1200) < 21e6  # 10e6 is linear growth; a margin is added
     assert costs.seconds(1200, 1) == pytest.approx(12)
     assert costs.seconds(400, 2) == pytest.approx(8)
     assert costs.seconds(200, 1) == costs.seconds(200, 2) == 2
@@ -82,7 +83,8 @@ def test_a_probe_extrapolates_linearly():
 def test_a_probe_never_predicts_less_than_it_measured():
     costs = Probe(Fit(100, 3.0, 9e6), Fit(200, 2.0, 6e6), 0.001, first_seconds=5)
     assert costs.growth(1000) > 0
-    assert costs.seconds(1200, 1) == pytest.approx(8)  # every row is assigned once
+    # 5 s to load libraries, 2 s for the sample, and 0.001 s for each of 1,000 more rows
+    assert costs.seconds(1200, 1) == pytest.approx(8)
 
 
 def test_a_probe_measures_the_memory_of_a_fit(rng):
@@ -138,8 +140,8 @@ class TestSampleAndMemory:
         assert run("plan", *args, "--sample", 50).exit_code == 0
 
 
-# Runs a command, then prints the peak memory of the process in MB. The samples of
-# `akkm plan` have 5,000 rows, so that its bound is extrapolated.
+# Runs a command, then prints the peak memory of the process in MB. `akkm plan` fits
+# samples of 5,000 rows here, so its bound for all rows is extrapolated.
 PROGRAM = """
 import sys
 import akkm.cli._plan
@@ -156,7 +158,7 @@ finally:
 @pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux does")
 @pytest.mark.parametrize("options", ["--method sparse", "--memory 1"])
 def test_no_run_uses_more_memory_than_its_plan_allows(options, tmp_path, rng):
-    """A run may use less, as caches are seldom full."""
+    """A run may use less memory than planned, because caches are seldom full."""
     X = rng.normal(size=(8, 6))[rng.integers(8, size=80_000)] * 4
     np.save(tmp_path / "x.npy", X + rng.normal(size=X.shape))
 

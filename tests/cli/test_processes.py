@@ -59,7 +59,7 @@ def test_a_stopped_run_writes_no_file(number, code, long_command):
         stderr=subprocess.PIPE,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         text=True,
-        # Background jobs ignore SIGINT and child processes inherit that; undo it.
+        # Background jobs ignore SIGINT, and so do their children. Restore the default.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     while process.poll() is None and not list(folder.glob(".*")):

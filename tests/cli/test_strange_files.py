@@ -12,7 +12,7 @@ from tests.cli.commands import output_of, run
 
 
 def npy(shape, kind="'<f8'", content=bytes(480)):
-    """A .npy file whose header says this."""
+    """Bytes of a .npy file whose header has the given shape and type."""
     text = f"{{'descr': {kind}, 'fortran_order': False, 'shape': {shape}, }}".encode()
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + content
 

@@ -42,7 +42,7 @@ class TestCut:
         second = linalg.svd(B / np.sqrt(len(labelings)))[2][1]
         part = np.concatenate(found.meta.parts)
         assert adjusted_rand_score(second > 0, part) == 1.0
-        # Each row belongs to the part that contains most of its clusters.
+        # A row is in one cluster per member. Its label is the part with most of them.
         votes = U.T @ np.eye(2)[part]
         clear = votes[:, 0] != votes[:, 1]
         np.testing.assert_array_equal(found.labels[clear], votes.argmax(axis=1)[clear])
@@ -63,7 +63,7 @@ class TestCut:
         np.testing.assert_array_equal(weighted.labels.repeat(w), repeated.labels)
 
     def test_the_majority_wins_whatever_the_number_of_parts(self, rng):
-        """Members split one cluster into six parts; 5 of 8 members put row 0 in it."""
+        """Members split cluster 0 into six parts; 5 of 8 put row 0 in one of them."""
         y = np.repeat([0, 1], 600)
         labelings = []
         for q in range(8):
@@ -88,7 +88,7 @@ class TestCut:
     def test_groups_that_no_member_joins_are_counted(self):
         members = [[0, 0, 1, 1, 2, 2, 3], [0, 0, 1, 2, 2, 2, 3]]
         assert bipartite_cut(members, 2, random_state=0).n_groups == 3
-        # Rows of weight zero join nothing.
+        # A row of weight zero does not join two groups.
         weights = [1, 1, 1, 0, 1, 1, 1]
         found = bipartite_cut(members, 2, sample_weight=weights, random_state=0)
         assert found.n_groups == 4
@@ -106,7 +106,7 @@ class TestEnsemble:
             np.testing.assert_array_equal(model.predict(X), model.labels_)
 
     def test_groups_that_no_member_joins_are_joined_by_distance(self):
-        """Twelve groups in three places; no member with many clusters joins groups."""
+        """Of twelve groups, members join some only if they have few clusters."""
         rng = np.random.default_rng(1)
         y = rng.integers(12, size=1200)
         place = 1000.0 * (y // 4) + 40 * (y % 4)

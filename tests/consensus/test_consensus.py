@@ -125,7 +125,7 @@ def test_consensus_of_three_members_by_hand():
 
 
 def test_mean_votes_decide_instead_of_counts():
-    """2 votes for a meta-cluster of 2 clusters beat 2 votes for one of 4 clusters."""
+    """With 2 votes each, a meta-cluster of 2 clusters beats a meta-cluster of 4."""
     meta = consensus.MetaClusters(
         values=tuple(np.array([0, 1]) for _ in range(5)),
         parts=tuple(np.array(p) for p in ([0, 1], [0, 1], [1, 2], [1, 2], [2, 2])),
@@ -133,7 +133,8 @@ def test_mean_votes_decide_instead_of_counts():
         salt=np.zeros((6, 3), dtype=np.uint64),
     )
     votes = meta.vote([[0, 1], [0, 1], [0, 0], [0, 1], [0, 1]])
-    np.testing.assert_array_equal(votes.labels, [0, 1])  # 2/2 > 2/4; 3/4 > 2/4
+    # Mean votes of row 0: 2/2 > 2/4. Mean votes of row 1: 3/4 > 2/4.
+    np.testing.assert_array_equal(votes.labels, [0, 1])
     np.testing.assert_allclose(votes.agreement, [0.4, 0.6])
 
 
@@ -199,7 +200,7 @@ def test_more_clusters_can_be_requested_than_any_member_has(partitioner):
 
 
 def test_matching_is_no_worse_than_the_planted_assignment(rng):
-    """Compare the total similarities within meta-clusters."""
+    """Compare the sums of all similarities within meta-clusters."""
     n, r, c = 2000, 6, 8
     plant = rng.integers(c, size=n)
     noise = rng.random((r, n)) < 0.6
@@ -215,7 +216,11 @@ def test_matching_is_no_worse_than_the_planted_assignment(rng):
 
 @pytest.mark.parametrize("clusters", [[4, 4, 4, 4], [4, 2, 3, 4, 4], [3, 5, 4, 6]])
 def test_no_other_match_of_a_single_member_is_better(rng, clusters):
-    """Try all matches; compare mean similarities with other members' clusters."""
+    """Try all matches of one member's clusters to the meta-clusters.
+
+    A match is good if clusters are similar to the other members' clusters in the same
+    meta-cluster.
+    """
     n_clusters = 4
     labelings = [rng.integers(c, size=200) for c in clusters]
     similarity = naive_jaccard(indicators(labelings))
@@ -266,7 +271,7 @@ def test_rows_of_weight_zero_do_not_change_the_consensus(rng, partitioner):
     np.testing.assert_array_equal(a.labels[given], b.labels)
     np.testing.assert_array_equal(a.agreement[given], b.agreement)
     assert a.anmi == pytest.approx(b.anmi, abs=1e-12)
-    # Rows of weight zero get the labels of rows in the same clusters.
+    # A row of weight zero gets the label of rows that are in the same clusters.
     assert adjusted_rand_score(a.labels[:600], plant) > 0.95
     np.testing.assert_array_equal(a.labels[[-3, -2]], a.labels[[0, 0]])
 
@@ -355,7 +360,8 @@ def test_more_than_256_members_or_clusters_are_counted_correctly(rng):
 
 def test_ties_depend_on_the_seed_but_are_equal_for_equal_rows(rng):
     patterns = np.array([(a, b) for a in range(4) for b in range(4)])
-    # Rows on which both members agree fix a one-to-one match; other rows are ties.
+    # Rows on which both members agree determine a one-to-one match of the clusters. On
+    # every other row, two meta-clusters tie.
     rows = np.concatenate([np.arange(16), rng.permutation(np.repeat(range(16), 3))])
     rows = np.concatenate([rows, np.repeat([0, 5, 10, 15], 50)])
     labelings = patterns[rows].T

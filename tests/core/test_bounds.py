@@ -1,4 +1,4 @@
-"""Bounds that prove labels: proved labels are correct, and some labels are proved."""
+"""Bounds: all labels that they prove are correct, and they do prove some labels."""
 
 import numpy as np
 import pytest
@@ -79,8 +79,8 @@ def test_only_a_gap_wider_than_the_movement_proves_a_label():
     now = Centers(moved, moved, (moved**2).sum(axis=1))
     state = State.start(2, np.zeros(2, dtype=int))
     state.upper[:], state.gap[:], state.length[:] = 4.97, [1.5, 1.3], 1
-    # The vector between the centers changes by length 0.1414, so gaps above
-    # 2 · 4.97 · 0.1414 = 1.41 prove the label.
+    # The vector from one center to the other changes by a vector of length 0.1414. So
+    # a gap above 2 · 4.97 · 0.1414 = 1.41 proves the label.
     doubtful = Moves([then], now).unproved(state, slice(0, 2), 0.0)
     np.testing.assert_array_equal(doubtful, [1])
 

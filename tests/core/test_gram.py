@@ -36,7 +36,7 @@ def test_clip_flip_and_pinv_treat_negative_eigenvalues_as_documented():
 @pytest.mark.parametrize(
     ("values", "rank"),
     [
-        ([9.0, 1.0, 0.03, 0.01, -0.02], 3),  # 0.01 < |-0.02| is dropped
+        ([9.0, 1.0, 0.03, 0.01, -0.02], 3),  # 0.01 is dropped: less than |-0.02|
         ([9.0, 1.0, 0.10, 0.08, -2.0], 3),  # values up to 9.0 / 100 are dropped
         ([9.0, 1.0, 0.03, 0.01, 0.001], 5),
         ([0.5, 0.3, 0.004, 0.006, -100.0], 3),  # values up to 0.5 / 100 are dropped

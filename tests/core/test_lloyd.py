@@ -194,7 +194,7 @@ def test_rows_of_weight_zero_do_not_seed_empty_clusters():
 
 
 def test_the_sums_of_a_cluster_that_shrinks_to_one_row_are_refreshed(rng):
-    """The sums lose the rounding errors caused by the 3,999 rows that left."""
+    """Refreshed sums are free of rounding errors from the 3,999 rows that left."""
     X = rng.normal(size=(4000, 3)).astype(np.float32)
     kernel = RBF(gamma=0.5)
     X[0] += 2

@@ -1,4 +1,4 @@
-"""Row values in descending order, block by block."""
+"""Blocks of row numbers, ordered from the largest to the smallest value."""
 
 import numpy as np
 import pytest

@@ -21,7 +21,7 @@ def blobs(rng):
 @in_the_rkhs
 @pytest.mark.parametrize("degree", [1, 5, 9])
 def test_kernel_values_up_to_1e90_are_clustered(Estimator, degree, blobs):
-    """Multiplying a polynomial kernel by a constant does not change its labels."""
+    """A polynomial kernel times a constant gives the same labels as the kernel."""
     X, y = blobs
     model = Estimator(2, kernel="poly", degree=degree, gamma=1.0, random_state=0)
     near = model.fit(X + 20).labels_
@@ -89,7 +89,7 @@ def test_an_ensemble_predicts_its_labels_despite_an_extreme_row():
 
 
 def test_an_extreme_row_does_not_blur_the_labels_of_the_others(blobs):
-    """Its cluster has a large rounding error, which must not tie the others."""
+    """Rounding errors at the extreme row's center must not make other centers tie."""
     X, y = blobs
     X = np.vstack([X, [1e8, 0.0]])
     model = KernelKMeans(3, kernel="linear", random_state=0).fit(X)

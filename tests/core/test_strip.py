@@ -40,7 +40,7 @@ def test_cached_rows_are_not_recomputed(rng):
             np.testing.assert_allclose(phi, K[part])
         return list(computed)
 
-    assert fetch(np.arange(20)) == list(range(20))  # too many rows to cache
+    assert fetch(np.arange(20)) == list(range(20))  # too many rows: none is cached
     assert fetch(np.arange(6)) == list(range(6))
     assert fetch(np.arange(4, 9)) == [6, 7, 8]
     assert fetch(np.array([8, 3, 30])) == [30]

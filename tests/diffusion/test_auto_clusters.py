@@ -86,7 +86,8 @@ class TestSparse:
         assert model.evidence_.gaps[2] > 0.55
 
     def test_thin_spots_do_not_split_a_cluster(self):
-        # Diffusion is slowest at the thinnest spot of each moon, which gives a gap.
+        # Diffusion is slow across the thinnest spot of each moon. This causes a gap in
+        # the spectrum, which must not count.
         X = make_moons(500, noise=0.05, random_state=4)[0]
         found = SparseKernelKMeans("auto", random_state=4).fit(X).evidence_
         assert found.gaps[2] > 0.4
@@ -137,7 +138,7 @@ class TestSparse:
 @pytest.mark.parametrize("Estimator", [DiffusionKernelKMeans, SparseKernelKMeans])
 @pytest.mark.parametrize(("share", "sure"), [(0.92, False), (0.6, True)])
 def test_the_evidence_does_not_depend_on_the_requested_number(Estimator, share, sure):
-    """A dominant cluster may hide others, also if more clusters are requested."""
+    """If one cluster has 92 % of the rows, every estimate is unsure."""
     sizes = [int(1500 * share), 1500 - int(1500 * share)]
     X, _ = make_blobs(sizes, centers=APART[:2], random_state=0)
     found = [Estimator(C, random_state=0).fit(X).evidence_ for C in ("auto", 2, 5)]

@@ -1,4 +1,4 @@
-"""Nearest neighbours by cells."""
+"""Search for nearest neighbours in cells, which are groups of nearby points."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def mixture(rng, n=4000, d=24, dtype=np.float32):
 
 
 def neighbours(X, k, metric="euclidean", threads=1, seed=0):
-    """Neighbours (n, k) as row numbers of X, in the order of X."""
+    """Return neighbours (n, k) as row numbers of X, the search, its order and reach."""
     rng = np.random.default_rng(seed)
     with Threads(threads) as engine:
         search, order = build_cells(X, metric, engine, rng)
@@ -82,7 +82,7 @@ class TestNeighbours:
         np.testing.assert_array_equal(one, many)
 
     def test_reverse_neighbours_are_considered(self, rng):
-        """No list lacks a point that lists its owner at a smaller distance."""
+        """If i lists j and is nearer to j than j's farthest neighbour, j lists i."""
         X = mixture(rng, dtype=np.float64)
         found = neighbours(X, 6)[0]
         D = np.linalg.norm(X[:, None] - X[found], axis=2)
@@ -102,7 +102,7 @@ class TestNeighbours:
         assert recall(found[:5], expected[:5]) == 1
 
     def test_more_cells_are_compared_until_the_recall_suffices(self, rng, monkeypatch):
-        """Rows without clusters have neighbours in many cells."""
+        """In data without clusters, the neighbours of a row are in many cells."""
         X = rng.normal(size=(6000, 30)).astype(np.float32)
         expected = exact_neighbours(X, 10)
         assert recall(neighbours(X, 10)[0], expected) > 0.95
@@ -128,9 +128,11 @@ class TestNewRows:
         with Threads(1) as engine:
             indices, distances = search.new_rows.nearest(X[order], 8, engine)
         own = indices[:, 0] == np.arange(len(X))
-        assert own.mean() > 0.99  # a point is the nearest point of itself
+        assert own.mean() > 0.99  # the nearest point of a row is the row itself
         near = distances[:, -1] <= reach * 1.001 + 1e-3
-        assert near.mean() > 0.9  # in a projection, distances are smaller
+        # Both numbers are distances in the projection, which are smaller than distances
+        # in all columns.
+        assert near.mean() > 0.9
 
     def test_only_kept_points_are_returned(self, rng):
         X = mixture(rng, n=2000)

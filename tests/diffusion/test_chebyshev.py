@@ -32,7 +32,7 @@ class TestEigenpairs:
         expected = np.linalg.eigvalsh(S.toarray())[::-1][1 : n_pairs + 1]
         values, vectors = leading_eigenpairs_by_filter(S, known, n_pairs, rng)
         assert_eigenpairs(S, values, vectors, expected)
-        assert np.abs(known.T @ vectors).max() < 1e-6  # the known one is left out
+        assert np.abs(known.T @ vectors).max() < 1e-6  # the known vector is left out
 
     def test_rates_far_below_the_precision_of_float32_are_found(self, rng):
         """Two groups of 300 rows share one edge, so 1 - eigenvalue is about 1e-8."""

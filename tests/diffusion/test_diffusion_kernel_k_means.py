@@ -55,7 +55,7 @@ class TestEstimator:
         assert not model.outlying_.any()
         again = pickle.loads(pickle.dumps(model))
         np.testing.assert_array_equal(again.predict(X[:50]), model.labels_[:50])
-        # If few of many rows are distinct, the graph of the distinct rows is used.
+        # If only few of the rows are distinct, the graph of the distinct rows is used.
         few = DiffusionKernelKMeans(2, random_state=0).fit(X[:3000].repeat(8, axis=0))
         assert isinstance(few._embedding, GraphEmbedding)
 
@@ -155,7 +155,7 @@ class TestEstimator:
     @pytest.mark.parametrize("C", [2, 3, 5])
     @pytest.mark.parametrize("size", [2, 3, 8, 12])
     def test_few_rows_are_divided_into_distant_groups(self, C, size, rng):
-        """Each row may have no more neighbours than its group has rows."""
+        """Groups are smaller than the default n_neighbors=15, which must be lowered."""
         y = np.repeat(np.arange(C), size)
         X = 100.0 * y[:, None] + rng.normal(size=(len(y), 3))
         labels = DiffusionKernelKMeans(C, random_state=0).fit(X).labels_

@@ -17,13 +17,13 @@ def spectrum(*rates):
 
 
 def gap(ratio):
-    """Widest gap over a fine grid of times, for two rates with this ratio."""
+    """Largest difference of exp(-t) and exp(-ratio t), over a fine grid of times t."""
     t = np.exp(np.linspace(-12, 6, 200_001))
     return (np.exp(-t) - np.exp(-ratio * t)).max()
 
 
 def chains(*lengths, link):
-    """Similarities of chains joined by links; random walks cross a chain slowly."""
+    """Similarities in a row of chains: 1 within a chain, `link` between two chains."""
     ends = np.cumsum(lengths)
     beside = np.ones(ends[-1] - 1)
     beside[ends[:-1] - 1] = link
@@ -47,8 +47,8 @@ class TestGaps:
         np.testing.assert_allclose(found.gaps, [gap(3), gap(10)], atol=1e-8)
 
     def test_the_finest_of_nested_clusters_are_counted(self):
-        # For two distant pairs of clusters, k = 2 has the widest gap, but that of
-        # k = 4 is wide enough.
+        # The data are two distant pairs of clusters. The gap after 2 is widest, but the
+        # gap after 4 is wide enough.
         found = estimate_n_clusters(spectrum(0.0, 1.0, 1.1, 20.0, 25.0))
         assert found.gaps[0] > found.gaps[2] > 0.55
         assert (found.n_clusters, found.second, found.sure) == (4, 2, True)
@@ -62,7 +62,7 @@ class TestGaps:
         assert found.sure == (sure or number == 2)
 
     def test_clusters_followed_by_negative_eigenvalues_are_counted(self):
-        """The graph of three groups in which all rows are neighbours."""
+        """Eigenvalues of three separate groups, each of which is a complete graph."""
         found = estimate_n_clusters(np.array([1.0, 1.0, 1.0, -0.14, -0.14]))
         assert (found.n_clusters, found.sure) == (3, True)
         slow = estimate_n_clusters(np.array([1.0, 0.3, 0.2, 0.1, -0.1]))
@@ -112,8 +112,8 @@ class TestCut:
         [
             ((60, 40, 50), 1e-4, 3, True),
             ((60, 40, 50), 1e-4, 2, True),
-            ((60, 40, 50), 1e-4, 4, False),  # four parts cut through a chain
-            ((100, 50), 1, 2, False),  # a link of 1 makes one chain
+            ((60, 40, 50), 1e-4, 4, False),  # 4 parts of 3 chains cut a chain
+            ((100, 50), 1, 2, False),  # a link of 1 makes one long chain
             ((100, 50), 0, 2, True),
         ],
     )
@@ -132,7 +132,8 @@ class TestCut:
         ).smallest == pytest.approx(60 / 140)
 
     def test_a_complete_graph_has_no_tight_cut(self):
-        # The bound is weak if all rows are connected to each other.
+        # Eigenvalues give a lower bound on the similarity that is cut. In a complete
+        # graph, the actual cut is far above this bound.
         W = sparse.csr_array(np.ones((50, 50)))
         assert not cut_along_eigenvectors(W, *leading(W), ones(W), 2).tight
 
@@ -149,7 +150,8 @@ class TestCut:
         assert (found.n_clusters, found.sure) == (3, False)
         assert "they share almost no similarity, but there may be" in found.why
         assert asked == [4, 3]  # larger numbers of clusters are tried first
-        # Without cuts, the wide gap decides. Even tight cuts need more than tiny gaps.
+        # If no cuts are given, the wide gap decides. If all gaps are tiny, a tight cut
+        # is not enough.
         assert estimate_n_clusters(values).n_clusters == 2
         steps = spectrum(1.0, 1.2, 1.4, 1.6)
         assert (
@@ -164,7 +166,8 @@ class TestCut:
                 values, lambda k: Cut(0.02 if k == 4 else 0.3, False), least
             )
             assert (found.n_clusters, found.sure) == (number, True)
-        # If all numbers are rejected, return the largest with a wide gap as unsure.
+        # If every number is rejected, the estimate is the largest number with a wide
+        # gap, and it is unsure.
         found = estimate_n_clusters(values, lambda k: Cut(0.001, False))
         assert (found.n_clusters, found.sure) == (4, False)
         assert found.why.endswith("but one of them has only a few rows")

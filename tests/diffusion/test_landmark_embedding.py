@@ -39,7 +39,7 @@ class TestTies:
 
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     def test_of_equally_near_landmarks_the_first_are_taken(self, dtype, rng):
-        """Rounding of products must not decide which of equal distances is taken."""
+        """Rounding of products must not decide between landmarks at equal distances."""
         grid = rng.integers(0, 4, size=(300, 2))
         X = (grid + 1000.1).astype(dtype)  # differences are exact, products are not
         for points in (X[:80], X[20:80]):
@@ -82,7 +82,7 @@ class TestPositions:
         assert len(points) == 9
 
     def test_a_dense_group_gets_few_landmarks(self, rng):
-        """Nine of ten rows form a group a thousand times narrower than the others."""
+        """90 % of the rows form a group that is much narrower than the rest."""
         X = np.r_[1e-3 * rng.normal(size=(9000, 3)), rng.uniform(1, 2, size=(1000, 3))]
         with Threads(1) as engine:
             points = place_landmarks(X, 100, None, engine, rng)
@@ -104,7 +104,11 @@ class TestPositions:
 
 class TestEmbedding:
     def test_embedding_equals_that_of_the_dense_kernel(self, rng):
-        """The expected values are eigenvectors of the (n, n) matrix W = P Λ⁻¹ Pᵀ."""
+        """Compare with eigenvectors of the (n, n) matrix W = P Λ⁻¹ Pᵀ.
+
+        P (n, m) contains the weights of the ties, and Λ is diagonal with the column
+        sums of P.
+        """
         X = rng.normal(size=(400, 2))
         w = rng.uniform(0.5, 2, size=400)
         with Threads(1) as engine:
@@ -129,7 +133,7 @@ class TestEmbedding:
             np.testing.assert_array_equal(found(X, engine), ours)
 
     def test_nearby_components_share_a_cluster(self, rng):
-        """Four unconnected groups in two nearby pairs give two clusters."""
+        """Four unconnected groups form two pairs of groups near each other."""
         centers = np.array([[0.0, 0], [10, 0], [1000, 0], [1010, 0]])
         X = np.repeat(centers, 200, axis=0) + rng.uniform(size=(800, 2))
         model = SparseKernelKMeans(2, n_landmarks=80, random_state=0).fit(X)

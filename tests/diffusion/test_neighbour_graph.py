@@ -32,7 +32,8 @@ def find(X, k):
 
 
 class TestSimilarity:
-    @pytest.mark.parametrize("d", [3, 40])  # 3: by a tree; 40: by blocks
+    # Neighbours are searched by a tree if d = 3, and by blocks if d = 40.
+    @pytest.mark.parametrize("d", [3, 40])
     def test_similarity_equals_its_definition(self, d, rng):
         X = rng.normal(size=(120, d))
         W = graph.shared_neighbour_similarity(find(X, 7)).toarray()
@@ -67,7 +68,8 @@ class TestComponents:
             to = graph.attach_small_components(
                 X[~inside], search, inside, label, engine
             )
-        assert to.tolist() == [0, 1, 2, 2, 2]  # 7.9 is closer to 10 than 4 is to 1
+        # The component {4, 7.9} is attached to 10: 7.9 is nearer to 10 than 4 is to 1.
+        assert to.tolist() == [0, 1, 2, 2, 2]
 
     def test_links_join_all_components(self, rng):
         X = rng.normal(size=(300, 2)) + np.repeat(100 * np.eye(3)[:, :2], 100, axis=0)

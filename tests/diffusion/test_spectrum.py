@@ -43,7 +43,7 @@ class TestEigenpairs:
         np.testing.assert_allclose(S @ vectors, vectors * values, atol=10 * error)
 
     def test_a_failing_solver_is_replaced(self, rng, monkeypatch):
-        """LAPACK's usual method fails on rare matrices."""
+        """LAPACK's usual method, which fails on rare matrices, is made to fail."""
         W = graph.shared_neighbour_similarity(find(rng.normal(size=(300, 3)), 12))
         label, _ = graph.label_components(W)
         expected = leading_eigenpairs(W, label, 20, rng)[0]
@@ -73,7 +73,7 @@ class TestDiffusionTime:
         assert np.isfinite(diffusion_time(np.zeros(3), 2))
 
     def test_inner_products_are_the_diffusion_kernel(self, rng):
-        """Without scaling, the inner products equal S^(2t)."""
+        """The kernel is S^(2t), scaled to a diagonal of ones."""
         S = rng.random((30, 30))
         S = S @ S.T
         values, vectors = np.linalg.eigh(S / np.linalg.norm(S, 2))

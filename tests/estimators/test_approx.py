@@ -23,7 +23,8 @@ def test_fitted_attributes_are_consistent(digits):
     assert model.negative_mass_ == 0
     assert isinstance(model.inertia_, float)
     assert model.n_iter_ >= 1
-    # Compute the error with centers dual_coef_ @ landmarks in feature space.
+    # Compute the error from its definition. The centers are combinations of the
+    # landmarks' images with the coefficients dual_coef_.
     K, Phi = model.kernel_(model.landmarks_), model.kernel_(X, model.landmarks_)
     alpha = model.dual_coef_
     norms = np.einsum("km,mn,kn->k", alpha, K, alpha)
@@ -99,7 +100,7 @@ def test_memory_is_far_below_n_times_m(rng):
 
 
 def test_float64_is_used_if_float32_is_not_precise_enough(rng):
-    """For exponents of 1e5 and more, float32 has no correct digits left."""
+    """float32 has no correct digits if gamma times squared distance exceeds 1e5."""
     X = rng.random((300, 3)).astype(np.float32)
     X[:150] += np.float32(300)
     model = ApproxKernelKMeans(2, gamma=3.0, random_state=0).fit(X)

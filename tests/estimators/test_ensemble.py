@@ -37,7 +37,7 @@ def test_labels_are_the_mcla_consensus_of_the_members(digits):
 
 
 def test_an_ensemble_is_better_and_varies_less_than_its_members(digits):
-    """Over seeds, the ensemble's NMI has a higher mean and lower deviation."""
+    """The NMI of ensembles has a higher mean and a lower standard deviation."""
     X, y = digits[0][:900], digits[1][:900]
     params = {"n_landmarks": 20, "gamma": 0.03, "init": "random"}
     models = [

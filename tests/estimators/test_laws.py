@@ -60,7 +60,8 @@ def test_each_row_has_the_label_of_its_nearest_center(fitted, digits):
     assert distances.dtype == np.float64
     assert distances.shape == (1797, 10)
     assert np.isfinite(distances).all()
-    if not has("n_leaders")(type(fitted)):  # followers take their leader's label
+    # Exception: a row that follows a leader has the label of its leader.
+    if not has("n_leaders")(type(fitted)):
         own = distances[np.arange(1797), fitted.labels_]
         assert (own <= distances.min(axis=1) * 1.0001 + 1e-3).all()
 
@@ -200,7 +201,7 @@ def test_a_fit_stopped_at_max_iter_warns_and_is_consistent(Estimator, digits):
 
 @every(has_centers, has("init"))
 def test_clusters_empty_at_max_iter_are_not_blamed_on_duplicates(Estimator, digits):
-    """One empty cluster per iteration gets a row."""
+    """An iteration fills only one empty cluster, so others stay empty if max_iter=1."""
     X = digits[0][:300]
     model = create(Estimator, 5, init=np.zeros(300, dtype=int), max_iter=1)
     with pytest.warns(ConvergenceWarning) as caught:

@@ -1,4 +1,4 @@
-"""Rows that are marked as outliers, label -1, belong to no cluster."""
+"""Rows that are marked as outliers have the label -1 and belong to no cluster."""
 
 import matplotlib as mpl
 import numpy as np
@@ -17,7 +17,7 @@ N, FAR = 3_000, 24
 
 @pytest.fixture(scope="module")
 def data():
-    """Two moons of 1,500 rows, then four groups of 6 rows far from all others."""
+    """Two moons of 1,500 rows each, then four distant groups of 6 rows each."""
     rng = np.random.default_rng(0)
     X, y = make_moons(N, noise=0.05, random_state=0)
     far = np.repeat(rng.normal(scale=100, size=(4, 2)), 6, axis=0)

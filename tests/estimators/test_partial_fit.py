@@ -1,4 +1,4 @@
-"""partial_fit as scikit-learn's users expect it: names, errors, and after `fit`."""
+"""partial_fit as scikit-learn's users expect it: names, errors, use after `fit`."""
 
 import pickle
 import warnings
@@ -74,7 +74,7 @@ class TestErrors:
 
         monkeypatch.setattr(ApproxKernelKMeans, "_fit", fail)
         with pytest.raises(KeyboardInterrupt):
-            estimator.partial_fit(X[100:])  # clusters the sample again
+            estimator.partial_fit(X[100:])  # clusters the stored sample again
         assert state(estimator) == before
         monkeypatch.undo()
         monkeypatch.setattr(ApproxKernelKMeans, "predict", fail)
@@ -138,8 +138,8 @@ class TestAfterFit:
         fitted.fit(np.array([[0.0], [0.2], [10.0], [10.2]]))
         fitted.partial_fit(np.array([[11.1]]))
         own = int(fitted.predict([[10.0]])[0])
-        # As in tests/approx/test_stream.py: half of the rows is remembered, and the
-        # fifth row fades it.
+        # As in tests/approx/test_stream.py: weights of the earlier rows are halved, and
+        # the fifth row lowers them again.
         kept = 1.0 * (1 - 1 / 2.5)
         center = (kept * 10.1 + 11.1) / (kept + 1)
         assert fitted.transform(np.array([[center]]))[0, own] == pytest.approx(
@@ -147,9 +147,10 @@ class TestAfterFit:
         )
 
     def test_a_large_batch_counts_like_several_small_ones(self):
-        """No batch erases the fit: a step takes at most a quarter of the rows so far.
+        """A batch is processed in steps, so that a large batch does not erase the fit.
 
-        The fit has 4 rows, so the steps have 1, 1, 1, 1, 2 and 2 rows.
+        A step has at most a quarter as many rows as there were before it. The fit has 4
+        rows, so the steps have 1, 1, 1, 1, 2 and 2 rows.
         """
         rows = np.array([[0.0], [0.2], [10.0], [10.2]])
         batch = np.full((8, 1), 12.0)

@@ -72,7 +72,7 @@ def test_the_training_matrix_contains_its_own_diagonal(Estimator, digits):
     assert weighted == pytest.approx(-model.inertia_)
     by_rows = create(Estimator, 5, kernel="linear").fit_transform(X)
     np.testing.assert_allclose(distances, by_rows, atol=1e-4)
-    # Other matrices of the same shape have rows of unknown length.
+    # For the rows of any other matrix of this shape, k(x, x) is unknown.
     if sets("dual_coef_")(Estimator):
         with pytest.raises(ValueError, match="unless its diagonal is constant"):
             model.score(K[::-1])

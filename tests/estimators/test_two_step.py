@@ -36,7 +36,7 @@ def test_landmarks_can_be_given_as_points(digits):
 
 
 def test_the_error_is_higher_than_that_of_approximate_kernel_k_means(digits):
-    """The paper's main claim, tested on mean errors of ten draws of 50 landmarks."""
+    """The paper's main claim, tested on mean errors over ten draws of 50 landmarks."""
     X = digits[0]
     approximate, two_step = (
         np.mean(

@@ -20,7 +20,7 @@ NAMES = ("rbf", "poly", "sigmoid", "linear", "cosine", "laplacian", *HISTOGRAMS)
 
 
 def narrow(A, B):
-    """A positive definite kernel, as a function of two blocks."""
+    """A positive definite kernel, as a function of two blocks of rows."""
     A, B = (rows.toarray() if sparse.issparse(rows) else rows for rows in (A, B))
     return np.exp(-0.5 * cdist(A, B, "sqeuclidean"))
 
@@ -33,7 +33,7 @@ OBJECTS = {
 }
 
 
-# Names of the functions in `relations`.
+# Keys of `relations.RELATIONS`.
 LAWS = ["again", "threads", "chunks", "weights", "descent", "precomputed", "container"]
 LAWS += ["partial_fit"]
 
@@ -51,7 +51,7 @@ class Case:
     fault: str | None = None
     # Kernel values are computed for chunks of this many rows.
     chunk_rows: int = 16384
-    # Further laws to check, besides those that every fit obeys.
+    # Laws in `relations` to check, in addition to the laws of a single fit.
     laws: list[str] = field(default_factory=list)
 
     def __str__(self):
@@ -66,7 +66,7 @@ class Case:
 
     @property
     def ordinary(self):
-        """Whether nothing about the case is unusual: it must succeed, without ties."""
+        """Whether nothing is unusual, so that the case should not be refused."""
         return not self.traits and self.fault is None and len(self.X) >= 8
 
     def but(self, **changes):
@@ -82,7 +82,7 @@ def _short(value):
 
 
 def draw_case(random):
-    """Draw a fit."""
+    """Draw a random case."""
     Estimator = random.choice(registry.ESTIMATORS)
     kernel = _draw_kernel(random) if has("kernel")(Estimator) else None
     rows = draw_rows(random, nonnegative=kernel in HISTOGRAMS)
@@ -140,7 +140,7 @@ def _draw_width(random, kernel):
 def _draw_n_clusters(random, n):
     kind = random.random()
     if kind < 0.03:
-        return n + random.choice([1, 2, 10])  # more than rows
+        return n + random.choice([1, 2, 10])  # more clusters than rows
     if kind < 0.1:
         return 1
     if kind < 0.15:
@@ -157,7 +157,7 @@ def _draw_landmarks(case, random, rng):
     named = ["k-means", "uniform"] if sparse else list(STRATEGIES)
     kind = random.choice(["number", "named", "indices", "points"])
     if has("partitioner")(case.Estimator) and kind in ("indices", "points"):
-        kind = "named"  # an ensemble takes only names
+        kind = "named"  # an ensemble takes only names of strategies
     if kind in ("indices", "points"):
         indices = rng.permutation(n)[:m]
         points = case.X[indices] if kind == "points" else indices
@@ -178,7 +178,7 @@ def _draw_iterations(case, random, rng):
         size = n
         given = case.params.get("landmarks")
         if case.Estimator.__name__ == "TwoStepKernelKMeans" and np.ndim(given) == 2:
-            size = len(given)  # labels of the landmarks
+            size = len(given)  # one label per landmark
         labels = rng.integers(k, size=size)
         case.params["init"] = random.choice(["random", labels])
     if random.random() < 0.2:
@@ -277,7 +277,7 @@ def _add_fault(case, random):
     WRONG_INPUT[case.fault](case, n)
 
 
-# Values of wrong type or range. Some are valid for some parameters.
+# Values that have a wrong type or range for most parameters, but not for all.
 WRONG = ["3", "", 0, -1, 2.5, float("nan"), float("inf"), None, True, [], [1, 2], {}]
 WRONG += [(), b"rbf", 10**30, -(10**30), 1j, object, np.array([]), np.zeros((2, 2, 2))]
 WRONG += [np.array(["a", "b"]), np.float32(2), np.int8(2), "auto", "best", np.array(3)]

@@ -1,9 +1,9 @@
 """Random command lines: `python -m tests.fuzz.command_lines --count 1000`.
 
 Every command gets random options, some of them wrong, and random files, some of them
-damaged. A command succeeds and writes the files that were asked for, or it prints a
-short message and leaves all files as they were. `--seed 123` runs one case. Options are
-read from the commands themselves, so a new option is tested, too.
+damaged. A command must succeed and write the requested files, or print a short message
+and leave all files as they were. `--seed 123` runs only the case with this seed. The
+list of options is read from the commands, so that new options are tested, too.
 """
 
 import contextlib
@@ -32,9 +32,9 @@ from tests.fuzz.hostile_files import (
 )
 from tests.fuzz.runner import Outcome, main
 
-# Every so many cases, the command runs in a process of its own.
+# One of this many cases runs its command in a new process.
 _PROCESS_EVERY = 50
-# The longest message that is still readable.
+# Length of the longest readable message, in characters.
 _MESSAGE = 1100
 
 COMMANDS = ["cluster"] * 9 + ["predict"] * 4 + ["compare"] * 3 + ["plan"] * 2
@@ -44,7 +44,8 @@ WRONG = ["", " ", "-1", "0", "nan", "inf", "1e999", "abc", "٣", "1.5", "a,b", "
 WRONG += ["--", "None", "auto", "99999999999999999999", "x" * 5000, "=1+1", "💥", "'"]
 WRONG += ['"', "\n", "../..", "/", "/dev/null", "~", "*", "%s", "{}", "\udcff", "None"]
 COLUMNS = ["x0", "x1", "x0,x1", "name", "color", "id", "0", "row", "nothing", '"a,b"']
-# Options that are given often, or seldom because most files refuse them.
+# Probabilities of options that are not given with the usual probability. Options that
+# do not apply to most files are given seldom.
 _CHANCES = {"threads": 0.4, "method": 0.3, "kernel": 0.2, "missing": 0.5}
 _CHANCES |= {"columns": 0.02, "drop": 0.02, "id": 0.03, "label": 0.03, "text": 0.02}
 _CHANCES |= {"delimiter": 0.02, "header": 0.02, "decimal": 0.02, "degree": 0.02}
@@ -71,7 +72,7 @@ def check_in_new_folder(random, own_process=False):
 
 
 def check(random, own_process):
-    """Draw a command line and its files in the current folder, and check it."""
+    """Draw a command line and its files, run it in the current folder and check it."""
     args, stdin = draw_command_line(random)
     if own_process:
         args = [arg for arg in args if "\x00" not in arg]
@@ -124,7 +125,7 @@ def _draw_other(random):
 
 
 def _table(random, wrong):
-    """Write a table in the current folder; return its name and standard input."""
+    """Write a table to a file or to bytes for standard input; return name and bytes."""
     if random.random() < wrong / 3:
         return random.choice(["missing.csv", "/dev/null", ".", "", "a\udcffb.csv"]), b""
     if random.random() < 0.08:
@@ -135,7 +136,7 @@ def _table(random, wrong):
         return "-", data
     path = pathlib.Path("data" + random.choice(ENDINGS))
     write_table(random, path, wrong)
-    if random.random() < wrong / 2 and path.is_file():  # not the format of its ending
+    if random.random() < wrong / 2 and path.is_file():  # give it a wrong ending
         path = path.rename("data" + random.choice(ENDINGS[:-1]))
     return str(path), b""
 
@@ -198,7 +199,7 @@ _made = []
 
 
 def _models():
-    """Return a folder with iris.csv and models of it; make it at the first call."""
+    """Return a folder with iris.csv and models fitted to it, made at the first call."""
     if not _made:
         from sklearn.datasets import load_iris
 
@@ -286,7 +287,8 @@ def _draw_output(random, name, wrong):
 def _run_here(args, stdin):
     """Run a command in this process; return exit code, stdout, stderr and leaks.
 
-    Leaks are what native libraries write to the terminal without Python.
+    Leaks are texts that native libraries write to the terminal directly, not through
+    Python's streams.
     """
     sys.stderr.flush()
     saved = os.dup(2)
@@ -307,7 +309,7 @@ def _run_here(args, stdin):
 
 
 def _run_in_process(args, stdin):
-    """Run a command in a process of its own."""
+    """Run a command in a new process; return the same values as `_run_here`."""
     done = subprocess.run(
         [sys.executable, "-c", "from akkm_start import main; main()", *args],
         input=stdin,
@@ -342,7 +344,7 @@ def _check_exit(outcome, args, code, out, err, leaked):
 
 
 def _check_files(outcome, args, code, before):
-    """Output files appear all together, and only if the command succeeds."""
+    """Check that a success writes output files, and that a failure changes no file."""
     after = _contents()
     if code:
         if after != before:

@@ -1,4 +1,4 @@
-"""Random rows: ordinary ones, and ones with a trait that breaks careless code."""
+"""Random data: ordinary rows, and rows with traits that break careless code."""
 
 import pathlib
 import tempfile
@@ -28,7 +28,7 @@ class Rows:
 
 
 def draw_rows(random, *, nonnegative):
-    """Draw up to 200 rows, most of them with one or two traits."""
+    """Draw a data set of up to 200 rows. Most data sets have one or two traits."""
     rng = np.random.default_rng(random.randrange(2**32))
     n = random.choice([1, 2, 3, 5, 8, 12, 12, 20, 20, 30, 30, 40, 40, 60, 100, 200])
     d = random.choice([1, 1, 2, 2, 3, 4, 6, 10, 30])
@@ -111,7 +111,7 @@ _CHANGES = {
 
 
 def _convert(X, dtype, traits):
-    """Convert rows to the dtype, within its range."""
+    """Convert rows to the dtype, clip integers to its range, and update the traits."""
     kind = np.dtype(dtype).kind
     if kind in "biu":
         X = np.nan_to_num(X, nan=0.0, posinf=0.0, neginf=0.0)
@@ -148,7 +148,7 @@ class Folder:
 
 
 def stored_as(container, X, folder):
-    """Return the rows X in a container of the given name."""
+    """Return the rows X in a container, such as "csr" or "pandas"."""
     if container in DENSE:
         return _dense(container, X, folder)
     if container in SPARSE:
@@ -195,7 +195,7 @@ def _sparse(container, X):
             S.indices[start:stop] = S.indices[start:stop][::-1].copy()
             S.data[start:stop] = S.data[start:stop][::-1].copy()
         S.has_sorted_indices = False
-    if container == "csr-zeros":  # all zeros are stored
+    if container == "csr-zeros":  # zeros are stored explicitly
         n, d = X.shape
         S = sparse.csr_array(
             (X.ravel().copy(), np.tile(np.arange(d), n), np.arange(0, n * d + 1, d)),

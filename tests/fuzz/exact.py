@@ -44,7 +44,7 @@ def _cosine(A, B):
 def _unit(A):
     """The vectors along the last axis, scaled to unit length; zeros stay zero."""
     largest = np.abs(A).max(-1, keepdims=True)
-    A = A / np.where(largest > 0, largest, 1)  # squares must not vanish
+    A = A / np.where(largest > 0, largest, 1)  # so squares don't underflow
     lengths = np.sqrt((A * A).sum(-1, keepdims=True))
     return A / np.where(lengths > 0, lengths, 1)
 

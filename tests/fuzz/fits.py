@@ -1,8 +1,9 @@
-"""Random fits: `python -m tests.fuzz.fits --count 20000`, or `--seed 123` for one.
+"""Random fits: `python -m tests.fuzz.fits --count 20000`.
 
-Every estimator, kernel, dtype and container is fitted to rows that break careless code,
-with and without weights. A fit is refused with a clear message, or obeys the laws in
-`laws` and `relations`.
+All estimators are fitted with all kernels, dtypes and containers to rows that break
+careless code, with and without weights. A fit must obey the laws in `laws` and
+`relations`, or be refused with a clear message. `--seed 123` runs only the fit with
+this seed.
 """
 
 import random
@@ -13,7 +14,7 @@ from tests.fuzz.laws import Broken, check_fit, chunks_of, fit, problem_of
 from tests.fuzz.relations import RELATIONS
 from tests.fuzz.runner import Outcome, main
 
-# Reasons to refuse ordinary rows.
+# Parts of the messages with which an ordinary case may be refused.
 _EXPECTED = ["needs its rows in memory", "should be >= n_clusters", "leaders, fewer"]
 _EXPECTED += ["solver='gradient' needs", "positive sample_weight", "of positive weight"]
 _EXPECTED += ["Negative values in data", "overflow", "not available for sparse"]
@@ -62,7 +63,7 @@ def _check(case, folder):
 
 
 def _run(outcome, law, case, *args):
-    """Check one law; add what breaks it to the problems."""
+    """Check one law; if it does not hold, add the reason to the problems."""
     try:
         law(case, *args)
     except Broken as broken:

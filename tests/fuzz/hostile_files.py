@@ -17,7 +17,7 @@ ENDINGS += [".npy", ".npz", ".libsvm", ".svm", "folder"]
 def write_table(random, path, wrong):
     """Write a random table to `path`, whose ending gives the format.
 
-    `wrong` is the probability of mistakes, such as strange columns.
+    The higher `wrong` is, the more mistakes the table has, such as strange columns.
     """
     rng = np.random.default_rng(random.randrange(2**32))
     table = draw_table(random, rng, wrong)
@@ -131,7 +131,7 @@ def _with_missing(values, rng):
 
 
 def _csv(random, table, wrong):
-    """Write CSV as some program would: other delimiters, encodings and line ends."""
+    """Return CSV bytes with the delimiter, encoding and line ends of some program."""
     columns = {}
     for name, values in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_nested(values.type) or pa.types.is_binary(values.type):
@@ -243,7 +243,7 @@ _LIBSVM_LINES += ["1 200000000:1"]
 
 
 def damaged(random, data):
-    """Return the bytes with some of them removed or changed."""
+    """Return the bytes after some were removed, changed or appended."""
     kind = random.choice(["cut", "flip", "flip", "zeros", "junk", "empty", "garbage"])
     data = bytearray(data)
     if kind == "cut":
@@ -265,7 +265,7 @@ def damaged(random, data):
 
 
 def write_labels(random, path, wrong):
-    """Write a label file, as `akkm cluster --labels` does, or something like one."""
+    """Write a label file as `akkm cluster --labels` does, perhaps with mistakes."""
     n = random.choice([0, 1, 3]) if random.random() < wrong else 20
     rng = np.random.default_rng(random.randrange(2**32))
     key = random.choice(["row", "id", "name"]) if random.random() < wrong else "row"
@@ -289,7 +289,7 @@ def write_labels(random, path, wrong):
 
 
 def write_images(random, folder):
-    """Write a folder of tiny images, and of files that only look like images."""
+    """Write a folder of tiny images, some of them damaged, and of other files."""
     rng = np.random.default_rng(random.randrange(2**32))
     folder.mkdir()
     for i in range(random.choice([0, 1, 3, 6])):

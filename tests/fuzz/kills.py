@@ -1,9 +1,10 @@
-"""Killed fits: `python -m tests.fuzz.kills --count 100`, or `--seed 123` for one.
+"""Killed fits: `python -m tests.fuzz.kills --count 100`.
 
 A fit in a child process is killed (SIGKILL) at a random iteration or at a random time.
-A second child resumes it from its checkpoint. Its labels, centers and `inertia_` must
-equal those of an undisturbed fit bit for bit. The rows are in memory, in files or on
-the worker processes of a Dask cluster. All fits use the default initialisation.
+A second child resumes the fit from its checkpoint. The labels, centers and `inertia_`
+of the resumed fit must equal those of an undisturbed fit bit for bit. The rows are in
+memory, in files or on the worker processes of a Dask cluster. All fits use the default
+initialisation. `--seed 123` runs only the case with this seed.
 """
 
 import multiprocessing
@@ -30,7 +31,8 @@ from akkm.approx import checkpoint, seeding
 from tests.fuzz import runner
 
 ENGINES = ("memory", "files", "dask")
-# A smaller first sample than usual: fits take less time, and more iterations.
+# Number of rows in the first sample of the initialisation. With fewer rows than usual,
+# fits take less time but more iterations.
 SAMPLE = 1_500
 MOMENTS = ("at an iteration", "at an iteration", "at a time")
 
@@ -53,13 +55,13 @@ class Case:
         return ", ".join(f"{key}={value}" for key, value in asdict(self).items())
 
     def rows(self):
-        """Return the rows (n, d): one group without gaps, so that fits take long."""
+        """Return rows (n, d) of one Gaussian, so that fits need many iterations."""
         rng = np.random.default_rng(self.seed)
         X = rng.normal(size=(self.n, self.d)) @ rng.normal(size=(self.d, self.d))
         return (X / X.std()).astype(self.dtype)
 
     def weights(self):
-        """Return the weights (n,), some of them zero, or None."""
+        """Return weights (n,), some of them zero, or None for an unweighted fit."""
         if not self.weighted:
             return None
         rng = np.random.default_rng(self.seed + 1)
@@ -67,7 +69,7 @@ class Case:
 
 
 def draw_case(seed):
-    """Draw a case; one after the other, cases use each engine equally often."""
+    """Draw a case. Cases of consecutive seeds use the engines in turn."""
     rng = random.Random(seed)
     engine, d = ENGINES[seed % len(ENGINES)], rng.randint(3, 8)
     settings = {
@@ -108,7 +110,8 @@ def check_seed(seed):
         killed = False
         if case.moment == "at a time":
             killed = run_child(case, folder, address, after=rng.uniform(0, seconds))
-        if not killed:  # perhaps because the fit ended before that time
+        # A fit that ended before that time is started again and killed at an iteration.
+        if not killed:
             shutil.rmtree(folder / "checkpoint", ignore_errors=True)
             iteration = rng.randint(1, limit)
             killed = run_child(case, folder, address, iteration=iteration)
@@ -127,7 +130,7 @@ def check_seed(seed):
 
 
 def store(case, folder):
-    """Write the rows of a fit from files: Parquet with row groups of unequal sizes."""
+    """If the fit reads files, write Parquet files with row groups of unequal sizes."""
     if case.engine == "files":
         X, names = case.rows(), [f"x{j}" for j in range(case.d)]
         (folder / "rows").mkdir()
@@ -155,9 +158,10 @@ def stop_cluster():
 
 
 def run_child(case, folder, address, *, iteration=None, after=None):
-    """Fit in a child process. Kill it at an iteration, or after some seconds of fit.
+    """Fit in a child process; return whether the child was killed.
 
-    Returns whether the child was killed.
+    The child is killed after the given iteration, or `after` seconds of the fit. It is
+    not killed if both are None.
     """
     # Children are forks of a process that has imported everything and has no threads.
     server = multiprocessing.get_context("forkserver")
@@ -241,16 +245,16 @@ class KillAt:
 
 
 def read(path):
-    """Return the results in a file."""
+    """Return the arrays in a .npz file, by name."""
     with np.load(path) as file:
         return {name: file[name] for name in file}
 
 
 def iteration_of(path):
-    """Return the iteration of a checkpoint; -1 if there is none."""
+    """Return the iteration of a checkpoint; -1 if there is no checkpoint."""
     return len(read(path)["history"]) if path.exists() else -1
 
 
 if __name__ == "__main__":
-    runner._SECONDS = 600  # three fits, two of them in processes of their own
+    runner._SECONDS = 600  # a case runs at least three fits
     runner.main("kills", check_seed)

@@ -18,7 +18,7 @@ from tests.registry import has_centers, sets
 
 _AKKM = str(Path(akkm.__file__).parent)
 _VALIDATION = str(Path(sklearn.__file__).parent / "utils")
-# The longest message that is still readable.
+# Length of the longest readable message, in characters.
 _MESSAGE = 600
 
 
@@ -33,7 +33,7 @@ def require(condition, text):
 
 @contextmanager
 def chunks_of(rows):
-    """Let the library compute kernel values for chunks of so many rows."""
+    """Let the library compute kernel values for chunks of the given number of rows."""
     with (
         mock.patch("akkm.rows.contract._CHUNK_ROWS", rows),
         mock.patch("akkm.core.model._BLOCK_ROWS", rows),
@@ -66,7 +66,7 @@ fit.count = 0  # number of fits so far
 
 
 def problem_of(error, case):
-    """Return what is wrong with an exception; None if it explains itself."""
+    """Return the problem with an exception; None if its type and message are fine."""
     name = type(error).__name__
     text = f"{name}: {error}"
     if not isinstance(error, ValueError | TypeError):
@@ -90,7 +90,7 @@ def problem_of(error, case):
 
 
 def check_fit(case, model, rows):
-    """Check everything that holds for every fit."""
+    """Check the laws that every single fit must obey."""
     n = len(case.X)
     labels = np.asarray(model.labels_)
     count = getattr(model, "n_clusters_", case.params["n_clusters"])
@@ -122,7 +122,7 @@ def _check_finite(case, model):
 def _check_predict(case, model, rows, labels):
     leaders = case.Estimator.__name__ == "LeadersKernelKMeans"
     if leaders and _unknown_lengths(case, model):
-        return  # predict documents that it follows the nearest leader then
+        return  # predict then follows the nearest leader, as it documents
     with warnings.catch_warnings(action="error"):
         predicted = np.asarray(model.predict(rows))
     require(predicted.dtype == np.int32, f"predict: dtype {predicted.dtype}")
@@ -141,7 +141,7 @@ def _check_predict(case, model, rows, labels):
 
 
 def _unknown_lengths(case, model):
-    """Whether k(x, x) of new rows is not known to the model."""
+    """Whether the model can't know k(x, x) of new rows."""
     if not isinstance(getattr(model, "kernel_", None), Precomputed):
         return False
     diagonal = case.X.diagonal()
@@ -204,7 +204,12 @@ def _check_inertia(case, model, labels):
 
 
 def _require_inertia(case, model, exact, scale, stopped=False):
-    """Compare; a fit stopped at max_iter has centers that are not yet the means."""
+    """Require that `inertia_` equals `exact`, the error from its definition.
+
+    If a fit was stopped at max_iter, its centers are not yet the means, and `inertia_`
+    may be higher than the error of the means. `stopped` tells that `exact` is the error
+    of the model's own centers, so that they must be equal in any case.
+    """
     tolerance = tolerance_of(case, exact, scale)
     equal = abs(model.inertia_ - exact) <= tolerance
     if not stopped and model.n_iter_ >= case.params.get("max_iter", 300):
@@ -213,7 +218,7 @@ def _require_inertia(case, model, exact, scale, stopped=False):
 
 
 def _matrix(model, X, points):
-    """Exact kernel values of rows and points; points None stands for the rows."""
+    """Exact kernel values of rows with points, or with the rows if points is None."""
     dense = [_dense(rows) for rows in (X, X if points is None else points)]
     if isinstance(model.kernel_, Precomputed):
         return dense[0] if points is None else dense[0][:, points]
@@ -227,13 +232,13 @@ def _dense(rows):
 
 
 def is_definite(model):
-    """Whether the kernel is positive semi-definite, so that it has distances."""
+    """Whether the kernel is positive semi-definite, so that distances are defined."""
     kernel = model.kernel_
     return kernel.psd or isinstance(kernel, Function | Precomputed)
 
 
 def scale_of(case, model):
-    """Sum of weight times k(x, x): the size of the terms that cancel in the error."""
+    """Weighted sum of all k(x, x): the size of the terms that cancel in the error."""
     if isinstance(model.kernel_, PrecomputedStrip):
         return float(np.abs(case.X).max()) * len(case.X)
     if sets("embedding_")(case.Estimator):

@@ -27,7 +27,7 @@ def check_threads(case, model, folder):
 
 
 def _without_ties(case, model):
-    """Whether rounding can't change labels: ordinary rows that the kernel compares."""
+    """Whether rounding can't change labels: rows are ordinary, and some are similar."""
     if not case.ordinary or isinstance(model.kernel_, Precomputed):
         return False
     values = getattr(model, "eigenvalues_", np.ones(1))
@@ -56,7 +56,7 @@ def check_weights(case, model, folder):
     Estimator, params = case.Estimator, dict(case.params)
     random_init = isinstance(params.get("init"), str) and params["init"] == "random"
     if has("n_members")(Estimator) or random_init:
-        return  # members draw their own landmarks, and labels are drawn per row
+        return  # random landmarks and random labels depend on the number of rows
     params.pop("n_landmarks", None)
     n, k = len(case.X), params["n_clusters"]
     if has("landmarks")(Estimator):
@@ -67,10 +67,10 @@ def check_weights(case, model, folder):
     if has("n_leaders")(Estimator):
         params["threshold"] = 0.0
     if "max_rows" in params:
-        return  # a sample is drawn
+        return  # the random sample depends on the number of rows
     w = np.random.default_rng(1).integers(1, 4, size=n)
     if Estimator.__name__ == "KernelKMeans" and w.sum() > 256:
-        return  # it starts from an approximate solution with 256 landmarks
+        return  # the start uses 256 landmarks that are drawn from the rows
     repeated = dict(params)
     if np.ndim(params.get("init")):
         repeated["init"] = np.repeat(params["init"], w)
@@ -99,7 +99,7 @@ def check_descent(case, model, folder):
         "TwoStepKernelKMeans",
         "LeadersKernelKMeans",
     ):
-        return  # they minimise the error of a sample
+        return  # these two estimators minimise the error of a sample
     if not is_definite(model) or case.params.get("indefinite") == "pinv":
         return
     labels = np.random.default_rng(2).integers(
@@ -139,7 +139,7 @@ def check_container(case, model, folder):
     if case.X.dtype not in (np.float64, np.float32):
         return
     if "list" in (case.container, other) and case.X.dtype != np.float64:
-        return  # a list has no dtype
+        return  # a list becomes float64
     found = fit(replace(case, container=other), folder)[0]
     _require_equal_labels(model, found, f"container: {other}")
 

@@ -1,8 +1,8 @@
 """Run many random cases, one per seed, and record those that fail.
 
 A fuzzer is a function that takes a seed and returns an `Outcome`. Cases run in a child
-process. If the child crashes or hangs, that is a failure of the case, and the run
-continues with the next seed. A run that was stopped continues where it stopped.
+process. If the child crashes or hangs, the case has failed, and the run continues with
+the next seed. If a run is interrupted, the next run continues after its last seed.
 """
 
 import argparse
@@ -17,17 +17,20 @@ import warnings
 from collections import Counter
 from dataclasses import dataclass, field
 
-# A case that takes longer fails: seconds of processor time, and of waiting.
-_SECONDS, _WAITING = 60, 600
-# Every so many cases a new child starts, so that leaks of one don't add up.
+# A case fails if it takes more processor time, in seconds.
+_SECONDS = 60
+# A case also fails if it takes more time by the clock, in seconds.
+_WAITING = 600
+# After this many cases, a new child process starts, so that leaks don't add up.
 _CASES_PER_CHILD = 1000
 
 
 @dataclass
 class Outcome:
-    """What one case did: `kind` is counted, and `problems` is empty if all is well.
+    """Result of one case. `problems` is empty if all is well.
 
-    `runs` is the number of fits or commands that the case needed.
+    The summary counts the cases of each `kind`. `runs` is the number of fits or
+    commands that the case needed.
     """
 
     case: str
@@ -38,7 +41,7 @@ class Outcome:
 
 
 def main(name, check):
-    """Run a fuzzer with the arguments of this process."""
+    """Run a fuzzer with the command-line arguments of this process."""
     parser = argparse.ArgumentParser(prog=f"python -m tests.fuzz.{name}")
     parser.add_argument("--seed", type=int, help="run only this case, and print it")
     parser.add_argument("--start", type=int, default=0, help="the first seed")
@@ -59,13 +62,13 @@ def main(name, check):
 
 
 def run_many(check, seeds, log):
-    """Append one line per seed to `log`; seeds that it contains are not run again."""
+    """Check each seed that is not yet in the file `log`; append one line per seed."""
     done = {line["seed"] for line in read(log)}
     todo = [seed for seed in seeds if seed not in done]
     while todo:
         batch = todo[:_CASES_PER_CHILD]
         with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-            child = os.fork()  # Python 3.12 warns if there are threads
+            child = os.fork()  # Python >= 3.12 warns if there are threads
         if not child:
             _run_in_child(check, batch, log)
         _, status = os.waitpid(child, 0)

@@ -1,4 +1,4 @@
-"""Damaged files are read or refused by an error of akkm; seeded, a few hundred each."""
+"""A few hundred damaged files per format are read, or refused with a clear error."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def test_damaged_files_end_in_an_error_of_akkm(name, tmp_path, monkeypatch):
         target.read(mutate(seeds[rng.integers(len(seeds))], rng), tmp_path)
 
 
-# Sums of large but valid numbers may overflow.
+# Numbers in a damaged model may be so large that sums of them overflow.
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_damaged_models_end_in_an_error_of_akkm(tmp_path):
     for members in models():

@@ -67,7 +67,7 @@ def test_a_crash_is_a_failure_of_one_case(tmp_path):
 
     log = tmp_path / "log.jsonl"
     runner.run_many(check, range(4), log)
-    runner.run_many(check, range(8), log)  # continues
+    runner.run_many(check, range(8), log)  # runs only the seeds 4 to 7
     lines = runner.read(log)
     assert [line["seed"] for line in lines] == list(range(8))
     assert [line["seed"] for line in lines if line["problems"]] == [3, 5]
@@ -76,7 +76,7 @@ def test_a_crash_is_a_failure_of_one_case(tmp_path):
 
 @pytest.mark.parametrize("fault", ["labels", "nan", "crash", "rise"])
 def test_the_laws_notice_wrong_results(fault, monkeypatch):
-    """Break an estimator in several ways: each is reported."""
+    """Whichever way an estimator is broken, the fuzzer reports a problem."""
     from akkm import ApproxKernelKMeans
 
     original = ApproxKernelKMeans.predict

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import atheris
 
-# pyarrow leaks some address space, but no memory, for each truncated gzip file.
+# Limit on the address space, in bytes. It is high because pyarrow leaks some address
+# space, but no memory, for each truncated gzip file.
 _ADDRESS_SPACE = 64 * 2**30
 
 with atheris.instrument_imports(include=["akkm", "skops"]):
@@ -25,10 +26,10 @@ def main() -> None:
     given = parser.parse_args()
     target = TARGETS[given.format]
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
-    # Files with a million columns are valid, but take seconds.
+    # Files with a million columns are valid, but reading them takes seconds.
     os.environ.setdefault("AKKM_MAX_COLUMNS", "5000")
     warnings.simplefilter("error")
-    # Large numbers in a model are valid, too, although sums of them overflow.
+    # Large numbers in a model are valid, although sums of them overflow with a warning.
     warnings.simplefilter("ignore", RuntimeWarning)
     with tempfile.TemporaryDirectory() as temporary:
         corpus = Path(given.corpus or temporary, "corpus")

@@ -47,7 +47,7 @@ def is_own(error: BaseException) -> bool:
 
 
 def attempt(read, *args) -> None:
-    """Call a function; errors of akkm are fine."""
+    """Call a function; ignore errors that akkm itself raises."""
     try:
         read(*args)
     except Exception as error:
@@ -179,7 +179,7 @@ def models() -> list[dict[str, bytes]]:
 
 
 def pack(members: dict[str, bytes]) -> bytes:
-    """A model file with these members and a valid checksum, if the header allows it."""
+    """A model file with these members; its checksum is valid if the header is JSON."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in members.items():
@@ -198,9 +198,11 @@ def pack(members: dict[str, bytes]) -> bytes:
 
 
 def edited_model(data: bytes) -> bytes:
-    """Interpret bytes as edits of a model: model, then member, place, cut, text, ...
+    """Return a model file after the edits that are encoded in `data`.
 
-    The edited file has a valid checksum.
+    The first byte chooses a model. Each edit then consists of a member, a place, the
+    number of bytes to remove there, and the text to insert, preceded by its length. The
+    edited file has a valid checksum.
     """
     all_models = models()
     members = dict(all_models[data[0] % len(all_models)]) if data else {}
@@ -226,7 +228,7 @@ def read_model_edits(data: bytes, folder: Path) -> None:
 
 
 def use_model(data: bytes, folder: Path) -> None:
-    """Load a model, show it and predict by it; commands exit with 0 or 2."""
+    """Load a model; run `info` and `predict` with it, which must exit with 0 or 2."""
     model, rows = folder / "m.skops", folder / "new.npy"
     model.write_bytes(data)
     try:
@@ -255,7 +257,7 @@ TARGETS = {
 
 
 def mutate(data: bytes, rng: np.random.Generator) -> bytes:
-    """Flip, delete, insert or repeat some bytes."""
+    """Return the bytes after some were changed, deleted, inserted or repeated."""
     changed = bytearray(data)
     for _ in range(rng.integers(1, 5)):
         place = int(rng.integers(len(changed) + 1))
