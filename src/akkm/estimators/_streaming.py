@@ -61,7 +61,8 @@ class Streaming(CenterClusterer):
 
         Examples
         --------
-        >>>         >>> from akkm import ApproxKernelKMeans
+        >>> import numpy as np
+        >>> from akkm import ApproxKernelKMeans
         >>> rng = np.random.default_rng(0)
         >>> model = ApproxKernelKMeans(2, gamma=1.0, random_state=0)
         >>> for _ in range(10):
