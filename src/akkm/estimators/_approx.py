@@ -36,7 +36,8 @@ from akkm.rows import as_rows, is_dask
 from akkm.rows.mapped import labels_file
 from akkm.typing import Array
 
-# Parameters that do not change the labels. A checkpoint stays valid if they change.
+# Parameters that have no effect on the labels. A checkpoint stays valid if only these
+# parameters change.
 _NO_EFFECT = {"checkpoint", "labels_file", "n_jobs", "verbose", "cache_size"}
 
 
@@ -46,9 +47,9 @@ class ApproxKernelKMeans(
 ):
     """Approximate kernel k-means (aKKm): kernel k-means for millions of rows.
 
-    Centers are restricted to the span of m rows, the landmarks, so that n x m kernel
-    values are enough instead of n x n. These values are computed in blocks, most of
-    them only once, and the n x m matrix is not stored.
+    Centers are restricted to the span of m rows, the landmarks. A fit then needs n x m
+    kernel values instead of n x n. These values are computed in blocks, most of them
+    only once. The n x m matrix is not stored.
 
     Parameters
     ----------
@@ -57,13 +58,14 @@ class ApproxKernelKMeans(
     kernel : str, `akkm.kernels.Kernel` or callable, default="rbf"
         "rbf", "poly", "sigmoid", "linear", "cosine", "laplacian", "chi2",
         "additive_chi2", "intersection", "precomputed"; an object from `akkm.kernels`;
-        or a function of two blocks of rows, (b, d) and (m, d), that returns (b, m).
+        or a function that takes two blocks of rows, (b, d) and (m, d), and returns
+        their kernel values (b, m).
         With "precomputed", X is the square kernel matrix (n, n), or a strip (n, m) of
         it. For a strip, `landmarks` gives the row index of each column.
     gamma : float, "scale", "median", "neighbors" or None, default="scale"
-        Width of the kernel: a number, or a rule. "scale" is 1 / (d Var X), "median"
-        uses the median distance of sampled rows, "neighbors" uses the distance to near
-        neighbours, and None is 1 / d. See `akkm.kernels.resolve`.
+        Inverse width of the kernel: a number, or a rule. "scale" is 1 / (d Var X).
+        "median" uses the median distance of sampled rows. "neighbors" uses the distance
+        to near neighbours. None is 1 / d. See `akkm.kernels.resolve`.
     degree : float, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
@@ -72,27 +74,29 @@ class ApproxKernelKMeans(
         Further kernel parameters, such as `{"sigma": 0.35}` for "rbf", or keyword
         arguments of a function.
     n_landmarks : int or "auto", default="auto"
-        Number of landmarks m. "auto" is the square root of n, at least 256 and 4 C, at
-        most 2,048 and n.
+        Number of landmarks m. "auto" is the square root of n, at least 256 and at most
+        2,048, but never fewer than 4 C and never more than n.
     landmarks : str or array, default="uniform"
         How to choose landmarks: "uniform", "diagonal", "column-norm", "k-means",
         "rpcholesky" or "leverage" (see `akkm.landmarks.choose`); an integer array of
         row indices (m,), or an array of points (m, d).
     init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
-        Initialisation. "k-means++" starts from the best clustering of a sample, and
-        "random" from random labels of all rows, as in the paper. An array contains
-        initial labels from 0 to C - 1.
+        Initialisation. "k-means++" starts from the best clustering of a sample.
+        "random" starts from random labels of all rows, as in the paper. An array
+        contains initial labels from 0 to C - 1.
     n_init : int or "auto", default="auto"
-        Number of runs of which the best is kept. "auto" is 4 for "k-means++" and 1 for
-        "random". With "k-means++" the runs are on the sample, and the best one is
-        improved by adding and removing centers. With "random" they are on all rows.
+        Number of runs; the best run is kept. "auto" is 4 for "k-means++" and 1 for
+        "random". With "k-means++", each run clusters the sample, and the best run is
+        improved by adding and removing centers. With "random", each run clusters all
+        rows.
     max_iter : int, default=300
         Maximal number of iterations over all rows.
     indefinite : {"clip", "flip", "pinv"}, default="clip"
-        Treatment of negative eigenvalues of an indefinite kernel. "clip" drops them,
-        and positive eigenvalues that are no larger in absolute value. "flip" takes the
-        absolute values of negative eigenvalues. "pinv" inverts them unchanged, as in
-        the paper; iterations may then cycle.
+        Treatment of negative eigenvalues of an indefinite kernel. "clip" drops them. It
+        also drops small positive eigenvalues that are not larger than the absolute
+        value of a negative one. "flip" replaces negative eigenvalues by their absolute
+        values. "pinv" inverts negative eigenvalues unchanged, as in the paper;
+        iterations may then cycle.
     solver : {"eigh", "gradient"}, default="eigh"
         How centers are computed from sums of kernel rows. "eigh" uses the eigenvectors
         of the landmarks' kernel matrix. "gradient" uses conjugate gradients without
@@ -102,13 +106,13 @@ class ApproxKernelKMeans(
         Size in megabytes of the cache for kernel values of rows that are evaluated more
         than once.
     checkpoint : str or path, optional
-        Folder in which `fit` saves its state every few seconds. The same fit, started
-        again, resumes from there; a fit with other data or settings is refused. Needs
-        an integer `random_state`.
+        Folder in which `fit` saves its progress every few seconds. If the same fit is
+        started again, it resumes from there. A fit with other data or settings raises
+        an error. A checkpoint needs an integer `random_state`.
     labels_file : str or path, optional
-        A .npy file to which `fit` writes the labels; `labels_` is then this file,
-        memory-mapped. Disk space is reserved at the start, and the file appears when it
-        is complete.
+        A .npy file to which `fit` writes the labels. `labels_` is then a memory-mapped
+        array of this file. Disk space is reserved at the start of the fit. The file
+        appears when it is complete.
     random_state : int, RandomState instance or None, default=None
         The same seed gives the same labels, for any `n_jobs`.
     n_jobs : int or None, default=None
@@ -125,7 +129,8 @@ class ApproxKernelKMeans(
     n_iter_ : int
         Number of iterations over all rows.
     history_ : int array of shape (n_iter_, 2)
-        Numbers of labels changed and rows evaluated in each iteration.
+        For each iteration, the number of labels that changed and the number of rows
+        that were evaluated.
     landmarks_ : array or CSR matrix of shape (m, d)
         The landmarks, or their row indices if the kernel was precomputed.
     landmark_indices_ : int array of shape (m,) or None
@@ -135,10 +140,11 @@ class ApproxKernelKMeans(
     kernel_ : akkm.kernels.Kernel
         The kernel with its width.
     rank_ : int
-        Numerical rank of the landmarks' kernel matrix; m for `solver="gradient"`, which
-        does not compute it.
+        Numerical rank of the landmarks' kernel matrix. With `solver="gradient"`, which
+        does not compute the rank, it is m.
     negative_mass_ : float
-        Negative share of the landmarks' eigenvalues; 0 for a positive definite kernel.
+        Share of the negative eigenvalues in the sum of all absolute eigenvalues of the
+        landmarks' kernel matrix; 0 for a positive definite kernel.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -176,7 +182,7 @@ class ApproxKernelKMeans(
         with labels_file(self.labels_file, run.X.shape[0]) as store_labels:
             # Algorithm 2, step 1: sample the landmarks.
             landmarks = self._sample_landmarks(run, init)
-            # Steps 2 and 3: their kernel matrix K̂ and its (pseudo)inverse.
+            # Steps 2 and 3: compute the landmarks' kernel matrix K̂ and its inverse.
             factored = self._factor(run, landmarks)
             # Steps 4 to 11: initialise, then update centers and labels in turn.
             solution = self._iterate(run, factored, landmarks, init)
@@ -194,7 +200,8 @@ class ApproxKernelKMeans(
         self._warn_if_negative(run, factored.gram, f"indefinite={self.indefinite!r}")
         self._warn_unless_resolved(run, factored.resolved, self.inertia_)
         self._warn_if_diverged(run, factored)
-        if run.weights is None or is_dask(self.labels_):  # cheaper than all labels
+        if run.weights is None or is_dask(self.labels_):
+            # The distinct labels are enough for the warning. Counts give them faster.
             labels = np.flatnonzero(solution.stats.counts > 0)
         self._warn_unless_converged(run, labels, solution.finished)
 

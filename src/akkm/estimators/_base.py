@@ -30,14 +30,16 @@ from akkm.typing import Array, RowsLike
 from akkm.user_warnings import warn_user
 from akkm.validation import validated_weights
 
-# Warn if negative eigenvalues make up more than this share of the absolute sum.
+# Warn if negative eigenvalues make up more than this share of the sum of the absolute
+# values of all eigenvalues.
 _NEGATIVE = 0.1
-# Runs of k-means++ for n_init="auto": they run on a sample, so they are cheap.
+# Number of runs if n_init="auto" and init="k-means++". Each run clusters only a sample,
+# so several runs are cheap.
 _RUNS = 4
 
 
 class _Attributes:
-    """Types of parameters that some estimators have, and of fitted attributes."""
+    """Declares fitted attributes, and parameters that only some estimators have."""
 
     kernel: Any = None
     kernel_: Kernel
@@ -67,7 +69,7 @@ class Run:
         return float(values.sum() if self.weights is None else self.weights @ values)
 
     def warn(self, text: str, category: type[Warning]) -> None:
-        """Warn at the end of the fit; an ensemble collects its members' warnings."""
+        """Queue a warning, which is emitted or passed to an ensemble after the fit."""
         self.warnings.append((text, category))
 
 
@@ -96,7 +98,7 @@ class KernelClusterer(
 
     # Whether rows may stay in files or on the workers of a Dask cluster.
     _takes_stored = False
-    # What a fit does before its first iteration.
+    # Progress message that is shown before the first iteration.
     _preparation = "choosing landmarks, initialising"
 
     @property
@@ -105,7 +107,7 @@ class KernelClusterer(
         return str(self.kernel_)
 
     def _validate_params(self) -> None:
-        """Check the parameters; say which estimators estimate `n_clusters`."""
+        """Check the parameters; the error for n_clusters="auto" says who accepts it."""
         estimates = AUTO in self._parameter_constraints["n_clusters"]
         given = self.n_clusters
         if isinstance(given, str) and given == "auto" and not estimates:
@@ -137,7 +139,10 @@ class KernelClusterer(
         return isinstance(self.kernel, Precomputed)
 
     def _validated(self, X: Any, reset: bool = True) -> RowsLike:
-        """Return valid rows: an array, a CSR matrix, or stored rows as they are."""
+        """Return valid rows: an array, a CSR matrix, or stored rows.
+
+        Stored rows are `Rows` in files or on the workers of a Dask cluster.
+        """
         if is_dask(X) and self._takes_stored:
             X = rows_of_dask(X)
         if is_rows(X):
@@ -155,9 +160,9 @@ class KernelClusterer(
         return _checks.allowed_by(self.kernel_, self._validated(X, reset=False))
 
     def _without_names(self) -> Self:
-        """Return a copy that accepts rows without column names, as validated rows are.
+        """Return a copy of the estimator that accepts arrays without column names.
 
-        The rows must have the columns of the fit, in the same order.
+        The arrays must have the columns of the fit, in the same order.
         """
         nameless = copy(self)
         nameless.__dict__.pop("feature_names_in_", None)
@@ -168,7 +173,8 @@ class KernelClusterer(
     ) -> Any:
         """Apply a method to each partition of a Dask array or data frame, lazily.
 
-        Column names are checked here. Partitions reach the method as arrays.
+        Column names are checked here, because the method gets each partition as an
+        array without names.
         """
         check_is_fitted(self)
         _checks.require_columns(self, *columns_of_dask(X))
@@ -195,7 +201,7 @@ class KernelClusterer(
         self: Any, X: RowsLike, weights: Array | None, rng: np.random.Generator
     ) -> Kernel:
         """Return the kernel with its width, or the precomputed kernel."""
-        width_rng = rng.spawn(1)[0]  # spawn even if unused: later seeds stay the same
+        width_rng = rng.spawn(1)[0]  # even if unused, to keep later seeds the same
         if self._is_precomputed():
             return _checks.precomputed(X, getattr(self, "landmarks", "uniform"))
         return resolve(
@@ -271,7 +277,7 @@ class KernelClusterer(
         return _checks.initial_labels(self.init, n, self.n_clusters)
 
     def _n_runs(self: Any, init: str | Array) -> int:
-        """Return the number of runs of which the best is kept."""
+        """Return the number of runs; the best run is kept."""
         if not isinstance(init, str):
             return 1
         if self.n_init == "auto":
@@ -295,13 +301,13 @@ class KernelClusterer(
 
     @property
     def _n_clusters(self) -> int:
-        """The number of clusters: the parameter or, once fitted, the estimate."""
+        """`n_clusters_` if the fit has set it, else the parameter `n_clusters`."""
         return int(getattr(self, "n_clusters_", self.n_clusters))
 
     def _warn_unless_converged(self, run: Run, labels: Array, finished: bool) -> None:
         found, n_clusters = len(np.unique(labels)), self._n_clusters
         if not finished:
-            # An empty cluster gets a row in a later iteration.
+            # Clusters may still be empty: they would get a row in a later iteration.
             empty = f" ({n_clusters - found} of {n_clusters} clusters are empty)"
             run.warn(
                 f"Stopped at max_iter={self.max_iter} before labels stopped changing"
@@ -319,14 +325,14 @@ class KernelClusterer(
     def _warn_unless_resolved(self, run: Run, resolved: bool, error: float) -> None:
         """Warn if the kernel relates no rows: k(x, y) = 0 unless x = y.
 
-        `resolved` says whether it relates some of the rows; `error` is the clustering
-        error. With k(x, y) = 0 and k(x, x) = 1, each cluster reduces the error by at
-        most the weight of one row.
+        `resolved` says whether the kernel relates at least some rows; `error` is the
+        clustering error. If k(x, y) = 0 and k(x, x) = 1, each cluster reduces the error
+        by at most the weight of one row.
         """
         total, largest = float(run.X.shape[0]), 1.0
         if run.weights is not None:
             total, largest = float(run.weights.sum()), float(run.weights.max())
-        if resolved or error < 1e-6 * total:  # or every row has its own cluster
+        if resolved or error < 1e-6 * total:  # error 0: each row has its own cluster
             return
         if total - error <= (1 + 1e-6) * largest * self._n_clusters:
             run.warn(

@@ -33,8 +33,8 @@ class CenterClusterer(
         Returns
         -------
         int32 array of shape (n,)
-            Cluster of each row; -1 for outliers, if the estimator marks them. It is a
-            lazy Dask array if X is a Dask array or data frame.
+            Cluster of each row; -1 for outliers, if the estimator marks outliers. If X
+            is a Dask array or data frame, the result is a lazy Dask array.
         """
         if is_dask(X):
             return self._apply_lazily("predict", X, width=None, dtype=np.int32)
@@ -46,10 +46,10 @@ class CenterClusterer(
     def _assign(
         self, X: RowsLike, engine: Threads, clusters: Array | None = None
     ) -> tuple[Array, Array | None]:
-        """Assign valid rows (n, d) to the nearest of all centers, or of `clusters`.
+        """Assign valid rows (n, d) to the nearest centers, among all or `clusters`.
 
-        Returns labels (n,), and whether each row is marked as an outlier (n,). None
-        instead means that the estimator marks no outliers.
+        Returns labels (n,) and a bool array (n,) of the rows that are marked as
+        outliers. The second result is None if the estimator marks no outliers.
         """
         points = self._embed(X, engine)
         return self._nearest_centers(points, engine, clusters), None
@@ -57,14 +57,14 @@ class CenterClusterer(
     def _nearest_centers(
         self, points: RowsLike, engine: Threads, clusters: Array | None = None
     ) -> Array:
-        """Return the nearest center (n,) of embedded rows, or the nearest of some."""
+        """Return the nearest center (n,) of each point, among all or `clusters`."""
         model = self._model if clusters is None else self._model.only(clusters)
         blocks = model.compare(points, engine)
         labels = np.concatenate([block.labels for block in blocks])
         return labels if clusters is None else clusters[labels]
 
     def _labels_before_marking(self) -> Array:
-        """The cluster (n,) of every training row, even if it is marked as outlier."""
+        """Return the cluster (n,) of each training row, also of marked outliers."""
         return self.labels_
 
     def transform(self, X: Any) -> Array:
@@ -78,9 +78,9 @@ class CenterClusterer(
         Returns
         -------
         array of shape (n, n_clusters)
-            Distances in the precision of X. The space is the kernel's RKHS (without its
-            negative part, if the kernel is indefinite and that part was dropped), or
-            the embedding of spectral and diffusion methods.
+            Distances in the precision of X. Spectral and diffusion methods measure them
+            in the embedding, and other methods in the kernel's space. If the kernel is
+            indefinite and negative eigenvalues were dropped, distances ignore these.
         """
         if is_dask(X):
             return self._apply_lazily("transform", X, width=self._n_features_out)
@@ -103,9 +103,9 @@ class CenterClusterer(
         Returns
         -------
         float
-            On the training rows, `-inertia_`. Scores are only comparable for the same
-            kernel and width: a search for gamma by score would end at the widest
-            kernel.
+            The score. On the training rows it is `-inertia_`. Scores are comparable
+            only for the same kernel and width: a search for the gamma with the best
+            score would end at the widest kernel.
         """
         X = self._new_rows(X)
         with Threads(self.n_jobs) as engine:
@@ -151,7 +151,7 @@ class CenterClusterer(
 
 
 def mark_outliers(labels: Array, outlying: Array | None) -> Array:
-    """Return labels (n,) with -1 for outlying rows (n,); None marks none."""
+    """Return labels (n,), with -1 where `outlying` (n,) is true; None marks no row."""
     return labels if outlying is None else np.where(outlying, np.int32(-1), labels)
 
 

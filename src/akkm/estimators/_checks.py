@@ -1,4 +1,4 @@
-"""Checks of rows, landmarks and initial labels that scikit-learn does not have."""
+"""Checks of rows, landmarks and initial labels, in addition to scikit-learn's."""
 
 from typing import Any
 
@@ -25,13 +25,20 @@ def require_enough_rows(n: int, n_clusters: int, weights: Array | None) -> None:
 
 
 def allowed_by(kernel: Kernel, X: RowsLike) -> RowsLike:
-    """Check that the kernel accepts the rows; stored rows are checked when read."""
+    """Return the rows if the kernel accepts them; else raise ValueError.
+
+    Rows in files and on workers are checked when they are read.
+    """
     checked = as_rows(X).checked_by(kernel.check)
     return X if checked.in_memory else checked
 
 
 def require_stored_rows_fit(estimator: Any, X: Rows, reset: bool) -> None:
-    """Check stored rows as scikit-learn checks arrays."""
+    """Raise an error if the estimator can't use rows in files or on workers.
+
+    With `reset`, set the estimator's number and names of columns from X. Without it,
+    check that X has the columns of the fit.
+    """
     name = type(estimator).__name__
     if not estimator._takes_stored:
         raise TypeError(
@@ -72,7 +79,7 @@ def require_columns(
 
 
 def precomputed(X: RowsLike, landmarks: Any) -> Kernel:
-    """Return the kernel of precomputed values: a square matrix or a strip."""
+    """Return the kernel for precomputed values X, a square matrix or a strip."""
     n, columns = X.shape
     if not isinstance(landmarks, str) and n != columns:
         given = np.asarray(landmarks)

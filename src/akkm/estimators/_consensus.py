@@ -13,27 +13,31 @@ from akkm.estimators._parameters import COUNT, estimator, parameter
 from akkm.estimators._sparse import SparseKernelKMeans
 from akkm.estimators._voting import VotingClusterer, mark_by_vote
 
-# A member has from the first to the second number of clusters per consensus cluster.
-_MIN_FACTOR, _MAX_FACTOR = 2, 6
-# To count distinct rows, this many rows are sampled per cluster of a member.
+# Smallest number of clusters of a member, per cluster of the consensus.
+_MIN_FACTOR = 2
+# Largest number of clusters of a member, per cluster of the consensus.
+_MAX_FACTOR = 6
+# Distinct rows are counted in a sample with this many rows per cluster of a member.
 _CANDIDATES = 100
 # Members with more than `n_clusters` clusters have at least this many distinct rows per
-# cluster. With fewer, clusters of different members share too few rows to show which
-# clusters belong together.
+# cluster. With fewer rows per cluster, clusters of different members would share too
+# few rows to show which clusters belong together.
 _ROWS_PER_CLUSTER = 25
 
 
 @estimator
 class ConsensusKernelKMeans(VotingClusterer):
-    """Many partitions into many clusters, combined into one with few clusters.
+    """Consensus of members that have more clusters than the result.
 
-    Each member is a fit of the same estimator with its own seed, hence its own
-    landmarks, and a random number of clusters, two to six times `n_clusters`. Small
-    clusters are more reliable than large clusters. A cut of the graph of rows and
+    All members are fits of the same estimator. Each member has its own seed, hence its
+    own landmarks. Its number of clusters is random, from two to six times `n_clusters`.
+    Small clusters are more reliable than large clusters. A cut of the graph of rows and
     clusters decides which small clusters belong together
-    (`akkm.consensus.bipartite_cut`; after Huang et al. 2020). If there are few distinct
-    rows, or if the members' clusters form more than `n_clusters` groups without common
-    rows, members have fewer clusters, but at least `n_clusters`.
+    (`akkm.consensus.bipartite_cut`; after Huang et al. 2020).
+
+    Members have fewer clusters, but at least `n_clusters`, in two cases: if there are
+    few distinct rows, or if the members' clusters form more than `n_clusters` groups
+    without common rows.
 
     Parameters
     ----------
@@ -60,8 +64,8 @@ class ConsensusKernelKMeans(VotingClusterer):
         For each row, the share of members whose cluster is part of the row's consensus
         cluster. For an outlier, the share of members that mark it.
     anmi_ : float
-        Mean normalised mutual information of the consensus and each member. Members
-        have more clusters, so it is well below one.
+        Mean normalised mutual information of the consensus and each member. It is well
+        below one, because members have more clusters than the consensus.
     members_ : list of estimators
         The fitted members.
     n_iter_ : int
@@ -101,8 +105,9 @@ class ConsensusKernelKMeans(VotingClusterer):
         """Fit the members and combine their labels."""
         most = self._most_clusters(run)
         members, consensus = first = self._fit_consensus(run, most)
-        # Nothing shows which of more than C groups belong together. Members with fewer
-        # clusters show it if they leave C groups.
+        # If there are more than C groups without common rows, no cluster shows which
+        # groups belong together. Members with fewer clusters may form exactly C groups.
+        # If they never do, the first members are used.
         while consensus.n_groups > self.n_clusters < most:
             if len(members) < self.n_members:  # a callback stopped the fit
                 break
@@ -157,7 +162,7 @@ class ConsensusKernelKMeans(VotingClusterer):
             member = clone(prototype).set_params(
                 n_clusters=n_clusters, random_state=seed, n_jobs=self.n_jobs
             )
-            member._warnings = []  # members may find fewer clusters
+            member._warnings = []  # not emitted: members may find fewer clusters
             members.append(member.fit(run.X, sample_weight=run.weights))
             name = f"member {len(members)} of {self.n_members}"
             if run.progress.member(name, f"{n_clusters} clusters"):

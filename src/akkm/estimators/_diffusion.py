@@ -28,23 +28,25 @@ from akkm.typing import Array, RowsLike
 class DiffusionKernelKMeans(WalkClusterer):
     """Kernel k-means with a diffusion kernel on the graph of nearest neighbours.
 
-    Rows are compared by where random walks from neighbour to neighbour end. Clusters
-    may have any shape, as long as each is connected and denser than its surroundings.
+    Two rows are similar if random walks that start from them end at the same rows. Each
+    step of a walk goes from a row to one of its neighbours. Clusters may have any
+    shape, as long as each is connected and denser than its surroundings.
+
     The similarity W of two rows is their number of shared neighbours, with more weight
-    if each row is a neighbour of the other. With S = D^(-1/2) W D^(-1/2), the kernel is
-    K = S^(2t). The embedding consists of the leading eigenvectors of S, each times
-    eigenvalue^t, with rows scaled to unit length. Negative eigenvalues count as zero.
-    There is no width to choose.
+    if each row is a neighbour of the other. D is the diagonal matrix of the row sums of
+    W. With S = D^(-1/2) W D^(-1/2), the kernel is K = S^(2t). The embedding consists of
+    the leading eigenvectors of S, each times eigenvalue^t. Its rows are then scaled to
+    unit length. Negative eigenvalues count as zero. There is no kernel width to choose.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number of clusters C. "auto" estimates it from the spectrum, see `evidence_`,
+        Number of clusters C. "auto" estimates it from the spectrum (see `evidence_`)
         and warns if the evidence is not clear.
     n_neighbors : int, default=15
         Number of neighbours of each row in the graph. If there are few distinct rows,
-        it is lowered until it is less than the mean number of rows per cluster (less
-        than half of the rows, if the number of clusters is estimated).
+        `n_neighbors` is lowered to less than their mean number per cluster or, if the
+        number of clusters is estimated, to less than half of them.
     metric : str, default="euclidean"
         A metric of scikit-learn's `pairwise_distances`: "manhattan", "cosine",
         "correlation", "hamming", ... With more than 20,000 rows, the Euclidean, cosine
@@ -52,19 +54,18 @@ class DiffusionKernelKMeans(WalkClusterer):
     diffusion : float or "auto", default="auto"
         Length t of the walks. "auto" sets it so that the sum of eigenvalue^(2t), the
         effective number of dimensions, is 0.9 times the number of clusters. Shorter
-        walks keep more eigenvectors. There is a warning if these are too many to
-        compute.
+        walks need more eigenvectors. A warning says if they are too many to compute.
     outliers : {"attach", "mark"}, default="attach"
         Treatment of rows in components of the graph that are too small for a cluster.
         "attach" gives them the label of the nearest other rows. "mark" gives them -1.
     max_rows : int or "auto", default="auto"
-        Maximal number of distinct rows in the graph. If there are more, the graph is
-        built from a sample. Other rows are then placed by their neighbours in the
-        sample, like new rows. With "auto" the graph takes up to 100,000 distinct rows
-        (20,000 if they have at most 15 columns). For more rows, walks go through
-        landmarks, as in `SparseKernelKMeans`, and `n_neighbors` is not used. If that is
-        not possible (another metric, or outliers to be marked), 20,000 rows are
-        sampled.
+        Maximal number of distinct rows in the graph. If X has more, the graph is built
+        from a sample. The other rows are then placed by their neighbours in the sample,
+        like new rows. With "auto" the graph takes up to 100,000 distinct rows (20,000
+        if they have at most 15 columns). If there are more, walks go through landmarks,
+        as in `SparseKernelKMeans`, and `n_neighbors` is not used. Landmarks need the
+        Euclidean metric and `outliers="attach"`. Otherwise, the graph is built from a
+        sample of 20,000 rows.
     init, n_init, max_iter, random_state, n_jobs, verbose : various
         As in `ApproxKernelKMeans`, for k-means in the embedding.
 
@@ -94,7 +95,8 @@ class DiffusionKernelKMeans(WalkClusterer):
     n_iter_ : int
         Number of k-means iterations.
     history_ : int array of shape (n_iter_, 2)
-        Numbers of labels changed and rows evaluated in each iteration.
+        For each iteration, the number of labels that changed and the number of rows
+        that were evaluated.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -106,9 +108,10 @@ class DiffusionKernelKMeans(WalkClusterer):
 
     Notes
     -----
-    Equal rows share one row of the graph, but k-means counts each of them. `predict`
-    places a row that equals a row of the graph at the same point, and any other row by
-    its neighbours. On training rows of the same precision, it returns `labels_`.
+    Equal rows share one node of the graph, but k-means counts each of them. `predict`
+    places a row that equals a row of the graph at the point of that row. It places any
+    other row by its neighbours. For the training rows, in the precision of the fit,
+    `predict` returns `labels_`.
 
     Examples
     --------
@@ -146,7 +149,7 @@ class DiffusionKernelKMeans(WalkClusterer):
     def _fit_embedding(
         self, run: Run
     ) -> tuple[GraphEmbedding | LandmarkEmbedding, Array, Array]:
-        """Embed rows by graph or landmarks: points (n, q) and outlying rows (n,)."""
+        """Return the fitted embedding, points (n, q), and which rows are outlying."""
         X, weights, engine, rng = run.X, run.weights, run.engine, run.rng
         n_clusters, t = self._given_n_clusters, self._given_t
         max_rows = None if self.max_rows == "auto" else self.max_rows
@@ -177,13 +180,13 @@ class DiffusionKernelKMeans(WalkClusterer):
     def _assign(
         self, X: RowsLike, engine: Threads, clusters: Array | None = None
     ) -> tuple[Array, Array | None]:
-        """Place rows by their neighbours; assign them to the nearest centers."""
+        """Return the nearest centers (n,) of rows, and which rows are marked (n,)."""
         points, outlying = self._place(X, engine)
         labels = self._nearest_centers(points, engine, clusters)
         return labels, outlying if self.outliers == "mark" else None
 
     def _labels_before_marking(self) -> Array:
-        """The cluster (n,) of every training row, even if it is marked as outlier."""
+        """Return the cluster (n,) of each training row, also of marked outliers."""
         labels = self.labels_.copy()
         marked = np.flatnonzero(labels < 0)
         if len(marked):

@@ -75,16 +75,16 @@ class WalkClusterer(EmbeddingClusterer):
 
     @property
     def _given_n_clusters(self) -> int | None:
-        """The number of clusters, None if it is to be estimated."""
+        """The given number of clusters, or None if it is to be estimated."""
         return None if self.n_clusters == "auto" else int(self.n_clusters)
 
     @property
     def _given_t(self) -> float | None:
-        """The length of the walks, None if it follows from the spectrum."""
+        """The given length of the walks, or None if the spectrum determines it."""
         return None if self.diffusion == "auto" else float(self.diffusion)
 
     def _cluster_walks(self, run: Run, embedding: Any, points: Array) -> Solution:
-        """Run k-means on points (n, q) and set the attributes of the walks."""
+        """Run k-means on points (n, q), and set the attributes of the fit."""
         kernel = embedding.kernel
         self.n_clusters_ = kernel.n_clusters
         solution = self._cluster(run, embedding, points, kernel.n_clusters)

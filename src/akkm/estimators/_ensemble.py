@@ -39,8 +39,8 @@ class EnsembleKernelKMeans(
     Each member is an `ApproxKernelKMeans` with its own landmarks. MCLA finds out which
     clusters of different members belong together, and labels each row by a vote of the
     members (the paper's Algorithm 3). With few landmarks, an ensemble is more accurate
-    and varies less from seed to seed than a single run. It has no centers, hence no
-    `transform` or `score`.
+    and varies less from seed to seed than a single run. An ensemble has no centers,
+    hence no `transform` or `score`.
 
     Parameters
     ----------
@@ -49,8 +49,9 @@ class EnsembleKernelKMeans(
     n_members : int, default=10
         Number of runs r.
     partitioner : {"matching", "metis"}, default="matching"
-        How MCLA cuts its graph of clusters: by matching the members' clusters one to
-        one, or by METIS, as in the paper (needs `pip install '.[metis]'`).
+        How MCLA cuts its graph of clusters. "matching" matches the members' clusters
+        one to one. "metis" uses METIS, as in the paper (needs
+        `pip install '.[metis]'`).
     kernel, gamma, degree, coef0, kernel_params : various
         As in `ApproxKernelKMeans`; a precomputed X is the square kernel matrix. All
         members have the same kernel.
@@ -64,9 +65,9 @@ class EnsembleKernelKMeans(
         As in `ApproxKernelKMeans`, for each member.
     cache_size : float, default=1024
         Total size in megabytes of the members' caches for kernel values, as in
-        `ApproxKernelKMeans`. As many members are fitted at the same time as there are
-        threads, at most 8. Each of them also needs memory for the state of its rows,
-        and at most 256 MB for the kernel values of its initialisation.
+        `ApproxKernelKMeans`. Members are fitted at the same time, one per thread, but
+        at most 8. Each of these also needs memory for the state of its rows, and at
+        most 256 MB for the kernel values of its initialisation.
     random_state : int, RandomState instance or None, default=None
         The same seed gives the same labels, for any `n_jobs`. Members have their own
         seeds.
@@ -170,7 +171,11 @@ class EnsembleKernelKMeans(
             self._warn_unless_converged(run, consensus.labels, True)
 
     def _fit_members(self, run: Run, seeds: list[int]) -> Iterator[ApproxKernelKMeans]:
-        """Fit several members at a time; small fits gain little from more threads."""
+        """Yield the fitted members.
+
+        Several members are fitted at a time, because a small fit gains little from more
+        threads.
+        """
         at_most = min(self.n_members, _AT_ONCE)
         n_threads = run.engine.n_threads
         at_once = min(at_most, n_threads)

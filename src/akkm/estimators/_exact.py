@@ -36,8 +36,9 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
     ) -> tuple[ExactSolution, Any]:
         """Return the best solution for the rows of `run`, and the kernel's dtype.
 
-        `points` are the rows as the fitted model stores them. `fitted` returns extra
-        fitted attributes that callbacks need to predict.
+        `points` are the rows of `run` in the form that the fitted model stores: rows
+        or, for a precomputed kernel, row numbers. `fitted` returns extra fitted
+        attributes that callbacks need to predict.
         """
         dtype = working_dtype(run.X, run.kernel, run.X.dtype)
 
@@ -107,7 +108,7 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
     def _set_model(
         self, run: Run, points: RowsLike, solution: ExactSolution, dtype: Any
     ) -> None:
-        """Set the attributes of centers that are means of the points."""
+        """Set the fitted attributes; the centers are means of the points."""
         _, alpha, norms = solution.centers
         self._model = means_model(run.kernel, run.X, points, alpha, norms, dtype)
         self.kernel_ = run.kernel
@@ -120,9 +121,10 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
 class KernelKMeans(ExactClusterer):
     """Exact kernel k-means, in O(n C) memory.
 
-    Centers are means of all rows in the RKHS. A fit takes about n² kernel evaluations,
-    in tiles that are not stored. It starts from the result of `ApproxKernelKMeans`, so
-    that it needs little more than one pass over the kernel matrix.
+    Each center is the mean of its cluster's rows in the kernel's space. A fit starts
+    from the result of `ApproxKernelKMeans`. It then needs little more than one pass
+    over the kernel matrix, about n² kernel evaluations. The matrix is computed in tiles
+    and not stored.
 
     Parameters
     ----------
@@ -131,10 +133,12 @@ class KernelKMeans(ExactClusterer):
     kernel, gamma, degree, coef0, kernel_params : various
         As in `ApproxKernelKMeans`; a precomputed X is the square kernel matrix.
     init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
-        Initialisation: approximate kernel k-means, random labels, or the given labels.
+        Initialisation. "k-means++" starts from the labels of approximate kernel
+        k-means, and "random" starts from random labels. An array contains the initial
+        labels.
     n_init : int or "auto", default="auto"
-        Number of runs of which the best is kept. "auto" is 4 for "k-means++" and 1 for
-        "random". With "k-means++" the runs are on a sample, and the best one is
+        Number of runs; the best run is kept. "auto" is 4 for "k-means++" and 1 for
+        "random". With "k-means++", each run clusters a sample, and the best run is
         improved by adding and removing centers.
     max_iter : int, default=300
         Maximal number of iterations.
@@ -154,8 +158,8 @@ class KernelKMeans(ExactClusterer):
     n_iter_ : int
         Number of iterations.
     history_ : int array of shape (n_iter_, 2)
-        Numbers of labels changed and of columns of the kernel matrix computed in each
-        iteration.
+        For each iteration, the number of labels that changed and the number of columns
+        of the kernel matrix that were computed.
     dual_coef_ : array of shape (C, n)
         Center k is `sum_i dual_coef_[k, i] k(x_i, .)`.
     kernel_ : akkm.kernels.Kernel

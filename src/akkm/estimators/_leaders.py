@@ -21,11 +21,11 @@ from akkm.typing import Array, RowsLike
 class LeadersKernelKMeans(ExactClusterer):
     """Leaders and kernel k-means (lKKm): cluster rows that represent their neighbours.
 
-    One pass over the rows chooses leaders: a row follows the first leader within
-    `threshold` in the kernel's space, and becomes a leader if there is none. Kernel
-    k-means clusters the leaders, weighted by their followers, and every row takes its
-    leader's label (Sarma, Viswanath, Reddy 2013). The paper compares approximate kernel
-    k-means with this method.
+    One pass over the rows chooses leaders. A row follows the first leader whose
+    distance in the kernel's space is at most `threshold`. If there is no such leader,
+    the row becomes a leader. Kernel k-means clusters the leaders, each weighted by the
+    total weight of its followers. Every row takes its leader's label (Sarma, Viswanath,
+    Reddy 2013). The paper compares approximate kernel k-means with this method.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ class LeadersKernelKMeans(ExactClusterer):
         Largest distance at which a row follows a leader. "auto" chooses a threshold
         that gives about `n_leaders` leaders.
     n_leaders : int or "auto", default="auto"
-        Number of leaders for `threshold="auto"`; "auto" is the number of landmarks that
-        `ApproxKernelKMeans` would use. If it is at least the number of rows, every row
-        is a leader.
+        Approximate number of leaders for `threshold="auto"`. "auto" is the number of
+        landmarks that `ApproxKernelKMeans` would use. If `n_leaders` is at least the
+        number of rows, every row is a leader.
     init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
         Initialisation of kernel k-means on the leaders. An array contains the labels of
         all rows.
@@ -55,13 +55,13 @@ class LeadersKernelKMeans(ExactClusterer):
     n_iter_ : int
         Number of iterations on the leaders.
     history_ : int array of shape (n_iter_, 2)
-        Numbers of leaders whose label changed, and of columns of their kernel matrix
-        computed, in each iteration.
+        For each iteration, the number of leaders whose label changed and the number of
+        columns of their kernel matrix that were computed.
     threshold_ : float
         The threshold that was used.
     leaders_ : array or CSR matrix of shape (L, d)
-        The leaders in the order they were found, or their row indices if the kernel was
-        precomputed.
+        The leaders in the order in which they were found. If the kernel was
+        precomputed, their row indices.
     leader_indices_ : int array of shape (L,)
         Row indices of the leaders.
     leader_weights_ : float array of shape (L,)
@@ -77,10 +77,10 @@ class LeadersKernelKMeans(ExactClusterer):
 
     Notes
     -----
-    `predict` gives a new row the label of the leader that it follows. A row beyond the
-    threshold of every leader follows the nearest leader. For a precomputed kernel whose
-    diagonal is not constant, every new row does so, because its distances are not
-    known.
+    `predict` gives a new row the label of the leader that it follows. A row that is
+    farther than the threshold from every leader follows the nearest leader. If the
+    kernel is precomputed and its diagonal is not constant, the distances of new rows to
+    the leaders are unknown. Every new row then follows the nearest leader.
 
     Examples
     --------
@@ -155,7 +155,7 @@ class LeadersKernelKMeans(ExactClusterer):
         Returns
         -------
         float
-            On the training rows, `-inertia_`.
+            The score. On the training rows it is `-inertia_`.
         """
         X = self._new_rows(X)
         with Threads(self.n_jobs) as engine:
@@ -168,8 +168,8 @@ class LeadersKernelKMeans(ExactClusterer):
     ) -> tuple[Array, Array | None]:
         """Give each row (n, d) the label of the leader that it follows.
 
-        Every cluster has a leader, and every leader follows itself, so no cluster is
-        empty: `clusters` are all clusters.
+        `clusters` is not used, because it always contains all clusters: every cluster
+        has a leader, and every leader follows itself, so that no cluster is empty.
         """
         diag = self._model.diag(X)
         labels = self._leader_labels[self._leader_points.follow(X, diag, engine)]
@@ -186,7 +186,7 @@ class LeadersKernelKMeans(ExactClusterer):
             leaders = search.find_about(int(count), self.n_clusters, run.rng)
         else:
             leaders = search.one_pass(float(self.threshold))
-        assert leaders is not None  # the pass has no limit
+        assert leaders is not None  # None would mean more leaders than a limit
         if len(leaders.indices) < self.n_clusters:
             raise ValueError(
                 f"A threshold of {leaders.points.threshold:.4g} gives "
@@ -200,7 +200,7 @@ class LeadersKernelKMeans(ExactClusterer):
 def _errors(
     model: Model, X: RowsLike, labels: Array, diag: Array, engine: Threads
 ) -> Array:
-    """Squared distance of each row to the center of its label: (n,)."""
+    """Return the squared distance (n,) of each row to the center of its cluster."""
     errors = []
     start = 0
     for block in model.compare(X, engine, diag):

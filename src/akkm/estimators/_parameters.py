@@ -1,7 +1,7 @@
 """Parameters that estimators share: name, default and allowed values, declared once.
 
-Estimators are dataclasses: the fields are their constructor parameters, as scikit-learn
-expects them. Invalid values are reported by scikit-learn's `_validate_params`.
+Estimators are dataclasses. Their fields are their constructor parameters. Invalid
+values are reported by scikit-learn's `_validate_params`.
 """
 
 from collections.abc import Mapping
@@ -16,13 +16,13 @@ from akkm.kernels import Kernel
 
 
 class _Count(Interval):
-    """Counts: integers from 1. True and False, integers in Python, are refused."""
+    """Allows integers of at least 1, but not True and False, which are also `int`."""
 
     def __init__(self) -> None:
         super().__init__(Integral, 1, 2**31 - 1, closed="both")
 
     def is_satisfied_by(self, val: Any) -> bool:
-        """Whether a value is a count."""
+        """Return whether a value is an allowed count."""
         return not isinstance(val, bool) and bool(super().is_satisfied_by(val))
 
 

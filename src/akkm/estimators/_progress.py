@@ -35,8 +35,8 @@ class Progress:
             f"iteration {step.iteration:3d}: {step.changed:,} labels changed, "
             f"{step.evaluated:,} rows evaluated ({share:.3g} %)"
         )
-        # Callbacks that have `on_step` get the whole step, not only scikit-learn's
-        # events.
+        # A callback with a method `on_step` gets the whole step, in addition to
+        # scikit-learn's events.
         for callback in getattr(self._estimator, "_skl_callbacks", []):
             if hasattr(callback, "on_step"):
                 callback.on_step(step)

@@ -20,35 +20,38 @@ from akkm.validation import require_count
 class SparseKernelKMeans(WalkClusterer):
     """Kernel k-means with a sparse kernel: rows are compared through near landmarks.
 
-    Each row is tied to its p nearest landmarks only. Rows are compared by where random
-    walks of t steps end. A step goes from a row to a landmark and on to a row. By
-    default t follows from the number of clusters. Clusters may have any shape, as in
-    `DiffusionKernelKMeans`. This estimator is made for many rows: time is linear in n,
-    and memory is O(n p) besides the data and the embedding. There is no width to
-    choose. Distances are Euclidean.
+    Each row is tied only to its p nearest landmarks. Two rows are similar if random
+    walks of t steps that start from them end at the same rows. Each step goes from a
+    row to one of its landmarks, and from there to a row that is tied to this landmark.
+    By default, t follows from the number of clusters. Clusters may have any shape, as
+    in `DiffusionKernelKMeans`.
+
+    This estimator is made for many rows. Its time is linear in n. Its memory is O(n p),
+    in addition to the data and the embedding. There is no kernel width to choose.
+    Distances are Euclidean.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number of clusters C. "auto" estimates it from the spectrum, see `evidence_`,
-        and warns if the evidence is not clear. It finds at most 40 clusters. Each has
-        at least 0.5 % of the rows and at least 15 rows (or a tenth of the rows, if that
-        is less).
+        Number of clusters C. "auto" estimates it from the spectrum (see `evidence_`)
+        and warns if the evidence is not clear. "auto" finds at most 40 clusters. Each
+        of them has at least 0.5 % of the rows and at least 15 rows. If there are fewer
+        than 150 rows, a tenth of the rows is enough for a cluster.
     n_landmarks : int or "auto", default="auto"
-        Number of landmarks m. More landmarks resolve finer structure, but are slower.
-        With too many for the data, the graph of landmarks may become disconnected, and
-        clusters get worse. "auto" is a quarter of the rows, or a sixth if the number of
-        clusters is estimated, but at most 1,000.
+        Number of landmarks m. More landmarks resolve finer structure, but take more
+        time. If there are too many landmarks for the data, their graph may become
+        disconnected, and clusters get worse. "auto" is a quarter of the rows, at most
+        1,000, but at least 8 per cluster. If the number of clusters is estimated,
+        "auto" is a sixth of the rows, at most 1,000.
     landmarks : {"k-means", "uniform"} or array, default="k-means"
-        "k-means" uses points far from one another, each the mean of a few rows.
+        "k-means" uses points that are far from one another. Each is a mean of rows.
         "uniform" uses random rows. An array contains points (m, d) or row indices (m,).
     n_neighbors : int, default=3
         Number p of landmarks that each row is tied to.
     diffusion : float or "auto", default="auto"
         Length t of the walks. "auto" sets it so that the sum of eigenvalue^(2t), the
         effective number of dimensions, is 0.9 times the number of clusters. Shorter
-        walks keep more eigenvectors. There is a warning if these are too many to
-        compute.
+        walks need more eigenvectors. A warning says if they are too many to compute.
     init, n_init, max_iter, random_state, n_jobs, verbose : various
         As in `ApproxKernelKMeans`, for k-means in the embedding.
 
@@ -68,8 +71,9 @@ class SparseKernelKMeans(WalkClusterer):
     diffusion_ : float
         The t that was used.
     landmarks_ : array or CSR matrix of shape (m, d)
-        The landmarks that were used. Landmarks of small groups far from all others are
-        dropped, and the rows of such groups are tied to the nearest other landmarks.
+        The landmarks that were used. Small groups of landmarks that are far from all
+        other landmarks are dropped. Their rows are tied to the nearest landmarks that
+        were kept.
     kernel_ : akkm.kernels.Linear
         The kernel of k-means in the embedding.
     inertia_ : float
@@ -77,7 +81,8 @@ class SparseKernelKMeans(WalkClusterer):
     n_iter_ : int
         Number of k-means iterations.
     history_ : int array of shape (n_iter_, 2)
-        Numbers of labels changed and rows evaluated in each iteration.
+        For each iteration, the number of labels that changed and the number of rows
+        that were evaluated.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -85,7 +90,7 @@ class SparseKernelKMeans(WalkClusterer):
 
     See Also
     --------
-    DiffusionKernelKMeans : The same idea on the graph of all rows.
+    DiffusionKernelKMeans : Random walks on the graph of all rows.
     ConsensusKernelKMeans : Many fits of this estimator combined.
 
     Examples

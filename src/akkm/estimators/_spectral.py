@@ -6,7 +6,8 @@ from akkm.estimators._embedding import EmbeddingClusterer
 from akkm.estimators._parameters import KernelParameters, LandmarkParameters, estimator
 from akkm.methods.spectral import spectral_embedding
 
-# Warn if more than this share of the rows has no positive degree.
+# Warn if the degree, the sum of the kernel values, is zero or negative for more than
+# this share of the rows.
 _MANY = 0.01
 
 
@@ -16,11 +17,12 @@ class NystroemSpectralClustering(
 ):
     """Spectral clustering of the Nyström kernel (nysSC), in O(n C + m²) memory.
 
-    k-means clusters the rows by the top C eigenvectors of the normalised kernel matrix
-    D^(-1/2) K D^(-1/2), with rows scaled to unit length. K is approximated from m
+    The rows are embedded by the top C eigenvectors of the normalised kernel matrix
+    D^(-1/2) K D^(-1/2), where D is the diagonal matrix of the row sums of K. Embedded
+    rows are scaled to unit length and clustered by k-means. K is approximated from m
     landmarks (Fowlkes, Belongie, Chung, Malik 2004). The paper compares approximate
-    kernel k-means with this method. Try it for clusters that are connected rather than
-    compact. Most kernel values should be positive.
+    kernel k-means with this method. Spectral clustering suits clusters that are
+    connected rather than compact. Most kernel values should be positive.
 
     Parameters
     ----------
@@ -44,15 +46,16 @@ class NystroemSpectralClustering(
     n_iter_ : int
         Number of k-means iterations.
     history_ : int array of shape (n_iter_, 2)
-        Numbers of labels changed and rows evaluated in each iteration.
+        For each iteration, the number of labels that changed and the number of rows
+        that were evaluated.
     embedding_ : array of shape (n, q)
-        The rows in the space of the top eigenvectors, scaled to unit length; q is C, or
-        the rank of the kernel matrix if that is less. Rows without any similarity to
-        others are zero. `transform` returns distances to centers in this space.
+        The rows in the space of the top eigenvectors, scaled to unit length. q is C or,
+        if it is less, the rank of the kernel matrix. Rows without any similarity to
+        other rows are zero. `transform` returns distances to centers in this space.
     eigenvalues_ : array of shape (q,)
         Eigenvalues of the normalised kernel matrix, in descending order from about 1. A
-        gap suggests as many clusters as there are values before it; fit with more
-        clusters to see more eigenvalues.
+        large gap between two eigenvalues suggests as many clusters as there are
+        eigenvalues before the gap. To see more eigenvalues, fit with more clusters.
     landmarks_ : array or CSR matrix of shape (m, d)
         The landmarks, or their row indices if the kernel was precomputed.
     landmark_indices_ : int array of shape (m,) or None

@@ -12,21 +12,26 @@ from akkm.rows import is_dask, is_rows
 from akkm.typing import Array, RowsLike
 from akkm.validation import validated_weights
 
-# The sample has at least this many rows in total, per landmark and per cluster.
-_RESERVOIR, _PER_LANDMARK, _PER_CLUSTER = 20_000, 10, 20
+# Smallest size of the sample.
+_RESERVOIR = 20_000
+# Smallest size of the sample per landmark.
+_PER_LANDMARK = 10
+# Smallest size of the sample per cluster.
+_PER_CLUSTER = 20
 # The sample is clustered again when the number of rows has grown by this factor.
 _GROWTH = 1.25
 
 
 class Streaming(CenterClusterer):
-    """Adds `partial_fit` to an estimator."""
+    """Base class that adds `partial_fit` to an estimator."""
 
     dual_coef_: Array
     indefinite: str
     landmarks_: RowsLike
     n_landmarks: Any
-    # Total weight (C,) of the rows of each cluster, and number of rows, so far.
+    # Total weight (C,) of the rows of each cluster so far.
     _counts: Array
+    # Number of rows so far.
     _n_rows_seen: int
     checkpoint: Any
     labels_file: Any
@@ -38,17 +43,20 @@ class Streaming(CenterClusterer):
         """Cluster rows that arrive in batches; X is the next batch.
 
         A sample of all rows so far is kept. It is clustered at the first batch, and
-        whenever the number of rows has grown by a quarter. Clusters keep their numbers.
-        In between, centers move towards the rows of each batch, and older rows lose
-        influence. After `fit` there is no sample: the kernel and the landmarks stay
-        those of the fit, and its centers move. Attributes are set as by `fit`, but
-        `labels_` are those of this batch. If a batch is refused, the model is
-        unchanged.
+        again whenever the number of rows has grown by a quarter. Clusters keep their
+        numbers when the sample is clustered again. Between these times, centers move
+        towards the rows of each batch, and older rows lose influence.
+
+        If the estimator was fitted by `fit`, there is no sample. The kernel and the
+        landmarks of the fit are kept, and only the centers move.
+
+        Attributes are set as by `fit`, but `labels_` contains only the labels of this
+        batch. If a batch is not valid, the model does not change.
 
         Parameters
         ----------
         X : array, data frame or CSR matrix of shape (b, d)
-            The batch; the first one needs at least `n_clusters` rows.
+            The batch. The first batch needs at least `n_clusters` rows.
         y : None
             Ignored.
         sample_weight : array of shape (b,), optional
@@ -109,7 +117,7 @@ class Streaming(CenterClusterer):
             )
 
     def _follow_or_recluster(self, X: RowsLike, weights: Array | None) -> None:
-        """Cluster the sample again if it is time; else move the centers."""
+        """Cluster the sample again if many rows were added; else move the centers."""
         if not hasattr(self, "_reservoir"):
             m = 0 if self.n_landmarks == "auto" else self.n_landmarks
             size = max(_RESERVOIR, _PER_LANDMARK * m, _PER_CLUSTER * self.n_clusters)
@@ -176,7 +184,7 @@ class Streaming(CenterClusterer):
         self._counts, self._n_rows_seen = stream.counts, stream.seen
 
     def _start_afresh(self, counts: Array, n: int) -> None:
-        """Forget the stream; `counts` (C,) and n rows are those of a new fit."""
+        """Forget the stream; store the weights of clusters (C,) and n of a new fit."""
         for attribute in ("_reservoir", "_stream", "_refit_at"):
             self.__dict__.pop(attribute, None)
         self._counts, self._n_rows_seen = counts, n

@@ -15,9 +15,10 @@ from akkm.kernels import Precomputed
 class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
     """Two-step kernel k-means (tKKm): cluster a sample, then assign all other rows.
 
-    This is the paper's Algorithm 1 and its baseline. Exact kernel k-means clusters m
-    landmarks, so centers are means of landmarks only. This method is faster than
-    `ApproxKernelKMeans`, but less accurate unless m is large.
+    This is Algorithm 1 of the paper, which uses it as a baseline. Exact kernel k-means
+    clusters m landmarks, so each center is a mean of landmarks. Every row is then
+    assigned to the nearest center. This method is faster than `ApproxKernelKMeans`, but
+    less accurate unless m is large.
 
     Parameters
     ----------
@@ -38,13 +39,13 @@ class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
     labels_ : int32 array of shape (n,)
         Cluster of each row.
     inertia_ : float
-        The sum of squared distances of all rows to the centers; NaN for a precomputed
-        strip, which does not contain k(x, x).
+        The sum of squared distances of all rows to their centers. It is NaN for a
+        precomputed strip, which does not contain k(x, x).
     n_iter_ : int
         Number of iterations on the landmarks.
     history_ : int array of shape (n_iter_, 2)
-        Numbers of landmarks whose label changed, and of columns of their kernel matrix
-        computed, in each iteration.
+        For each iteration, the number of landmarks whose label changed and the number
+        of columns of their kernel matrix that were computed.
     landmarks_ : array or CSR matrix of shape (m, d)
         The landmarks, or their row indices if the kernel was precomputed.
     landmark_indices_ : int array of shape (m,) or None

@@ -32,8 +32,8 @@ class VotingClusterer(KernelClusterer):
         Returns
         -------
         int32 array of shape (n,)
-            Cluster of each row; -1 for outliers, if most members mark them. It is a
-            lazy Dask array if X is a Dask array or data frame.
+            Cluster of each row; -1 for rows that most members mark as outliers. If X is
+            a Dask array or data frame, the result is a lazy Dask array.
         """
         if is_dask(X):
             return self._apply_lazily("predict", X, width=None, dtype=np.int32)
@@ -43,7 +43,7 @@ class VotingClusterer(KernelClusterer):
         """Return labels of rows, and the share of members that agree with them."""
         X = self._new_rows(X)
         with Threads(self.n_jobs) as engine:
-            # A cluster that ended up empty has no vote.
+            # Members assign rows only to clusters that were not empty after the fit.
             found = [
                 member._assign(X, engine, clusters)
                 for member, clusters in zip(
@@ -63,10 +63,11 @@ class VotingClusterer(KernelClusterer):
 
 
 def mark_by_vote(votes: Votes, outlying: list[Array | None]) -> Votes:
-    """Mark rows as outliers, label -1, if more than half of the members do so.
+    """Label rows by -1 if more than half of the members mark them as outliers.
 
-    `outlying` has one array (n,) per member, or None if the member marks no outliers.
-    The agreement of such a row is the share of members that mark it.
+    `outlying` has one entry per member: a bool array (n,), or None if the member marks
+    no outliers.
+    The agreement of a row with label -1 is the share of members that mark it.
     """
     marks = [marked for marked in outlying if marked is not None]
     if not marks:

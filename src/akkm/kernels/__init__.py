@@ -1,4 +1,4 @@
-"""Kernel functions k(x, y), and kernel values of rows against points, in blocks.
+"""Kernel functions k(x, y), evaluated for blocks of rows and a set of points.
 
 Each kernel is a small immutable object whose docstring is its formula. Landmarks,
 clusters and the loop over all rows don't belong here.

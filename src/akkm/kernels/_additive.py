@@ -48,7 +48,7 @@ class _Exponential(_ColumnSum):
             )
 
     def _apply(self, t: Array) -> None:
-        # A gamma of 0 or infinity, after rounding, would give NaN.
+        # Rounding may turn gamma into 0 or infinity. Then the product could be NaN.
         limits = np.finfo(t.dtype)
         with np.errstate(over="ignore"):
             t *= -t.dtype.type(np.clip(self.gamma, limits.tiny, limits.max))
@@ -78,7 +78,7 @@ class Laplacian(_Exponential):
 
 
 class _NonNegative(Kernel):
-    """Kernels of histograms, whose entries are never negative."""
+    """Base class of kernels of histograms, which must not have negative entries."""
 
     def check(self, X: RowsLike) -> None:
         lowest = X.min() if X.shape[0] else 0
@@ -170,7 +170,7 @@ class Intersection(_NonNegative):
 
 
 def _compiled() -> Any:
-    """Import the compiled loops; if numba is missing, say how to install it."""
+    """Return the module of compiled loops; without numba, raise ImportError."""
     purpose = "The laplacian, chi2 and intersection kernels need numba"
     return import_extra("akkm.kernels._compiled", purpose, "numba")
 

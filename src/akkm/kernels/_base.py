@@ -15,14 +15,15 @@ from akkm.typing import Array, RowsLike
 _DENSE_BYTES = 256 * 2**20
 
 
-# fill(X, out) writes k(X, Z) of the rows X (b, d) against bound points to out (b, m).
+# fill(X, out) writes the kernel values k(X, Z) of rows X (b, d) to out (b, m). The
+# points Z (m, d) are those for which `Kernel.bind` has returned this function.
 Fill = Callable[[RowsLike, Array], None]
 
 
 class Kernel(ABC):
     """A function k(x, y) of two rows, as a small immutable object.
 
-    Kernels can be added to, and multiplied by, other kernels and numbers.
+    The sum and the product of two kernels, or of a kernel and a number, are kernels.
 
     Notes
     -----
@@ -75,7 +76,7 @@ class Kernel(ABC):
         X : array or CSR matrix of shape (b, d)
             The block.
         rows : slice
-            The numbers of its rows, which a precomputed kernel needs.
+            The row numbers of the block, which a precomputed kernel needs.
 
         Returns
         -------
@@ -86,7 +87,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def bind(self, Z: RowsLike) -> Fill:
-        """Prepare points for many blocks of rows.
+        """Return a function that computes k(X, Z) for any block X of rows.
 
         Parameters
         ----------
@@ -112,7 +113,7 @@ class Kernel(ABC):
         Returns
         -------
         array or CSR matrix of shape (m, d)
-            These rows; for a precomputed kernel, their column numbers.
+            These rows or, for a precomputed kernel, their column numbers (m,).
         """
         return X[indices]
 
@@ -312,7 +313,7 @@ def to_dense(X: RowsLike) -> Array:
 
 
 def narrow_indices(X: RowsLike) -> RowsLike:
-    """Return X with 32-bit indices if it is CSR and they fit; else X itself.
+    """Return a CSR matrix with 32-bit indices, if 32 bits are enough; else X itself.
 
     Some functions of scikit-learn, such as `manhattan_distances`, accept only 32-bit
     indices. The values of X are not copied.

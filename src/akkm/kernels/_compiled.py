@@ -1,12 +1,15 @@
-"""Loops compiled by numba, which is optional and slow to import: import on first use.
+"""Loops over rows, compiled by numba.
+
+Import this module only when it is needed: numba is optional and slow to import.
 
 `manhattan` and `chi2` sum a term over the columns of dense rows.
 
 `add_minima` computes sum_j min(x_j, z_j) of sparse rows. A zero entry of x adds
 nothing, so the cost of a row is proportional to its number of nonzero entries.
-`scatter` stores the points in tiles of 128, column by column, so that vector
-instructions compare each entry of x with 128 points. 256 columns of a tile stay in the
-second-level cache while a block of rows is processed.
+`scatter` stores the points in tiles of 128 points, column by column. So vector
+instructions compare each entry of x with 128 points. Columns are processed in groups of
+256. The part of a tile in such a group stays in the CPU's second-level cache while a
+block of rows is processed.
 """
 
 from collections.abc import Callable
@@ -17,8 +20,11 @@ import numpy as np
 
 from akkm.typing import Array
 
-TILE, _COLUMNS = 128, 256
-# Reassociation lets sums use vector registers.
+# Points per tile.
+TILE = 128
+# Columns per group.
+_COLUMNS = 256
+# Options that let numba reorder sums, so that they use vector registers.
 _FAST = {"reassoc", "nsz", "contract"}
 
 

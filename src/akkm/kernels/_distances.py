@@ -1,4 +1,4 @@
-"""Squared distances of pairs of rows, without cancellation."""
+"""Squared distances of pairs of rows, without errors by cancellation."""
 
 import numpy as np
 from scipy import sparse
@@ -13,9 +13,9 @@ _ENTRIES = 2**20
 def squared_distances(X: RowsLike, Z: RowsLike, i: Array, j: Array) -> Array:
     """Return |x_i - z_j|² (p,) of the rows i (p,) of X and j (p,) of Z, in float64.
 
-    The differences are computed first. So the result is exact up to its last digits,
-    also if two rows are close to each other and far from the origin, and it is zero for
-    equal rows. It is infinite if the square overflows.
+    The differences x_i - z_j are computed first. So the result is exact up to its last
+    digits, even if two rows are close to each other and far from the origin. The result
+    is zero for equal rows. It is infinite if the square overflows.
     """
     if sparse.issparse(X) != sparse.issparse(Z):
         X, Z = to_dense(X), to_dense(Z)

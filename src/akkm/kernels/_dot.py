@@ -1,4 +1,4 @@
-"""Kernels that are functions of the dot product x·y: one matrix product per block."""
+"""Kernels that are functions of x·y, computed by one matrix product per block."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -161,6 +161,6 @@ class Cosine(Kernel):
 
 
 def _inverse_norms(X: RowsLike) -> Array:
-    """1 / |x| of each row, and 0 for zero rows: (n,)."""
+    """Return 1 / |x| of each row, and 0 for zero rows: (n,)."""
     norms = np.sqrt(squared_norms(X))
     return np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)

@@ -66,7 +66,7 @@ class Function(Kernel):
 class Precomputed(Kernel):
     """Precomputed kernel matrix: X[i, j] = k(x_i, x_j), as in scikit-learn.
 
-    X has shape (n, n). Points are given by their column numbers.
+    X has shape (n, n). The points of `bind` are column numbers of X.
 
     Examples
     --------

@@ -2,8 +2,9 @@
 
 The exponent -gamma |x - z|² is computed as 2 gamma x·z - gamma |x|² - gamma |z|², by
 one matrix product. Its rounding error is proportional to gamma (|x|² + |z|²). If this
-sum is large, the exponents of pairs that are near to each other are computed again from
-the differences x - z. So k(x, x) = 1 and 0 ≤ k ≤ 1 hold at every scale of the data.
+error may be too large, the exponents of pairs that are near to each other are computed
+again from the differences x - z. So k(x, x) = 1 and 0 ≤ k ≤ 1 hold at every scale of
+the data.
 """
 
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from akkm.kernels._base import Fill, Kernel, squared_norms, to_dense
 from akkm.kernels._distances import squared_distances
 from akkm.typing import Array, RowsLike
 
-# Largest rounding error of the exponent that is accepted.
+# Largest accepted rounding error of an exponent.
 _MAX_ERROR = {np.dtype(np.float32): 2e-4, np.dtype(np.float64): 1e-8}
 # Exponents below the negative of this number give k = 0.
 _VANISHING = {np.dtype(np.float32): 110.0, np.dtype(np.float64): 750.0}
@@ -88,9 +89,10 @@ class RBF(Kernel):
         return fill
 
     def _exponents(self, Z: Array) -> tuple[Callable[[RowsLike, Array], Array], Array]:
-        """Return a function that writes exponents, and gamma |z|² (m,).
+        """Return a function that computes exponents, and gamma |z|² (m,).
 
-        The function also returns gamma |x|² of its rows (b,).
+        The function writes the exponents of rows X to `out`. It returns gamma |x|² of
+        these rows (b,).
         """
         # The exponent is one matrix product:
         # (x, -gamma |x|², 1) · (2 gamma z, 1, -gamma |z|²).
@@ -118,7 +120,8 @@ class RBF(Kernel):
         self, Z: RowsLike
     ) -> tuple[Callable[[RowsLike, Array], Array], Array]:
         """Return the same as `_exponents`, for sparse points."""
-        # Subtracting a mean would make rows dense; the three terms are added instead.
+        # Subtracting a mean would make rows dense. So rows are not shifted, and the
+        # three terms of the exponent are added.
         rate = Z.dtype.type(self.rate)
         right = _base.right_factor(Z, 2 * self.rate)
         from_z = rate * squared_norms(Z)
@@ -134,16 +137,19 @@ class RBF(Kernel):
 
 
 def _is_far(sizes: Array) -> Array:
-    """Tell for which rows, of sizes gamma |x|² (b,), exponents may be inaccurate."""
+    """Return for which sizes gamma |x|² (b,) the exponents may be inaccurate."""
     eps = np.finfo(sizes.dtype).eps
-    # Comparisons with NaN are false: a size that overflows is far.
+    # A comparison with NaN is false. So NaN, the result of an overflow, counts as far.
     return ~(2 * eps * sizes <= _MAX_ERROR[sizes.dtype])
 
 
 def _uncertain(
     exponents: Array, from_x: Array, from_z: Array, far_rows: Array, far_points: Array
 ) -> tuple[Array, Array]:
-    """Return the pairs (p,), (p,) of a far row or point that may have k > 0."""
+    """Return the pairs that may have k > 0 and in which the row or the point is far.
+
+    The result contains the row (p,) and the point (p,) of each pair.
+    """
     eps = np.finfo(exponents.dtype).eps
 
     def positive(exponents: Array, sizes: Array) -> Array:

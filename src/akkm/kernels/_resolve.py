@@ -62,16 +62,17 @@ def resolve(
     gamma : float, str or None, default="scale"
         A number, or one of these rules:
 
-        * `"scale"`: 1 / (d Var X), as in `sklearn.svm.SVC`. For laplacian it is
-          1 / (d Std X) and for chi2 Mean X / (d Var X), in the units of their
-          distances.
+        * `"scale"`: 1 / (d Var X), as in `sklearn.svm.SVC`. It is 1 / (d Std X) for
+          laplacian and Mean X / (d Var X) for chi2, because their distances have other
+          units.
         * `None`: 1 / d (chi2: 1), as in `sklearn.metrics.pairwise`.
         * `"median"`: 1 / (2 median |x - y|²) for rbf, 1 / median distance for laplacian
           and chi2, and 1 / median |x|² for polynomial and sigmoid. The medians are over
-          1,000 sampled rows, or over their pairs.
-        * `"neighbors"`: like "median", with the distance to the 7th nearest of 10,000
-          sampled rows, for rbf, laplacian and chi2. This gives a narrow kernel, for
-          clusters that are connected rather than compact.
+          1,000 sampled rows, or over the pairs of these rows.
+        * `"neighbors"`: like "median", but the median is over the distances of the
+          1,000 rows to the 7th nearest of 10,000 sampled rows. It is available for rbf,
+          laplacian and chi2. This gives a narrow kernel, for clusters that are
+          connected rather than compact.
     degree : float, default=3
         The exponent of the polynomial kernel.
     coef0 : float, default=1.0

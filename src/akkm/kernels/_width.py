@@ -11,16 +11,24 @@ from akkm.kernels._distances import squared_distances
 from akkm.rows import as_rows
 from akkm.typing import Array, RowsLike
 
-# gamma="median" measures distances between this many sampled rows. "neighbors" measures
-# distances from these rows to the 7th nearest row of a larger sample.
-_SAMPLE, _NEIGHBOR_SAMPLE, _NEIGHBOR = 1000, 10_000, 7
-# Rows per block for summing moments, and for searching neighbours.
-_MOMENT_ROWS, _NEIGHBOR_ROWS = 8192, 250
-# Squared distances up to this share of |x|² + |y|² are computed again from differences,
-# one pair at a time. If the share of such pairs is larger than _MANY, all are.
-_CANCELLED, _MANY = 1e-11, 0.05
-# Rows at a distance up to this share of the largest distance are copies of each other,
-# unless small distances are exact to the last digits.
+# gamma="median" measures distances between this many sampled rows.
+_SAMPLE = 1000
+# gamma="neighbors" searches the neighbours of these rows among this many sampled rows.
+_NEIGHBOR_SAMPLE = 10_000
+# gamma="neighbors" measures the distance to this nearest neighbour: the 7th.
+_NEIGHBOR = 7
+# Rows per block when moments are summed.
+_MOMENT_ROWS = 8192
+# Rows per block when neighbours are searched.
+_NEIGHBOR_ROWS = 250
+# Squared distances up to this share of |x|² + |y|² are inaccurate. They are computed
+# again from the differences of rows.
+_CANCELLED = 1e-11
+# If more than this share of the distances is inaccurate, the differences of all pairs
+# are computed at once, which is then faster than pair by pair.
+_MANY = 0.05
+# Rows are copies of each other if their distance is at most this share of the largest
+# distance. Where small distances are exact, `_copy_share` returns a smaller share.
 _COPY = 1e-12
 
 
@@ -33,7 +41,7 @@ def gamma_by_rule(
 ) -> float:
     """Return gamma of the kernel `name` for rows X (n, d), by a rule of `resolve`."""
     if name == "chi2":
-        # A width is meaningless if there are negative entries.
+        # The chi² distance, hence its width, is not defined for negative entries.
         checked = as_rows(X).checked_by(Chi2().check)
         X = X if checked.in_memory else checked  # stored rows are checked when read
     if rule is None:
@@ -74,7 +82,7 @@ def _twice_squared(X: RowsLike, Y: RowsLike) -> Array:
         squared = pairwise.euclidean_distances(X, Y, squared=True)
         if not sparse.issparse(X):
             both = squared_norms(X)[:, None] + squared_norms(Y)
-            # A matrix product has computed them. Small distances may be rounding
+            # The distances come from a matrix product. Small distances may be rounding
             # errors, and large norms may have overflowed.
             unsure = ~(squared > _CANCELLED * both)
             if unsure.mean() > _MANY:
@@ -84,8 +92,8 @@ def _twice_squared(X: RowsLike, Y: RowsLike) -> Array:
         return 2.0 * squared
 
 
-# Distances D of all pairs of rows, for which gamma is 1 / median D. For rbf, D is twice
-# the squared distance.
+# For each kernel, a function that returns the distances D of all pairs of rows. gamma
+# is 1 / median D. For rbf, D is twice the squared distance.
 _DISTANCES = {
     "rbf": _twice_squared,
     "laplacian": pairwise.manhattan_distances,
@@ -114,8 +122,9 @@ def _sample(
 ) -> tuple[RowsLike, Array | None]:
     """Draw at most `size` rows of positive weight, in proportion to weight.
 
-    Also returns how often each row counts (s,): its weight if all rows are in the
-    sample. None means once.
+    Also return how often each row counts (s,). If the sample contains all rows of
+    positive weight, each row counts as often as its weight says. Otherwise the second
+    result is None, which means that each row counts once.
     """
     available = X.shape[0] if weights is None else int((weights > 0).sum())
     p = None if weights is None else weights / weights.sum()
@@ -142,8 +151,9 @@ def _copy_share(name: str, X: RowsLike) -> float:
 def _of_pairs(distances: Array, counts: Array | None) -> tuple[Array, Array | None]:
     """Return the distances (p,) of all pairs of rows, and how often each pair counts.
 
-    `distances` (n, n) are those of the rows. A row of weight w stands for w rows, which
-    form w (w - 1) / 2 pairs at distance zero.
+    `distances` (n, n) are the distances between all rows. `counts` (n,) are the weights
+    of the rows. A row of weight w stands for w equal rows, which form w (w - 1) / 2
+    pairs at distance zero.
     """
     i, j = np.triu_indices_from(distances, k=1)
     if counts is None:
@@ -156,17 +166,18 @@ def _of_pairs(distances: Array, counts: Array | None) -> tuple[Array, Array | No
 def _to_neighbors(
     name: str, sample: RowsLike, others: RowsLike, counts: Array | None, copy: float
 ) -> Array:
-    """Return the distances from sample rows (s,) to their 7th nearest neighbours.
+    """Return the distance of each sampled row to its 7th nearest neighbour: (s,).
 
-    `counts` (m,) says how often each of the others counts; None means once. Rows at a
-    distance up to `copy` times the largest distance are copies of each other. The
-    result is infinite if a row has fewer neighbours.
+    Neighbours are searched in `others` (m, d). `counts` (m,) says how often each of
+    these rows counts; None means once. Rows are copies of each other, and not
+    neighbours, if their distance is at most `copy` times the largest distance. The
+    result is infinite for a row with fewer than 7 neighbours.
     """
     found = []
     for start in range(0, sample.shape[0], _NEIGHBOR_ROWS):
         distances = _DISTANCES[name](sample[start : start + _NEIGHBOR_ROWS], others)
-        # The row itself and its copies are not neighbours.
         _require_finite(distances)
+        # The row itself and its copies are not neighbours.
         distances[distances <= copy * distances.max()] = np.inf
         nth = min(_NEIGHBOR, distances.shape[1]) - 1
         if counts is None:
@@ -192,7 +203,7 @@ def _median(values: Array, counts: Array | None) -> float:
 
 
 def _centered(name: str, X: RowsLike, Y: RowsLike) -> tuple[RowsLike, RowsLike]:
-    """Return both sets of rows as the distance needs them, centered if possible."""
+    """Return X and Y in the form that distances need, centered if possible."""
     if name == "chi2":
         return to_dense(X), to_dense(Y)
     if sparse.issparse(X):
@@ -205,8 +216,8 @@ def _centered(name: str, X: RowsLike, Y: RowsLike) -> tuple[RowsLike, RowsLike]:
 def _moments(X: RowsLike, weights: Array | None) -> tuple[float, float]:
     """Return weighted mean and variance of all entries of X, without copying X."""
     entries = (X.shape[0] if weights is None else weights.sum()) * X.shape[1]
-    # One pass over deviations from a value near the mean, to reduce rounding. Zeros of
-    # sparse rows are not stored, so they can't be shifted.
+    # Sum deviations from a pivot near the mean, which have smaller rounding errors. For
+    # sparse rows the pivot is 0, because zeros that are not stored can't be shifted.
     pivot = X.dtype.type(0)
     if not sparse.issparse(X):
         pivot = X.dtype.type(X[:_MOMENT_ROWS].mean(dtype=np.float64))
