@@ -1,4 +1,4 @@
-# Every target makes its own .venv; a fresh machine needs only Python 3.11+ and make.
+# Targets create .venv if necessary. A fresh machine needs only Python 3.11+ and make.
 PYTHON ?= python3
 BIN = .venv/bin
 
@@ -19,29 +19,29 @@ BIN = .venv/bin
 	$(BIN)/python -m pip install --quiet --group bench
 	touch $@
 
-demo: .venv/ready  ## cluster something k-means can't, and draw it
+demo: .venv/ready  ## cluster points that k-means can't separate, and draw them
 	$(BIN)/akkm demo
 
-test: .venv/ready  ## the whole test suite; each worker uses one core
+test: .venv/ready  ## run the whole test suite; each worker uses one core
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 FUZZ_START ?= 0
-fuzz: .venv/fuzz  ## 1,000 command lines, 20,000 random fits, damaged files; two hours
+fuzz: .venv/fuzz  ## try random command lines, random fits and damaged files; takes two hours
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.command_lines --start $(FUZZ_START) --count 1000
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.fits --start $(FUZZ_START) --count 20000
 	for format in csv npy libsvm arrow model; do \
 		OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.readers $$format --seconds 600 || exit 1; done
 
-check: .venv/ready  ## lint, format, types, docstrings and imports
+check: .venv/ready  ## check style, format, types, docstrings and imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest --quiet --durations 0 --durations-min 1 tests/test_docstrings.py tests/test_project.py
 
-bench: .venv/bench  ## the figures that the docs quote; needs AKKM_DATA for real data
+bench: .venv/bench  ## measure the numbers that the docs quote; real data need AKKM_DATA
 	$(BIN)/python -m experiments bench
 
-paper: .venv/ready  ## the paper's experiments on generated twins of its data, in a minute
+paper: .venv/ready  ## repeat the paper's experiments on tiny generated data; takes a minute
 	$(BIN)/python -m experiments paper run --all --tiny --folder paper-results/tiny
 	$(BIN)/python -m experiments paper report --tiny --folder paper-results/tiny
 

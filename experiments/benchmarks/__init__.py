@@ -1,7 +1,8 @@
-"""Benchmarks of akkm against other libraries and methods, and of how akkm scales.
+"""Benchmarks: akkm compared with other libraries and methods, and how akkm scales.
 
-Each module measures one thing and writes its tables from stored records in `results/`.
-Tests of correctness and the paper's own experiments do not belong here.
+Each benchmark measures one thing. It writes its tables from stored records in
+`results/`, or only prints them. Tests of correctness and the paper's own experiments do
+not belong here.
 """
 
 from pathlib import Path

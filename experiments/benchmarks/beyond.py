@@ -1,8 +1,8 @@
 """Compare the quality, processor time and memory of all clustering methods.
 
 Each run has its own process. The page results/beyond.md and the tables in
-docs/which-method.md are written from the records. Real data sets are used only if
-AKKM_DATA is set.
+docs/which-method.md are written from the stored records. Real data sets are used only
+if AKKM_DATA is set. A contestant is a method that takes part in the comparison.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ Data = tuple[Array, Array, int]  # rows, classes, number of clusters
 
 _GUIDE = DOCS / "which-method.md"
 _BEGIN, _END = "<!-- written by experiments bench beyond -->", "<!-- end -->"
+# Number of seconds after which a run is stopped.
 _TIMEOUT = 3600
-# Records that do not name their machine were measured on this one.
+# Records that do not name their machine were measured on this machine.
 _MACHINE = (
     "AMD EPYC, 2 cores; Python 3.11.7, numpy 2.4.6, scipy 1.17.1, scikit-learn 1.9.1, "
     "tslearn 0.10.0"
@@ -129,7 +130,7 @@ def hdbscan(X: Array, n_clusters: int, seed: int) -> Array:
 
 
 def umap_hdbscan(X: Array, n_clusters: int, seed: int) -> Array:
-    """Cluster as UMAP's documentation advises. UMAP uses all cores and no seed."""
+    """Cluster as UMAP's documentation advises; UMAP gets no seed, to use all cores."""
     from sklearn.cluster import HDBSCAN
     from umap import UMAP
 
@@ -138,7 +139,8 @@ def umap_hdbscan(X: Array, n_clusters: int, seed: int) -> Array:
     return HDBSCAN(min_samples=10, min_cluster_size=least).fit(embedded).labels_
 
 
-# Each method with the largest number of rows for which ten seeds are feasible.
+# Each method, and the largest number of rows on which it is run. With more rows, ten
+# seeds would take too long.
 CONTESTANTS: dict[str, tuple[Callable[[Array, int, int], Array], float]] = {
     "k-means": (kmeans, np.inf),
     "aKKm": (_akkm("ApproxKernelKMeans"), np.inf),
@@ -171,8 +173,9 @@ def measure_here(data: str, contestant: str, seed: int) -> Record:
     fit, most = CONTESTANTS[contestant]
     if len(X) > most:
         return {"skipped": f"more than {most:,.0f} rows"}
-    # A smaller fit first keeps imports, thread pools and compilation out of the
-    # measurement. It has enough rows to use the same algorithm as the measured fit.
+    # Start with a smaller fit, so that imports, compilation and the start of threads
+    # are not measured. The smaller fit has enough rows to use the same algorithm as the
+    # measured fit.
     order = np.random.default_rng(0).permutation(len(X))
     fit(X[order[: _WARM_UP.get(contestant, 5_000)]], n_clusters, seed)
     with costs() as spent:
@@ -190,7 +193,7 @@ def measure_here(data: str, contestant: str, seed: int) -> Record:
 
 
 def runs(only: Sequence[str], seeds: int) -> Iterator[Record]:
-    """Yield the runs on available data; `only` names data sets or contestants."""
+    """Yield the runs on available data; `only` selects data sets or contestants."""
     for seed, data, contestant in product(range(seeds), DATA, CONTESTANTS):
         is_chosen = not only or data in only or contestant in only
         is_available = not DATA[data][1] or "AKKM_DATA" in os.environ
@@ -200,7 +203,7 @@ def runs(only: Sequence[str], seeds: int) -> Iterator[Record]:
 
 
 def report(records: JsonLines) -> str:
-    """Return the page: one table per data set, times relative to k-means."""
+    """Return the page: one table per data set, with times relative to k-means."""
     blocks: list[Block] = [
         Paragraph(
             "Written by `python -m experiments bench beyond` from `beyond.jsonl`, not "
@@ -280,7 +283,7 @@ def summary(records: JsonLines) -> str:
 
 
 def main(only: Sequence[str] = (), seeds: int = 10) -> None:
-    """Run missing measurements; write the page and the tables of the guide."""
+    """Run missing measurements; write the page and the tables of which-method.md."""
     records = JsonLines(RESULTS / "beyond.jsonl")
     run_missing(records, runs(only, seeds), measure)
     write_file(RESULTS / "beyond.md", report(records))

@@ -46,7 +46,8 @@ def _seeds(default: int | None) -> click.Option:
 
 
 _ONLY = _option("--only", multiple=True, help="Run only this data set or method.")
-# The options are the arguments of the module's function `main`.
+# For each benchmark: its help text and its options. The options become the arguments of
+# the function `main` of the benchmark's module.
 _BENCHMARKS: dict[str, tuple[str, list[click.Parameter]]] = {
     "speed": (
         "Time, memory and error, compared with other libraries.",

@@ -1,4 +1,7 @@
-"""The contestants of the speed benchmark: functions (task, seed, X) -> Result."""
+"""The contestants of the speed benchmark: functions (task, seed, X) -> Result.
+
+A contestant is a method of akkm or another library whose time and memory are measured.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from experiments.harness.costs import cores
 Array = NDArray[Any]
 FillRows = Callable[[Array, Array], None]  # (X, out): write kernel rows to out
 
+# Number of rows whose kernel values `bare_pass` computes at a time.
 _BLOCK_ROWS = 1024
 
 
@@ -80,7 +84,10 @@ def tslearn(task: Task, seed: int, X: Array) -> Result:
 
 
 def bare_pass(task: Task, seed: int, X: Array) -> Result:
-    """Compute only one GEMM and one elementwise function over all rows."""
+    """Compute the kernel values of all rows with m landmarks, and nothing else.
+
+    This takes one GEMM and one elementwise function.
+    """
     Z = X[np.random.default_rng(seed).choice(len(X), task.m, replace=False)]
     starts = range(0, len(X), _BLOCK_ROWS)
 
@@ -97,7 +104,7 @@ def bare_pass(task: Task, seed: int, X: Array) -> Result:
 
 
 def _fill_rbf(Z: Array, gamma: float) -> FillRows:
-    # (x, -gamma |x|², 1) · (2 gamma z, 1, -gamma |z|²) is the exponent.
+    # The exponent is (x, -gamma |x|², 1) · (2 gamma z, 1, -gamma |z|²).
     rate = np.float32(gamma)
     d = Z.shape[1]
     left = np.ones((_BLOCK_ROWS, d + 2), dtype=np.float32)
@@ -162,7 +169,7 @@ CONTESTANTS: dict[str, Callable[[Task, int, Array], Result]] = {
 
 
 def memory_needed(task: Task, contestant: str) -> int:
-    """Return the bytes of a contestant's n x m arrays; only Nystroem has any."""
+    """Return the bytes of a contestant's n x m arrays; only Nystroem has them."""
     nystroem = contestant in (tasks.KMEANS, tasks.MINIBATCH)
     return 2 * task.n * task.m * 4 if nystroem else 0
 

@@ -1,9 +1,10 @@
-"""The number of clusters that `n_clusters="auto"` finds on many data sets.
+"""Measure how many clusters `n_clusters="auto"` finds on many data sets.
 
 All data are generated or come with scikit-learn. The rule that estimates the number was
-chosen on PLANTED, NO_CLUSTERS and digits. One of its thresholds, the largest accepted
-cut, was also chosen on moons with few rows, blobs of three spreads and stretched blobs.
-Only seeds below 10 were used for this. All other data sets and seeds are tests.
+chosen on PLANTED, NO_CLUSTERS and digits. One of its thresholds limits the share of
+similarity between different clusters. This threshold was also chosen on moons with few
+rows, blobs of three spreads and stretched blobs. The choices were made with seeds below
+10. All other data sets and seeds test the rule.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ METHODS = {"sparse": SparseKernelKMeans, "diffusion": DiffusionKernelKMeans}
 
 
 def mixture(C: int, d: int, apart: float, seed: int, n: int = 0) -> Array:
-    """Return C Gaussian clusters of unit variance, centers at least `apart` apart."""
+    """Return rows of C unit Gaussians whose centers are at least `apart` apart."""
     rng = np.random.default_rng([seed, C, d])
     side = apart * (3 * C) ** (1 / d)
     centers = rng.random((1, d)) * side
@@ -111,7 +112,7 @@ def rings_and_blobs(seed: int) -> Array:
 
 
 def stretched(seed: int) -> Array:
-    """Return stretched blobs as in scikit-learn's comparison, but well separated."""
+    """Return three well separated blobs that are stretched in the same direction."""
     centers = np.array([[0.0, 0.0], [8.0, 0.0], [0.0, 8.0]])
     X = datasets.make_blobs(2000, centers=centers, random_state=seed)[0]
     return X @ np.array([[0.6, -0.6], [-0.4, 0.8]])
@@ -122,7 +123,7 @@ def real(load: Callable[..., Any], seed: int) -> Array:
     return X if load is datasets.load_digits else StandardScaler().fit_transform(X)
 
 
-# Functions from seed to rows, and the planted number of clusters (1: no clusters).
+# For each data set: a function from seed to rows, and the number of planted clusters.
 PLANTED: dict[str, tuple[Callable[[int], Array], int]] = (
     {
         f"{C} Gaussians, {d} columns, {apart} apart": (partial(mixture, C, d, apart), C)
@@ -145,6 +146,7 @@ PLANTED: dict[str, tuple[Callable[[int], Array], int]] = (
         "3 spirals": (spirals, 3),
     }
 )
+# Data sets without clusters; their number of clusters counts as 1.
 NO_CLUSTERS: dict[str, tuple[Callable[[int], Array], int]] = {
     f"uniform, {d} columns": (partial(uniform, d), 1) for d in (2, 3, 10)
 } | {
@@ -152,6 +154,7 @@ NO_CLUSTERS: dict[str, tuple[Callable[[int], Array], int]] = {
     "one Gaussian, 2 columns": (partial(bell, 2), 1),
     "one Gaussian, 10 columns": (partial(bell, 10), 1),
 }
+# Data sets that test the rule. Some were used to choose one of its thresholds.
 HELD_OUT: dict[str, tuple[Callable[[int], Array], int]] = {
     "5 blobs of 2,000 to 50 rows": (unequal_sizes, 5),
     "3 blobs, spread 0.5 to 2.5": (unequal_spreads, 3),
@@ -161,7 +164,7 @@ HELD_OUT: dict[str, tuple[Callable[[int], Array], int]] = {
     "moons of 1,000 rows": (partial(moons, 0.05, n=1000), 2),
     "moons of 500 rows": (partial(moons, 0.05, n=500), 2),
 }
-# Real data and their number of classes, which need not be clusters.
+# Real data sets with their number of classes. The classes need not be clusters.
 REAL: dict[str, tuple[Callable[[int], Array], int]] = {
     "digits": (partial(real, datasets.load_digits), 10),
     "iris": (partial(real, datasets.load_iris), 3),
@@ -186,7 +189,7 @@ def measure(data: str, method: str, seed: int) -> Record:
 
 
 def report(records: JsonLines) -> str:
-    """Return the page: how often each number was found, and how often surely."""
+    """Return the page: how often each number was estimated, and how often surely."""
     return markdown(
         "How many clusters?",
         [

@@ -1,4 +1,4 @@
-"""Two clustering errors that are computed in the same way for every contestant."""
+"""Two clustering errors, computed in the same way for the labels of every method."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from akkm.rows import chunks
 
 Array = NDArray[Any]
 
+# Maximum number of rows on which the exact error is computed.
 EXACT_ROWS = 20_000
-# Seed of the rows and landmarks for the errors. No contestant uses it.
+# Seed of the rows and landmarks for the errors. No measured fit uses this seed.
 _SEED = 20_260_000
 
 
 def exact_error(X: Array, labels: Array, kernel: Kernel) -> float:
     """Return sum_i k(x_i, x_i) - sum_k (1 / n_k) sum_{i, j in k} k(x_i, x_j).
 
-    Computed on at most 20,000 rows, the same for all contestants.
+    The sums are over at most 20,000 rows, which are the same for all methods.
     """
     rows = _fixed_sample(len(X), EXACT_ROWS)
     X, member = X[rows], _one_hot(labels[rows])  # (n, C)
@@ -35,8 +36,8 @@ def exact_error(X: Array, labels: Array, kernel: Kernel) -> float:
 def nystroem_error(X: Array, labels: Array, kernel: Kernel, m: int) -> float:
     """Return sum_i k(x_i, x_i) - sum_k n_k |β_k|², approximated by m landmarks.
 
-    β_k is the mean of cluster k in the coordinates given by the landmarks, which are
-    the same for all contestants.
+    β_k is the mean of cluster k in coordinates of the span of the landmarks. The
+    landmarks are the same for all methods.
     """
     Z = X[_fixed_sample(len(X), m)]
     strip = Strip(X, kernel, Z, np.float32)
@@ -57,7 +58,7 @@ def _one_hot(labels: Array) -> Array:
 
 
 def _cluster_sums(strip: Strip, member: Array) -> Array:
-    """Return kernel rows summed by cluster: (C, m)."""
+    """Return the sum of the kernel rows of each cluster: (C, m)."""
 
     def tally(chunk: slice) -> Array:
         total = np.zeros((member.shape[1], strip.m))

@@ -1,8 +1,9 @@
 """Compare the command line on a CSV file with a fit of the same rows as an array.
 
-Clusters the Cover Type file with the command line (with and without labels, model and
-report), and the same rows as a NumPy array. The runs alternate, each in its own
-process. Prints the median seconds and peak memory. Parsing by pyarrow is also timed.
+The command line clusters the Cover Type file twice: once without output files, and
+once with labels, model and report. The same rows are clustered as a NumPy array. The
+time in which pyarrow parses the file is measured, too. The four runs take turns, each
+in its own process. Prints the medians of time and peak memory.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def _read(file: str) -> Any:
 
 def parse(file: str) -> Record:
     """Measure the time that pyarrow takes to read the file."""
-    import pyarrow.csv  # noqa: F401 (not part of the time)
+    import pyarrow.csv  # noqa: F401 (the import is not timed)
 
     with costs() as spent:
         _read(file)
@@ -81,7 +82,7 @@ def parse(file: str) -> Record:
 
 
 def fit_array(file: str) -> Record:
-    """Measure the fit of an array; the peak includes reading the file."""
+    """Measure the time of a fit to an array; peak memory includes reading the file."""
     import numpy as np
 
     from akkm import ApproxKernelKMeans

@@ -1,7 +1,9 @@
-"""Features, kernel rows and quality on the paper's first data set, images.
+"""Measure features, kernel rows and quality on images, the paper's first data set.
 
-AKKM_DATA names the folder with imagenet12/imagenet12.tar.gz, AKKM_CACHE the folder in
-which it is unpacked and features are cached.
+AKKM_DATA names the folder with imagenet12/imagenet12.tar.gz. AKKM_CACHE names the
+folder into which the archive is unpacked, and in which features are cached. aKKm and
+tKKm are approximate and two-step kernel k-means. The field `of` of a record says what
+was measured.
 """
 
 from __future__ import annotations
@@ -48,15 +50,16 @@ from experiments.harness.store import JsonLines, Record
 
 Array = NDArray[Any]
 
+# Number of clusters, seeds, and number of landmarks.
 _C, _SEEDS, _M = 12, range(10), 1000
 _SIZES = (100, 200, 500, 1000, 2000, 5000)
-# Rows on which NumPy is timed.
+# Number of rows on which NumPy is timed.
 _SLOW_ROWS = 100
-# The paper's seconds for kernel values of 20,000 rows with m landmarks (Table 2), and
-# its ARI with kernel k-means (Table 3).
+# The paper's seconds for kernel values of _PAPER_ROWS rows with m landmarks (Table 2).
 _PAPER_SECONDS = {100: 203.65, 200: 527.11, 500: 810.03, 1000: 1564.26, 2000: 3867.10,
                   5000: 14165.98}  # fmt: skip
 _PAPER_ROWS = 20_000
+# The paper's ARI of each method with kernel k-means, by m (Table 3).
 _PAPER_ARI = {
     "aKKm": dict(zip(_SIZES, (0.71, 0.71, 0.75, 0.77, 0.78, 0.84), strict=True)),
     "tKKm": dict(zip(_SIZES, (0.28, 0.34, 0.51, 0.58, 0.59, 0.68), strict=True)),
@@ -64,12 +67,12 @@ _PAPER_ARI = {
 
 
 def measure_features(of: str) -> Record:
-    """Measure time and memory from files to rows, in a process of its own."""
+    """Measure the time and memory that turn image files into rows, in a new process."""
     return in_new_process(make_features)
 
 
 def make_features() -> Record:
-    """Compute and cache the pyramids of all images."""
+    """Compute and cache the pyramids of all images, and return their costs."""
     paths = image_files()
     with costs() as spent:
         start = perf_counter()
@@ -90,7 +93,7 @@ def make_features() -> Record:
 
 
 def measure_kernel(of: str, seed: int) -> Record:
-    """Time kernel rows for 1,000 landmarks, in akkm and in NumPy."""
+    """Measure the time of kernel rows for 1,000 landmarks, in akkm and in NumPy."""
     X = pyramids()
     rows = np.random.default_rng(seed).choice(X.shape[0], _M, replace=False)
     dense, few = X[rows].toarray(), X[:_SLOW_ROWS].toarray()
@@ -122,7 +125,7 @@ def _model(method: str, m: int, **settings: Any) -> Any:
 
 
 def measure_quality(of: str, method: str, seed: int) -> Record:
-    """Measure NMI with the synsets, from one start by k-means++."""
+    """Measure the NMI of a method with the synsets. The fit has one k-means++ start."""
     if method == "k-means":
         X = pyramids().toarray()
         labels = KMeans(_C, n_init=1, random_state=seed).fit(X).labels_
@@ -133,7 +136,7 @@ def measure_quality(of: str, method: str, seed: int) -> Record:
 
 
 def measure_fit(of: str, seed: int) -> Record:
-    """Measure time and NMI of a fit to the rows with default parameters."""
+    """Measure the time and NMI of aKKm on the pyramids, with the default starts."""
     settings: Any = {"kernel": "intersection", "n_landmarks": _M, "random_state": seed}
     X = pyramids()
     start = perf_counter()
@@ -143,7 +146,10 @@ def measure_fit(of: str, seed: int) -> Record:
 
 
 def measure_agreement(of: str, seed: int, method: str, m: int) -> Record:
-    """Measure ARI with exact kernel k-means from the same random labels."""
+    """Measure the ARI of a method with exact kernel k-means.
+
+    Both start from the same random labels.
+    """
     y, exact = image_classes(), _exact_labels(seed)
     model = _model(method, m, init=_start(seed), random_state=seed)
     labels = model.fit(image_kernel()).labels_

@@ -1,9 +1,9 @@
-"""Measure `akkm cluster` on a folder of Parquet files larger than its memory limit.
+"""Measure `akkm cluster` on a folder of Parquet files that exceed the memory limit.
 
-Writes a mixed table (floats and a text category, row groups of 100,000 rows) to a
-folder, clusters it in a process of its own, and prints size, time and peak memory. The
-first file is clustered twice, with its rows in memory and on disk, and the labels are
-compared::
+Writes Parquet files with columns of numbers and a column of words, in row groups of
+100,000 rows. Clusters the folder in a new process, and prints its size, the time and
+the peak memory. Then clusters the first file twice, once with its rows in memory and
+once with its rows on disk, and compares the labels::
 
     python -m experiments.benchmarks.large_folder /tmp/large --gigabytes 8
 """
@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 GROUP, GROUPS = 100_000, 10  # rows per row group, row groups per file
-NUMBERS, CLUSTERS = 30, 8
+NUMBERS, CLUSTERS = 30, 8  # columns of numbers, clusters
 _WORDS = np.array([f"word {i}" for i in range(12)])
 
 
@@ -45,7 +45,7 @@ def write_part(path: Path, number: int) -> None:
 
 
 def write_folder(folder: Path, gigabytes: float) -> int:
-    """Write files up to this total size; return the actual size in bytes."""
+    """Write files until they have this total size; return the actual size in bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     size, number = 0, 0
     while size < gigabytes * 1e9:
@@ -61,7 +61,7 @@ def write_folder(folder: Path, gigabytes: float) -> int:
 
 
 def cluster(data: Path, labels: Path, *options: str) -> tuple[float, float]:
-    """Run `akkm cluster`; return its seconds and its peak memory in bytes."""
+    """Run `akkm cluster`; return its time in seconds and its peak memory in bytes."""
     command = [sys.executable, "-m", "akkm.cli", "cluster", str(data), "-k"]
     command += [str(CLUSTERS), "--label", "kind", "--labels", str(labels), *options]
     started = time.perf_counter()

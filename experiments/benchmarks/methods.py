@@ -1,4 +1,8 @@
-"""Landmark strategies, MCLA and ensembles: quality and time. Needs AKKM_DATA."""
+"""Measure the quality and time of landmark strategies, MCLA and ensembles.
+
+MCLA, the meta-clustering algorithm, combines the labels of an ensemble. The field `of`
+of a record says what was measured. Needs AKKM_DATA.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +45,7 @@ from experiments.harness.store import JsonLines, Record
 
 Array = NDArray[Any]
 
+# Numbers of landmarks.
 _SIZES = (175, 250, 350, 500, 700, 1000, 1400, 2000)
 _DATA: dict[str, tuple[str, int, Kernel]] = {
     "covtype": ("Cover Type, rbf, sigma 0.35", 581_012, RBF(sigma=0.35)),
@@ -50,9 +55,10 @@ _DATA: dict[str, tuple[str, int, Kernel]] = {
         Polynomial(gamma=1.0, degree=3, coef0=1.0),
     ),
 }
-# Number of rows on which the trace error is measured; all strategies get the same.
+# Number of rows on which the trace error is measured. The rows are the same for all
+# strategies.
 _MEASURED = 20_000
-# Old records, which do not name their machine, were measured on this one.
+# Old records, which do not name their machine, were measured on this machine.
 _MACHINE = (
     "AMD EPYC, 1 cores; Python 3.11.7, numpy 2.4.6, scipy 1.17.1, scikit-learn 1.9.1, "
     "tslearn 0.10.0"
@@ -60,7 +66,11 @@ _MACHINE = (
 
 
 def trace_error(X: Array, rows: Array, kernel: Kernel, engine: Threads) -> float:
-    """Return tr(K - K_B K̂⁺ K_Bᵀ) / tr(K) over a sample of the rows X."""
+    """Return tr(K - K_B K̂⁺ K_Bᵀ) / tr(K) over a sample of the rows of X.
+
+    `rows` are the row numbers of the landmarks. K is the kernel matrix of the sample,
+    K_B that of the sample with the landmarks, and K̂ that of the landmarks.
+    """
     sample = np.random.default_rng(1).choice(len(X), _MEASURED, replace=False)
     Z = X[rows].astype(np.float64)
     strip = Strip(X[np.sort(sample)].astype(np.float64), kernel, Z, np.float64)
@@ -76,7 +86,8 @@ def trace_error(X: Array, rows: Array, kernel: Kernel, engine: Threads) -> float
 
 def _landmark_runs() -> Iterator[Record]:
     for data, seed, m, strategy in product(_DATA, range(5), _SIZES, STRATEGIES):
-        # column-norm is slow for any m (n x 10,000 kernel values), so it is run once.
+        # column-norm computes n x 10,000 kernel values for any m. This is slow, so
+        # column-norm is run for one m and one seed only.
         is_slow = strategy == "column-norm" and (m != 1000 or seed)
         is_extra = strategy not in ("uniform", "rpcholesky") and seed > 1
         if not (is_slow or is_extra):
@@ -85,7 +96,7 @@ def _landmark_runs() -> Iterator[Record]:
 
 
 def measure_landmarks(of: str, data: str, strategy: str, m: int, seed: int) -> Record:
-    """Measure trace error and time of a strategy."""
+    """Measure the trace error and the time of a landmark strategy."""
     kernel, X = _DATA[data][2], _rows(data)
     with Threads() as engine:
         pool = Pool(X, kernel, None, engine)
@@ -102,7 +113,10 @@ def _rows(data: str) -> Array:
 
 
 def measure_mcla(of: str, seed: int) -> Record:
-    """Time MCLA on ten noisy copies of a planted partition, and one kernel pass."""
+    """Measure the times of MCLA and of a kernel pass.
+
+    MCLA combines ten noisy copies of a planted partition.
+    """
     task = next(t for s in SECTIONS if s.name == "kdd" for t in s.tasks if t.m == 1000)
     planted, labelings = _noisy_copies(task.n, 23, 10)
     X = _rows("kdd")
@@ -206,7 +220,7 @@ def _seconds(value: float) -> str:
 
 
 def _needed(records: JsonLines, data: str) -> ResultTable:
-    """Show how many rpcholesky landmarks reach the error of m uniform ones."""
+    """Return a table: how many rpcholesky landmarks are as good as m uniform ones?"""
     errors = {
         s: [
             mean(r["error"] for r in records.find(data=data, strategy=s, m=m))

@@ -1,7 +1,8 @@
-"""The pictures of docs/which-method.md.
+"""Draw the pictures of docs/which-method.md.
 
-They show shapes clustered by several methods with default parameters and the true
-number of clusters; the same shapes with a million points; and clusters of digits.
+The first picture shows shapes, clustered by several methods with default parameters and
+the true number of clusters. The second shows clusters of digits. The third shows the
+same shapes with a million points each.
 """
 
 from __future__ import annotations
@@ -22,12 +23,15 @@ from experiments.benchmarks import DOCS, beyond
 
 Array = NDArray[Any]
 
+# Number of points of each shape in the first picture.
 _ROWS = 5_000
 # The same colours as in akkm.plot.
 _COLOURS: Any = ListedColormap(["#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9"])
 _SHAPES = {"rings": beyond.rings, "moons": beyond.moons, "spirals": beyond.spirals}
-# Pixels of a picture in each direction; digits shown per cluster.
-_PIXELS, _SHOWN = 500, 24
+# Number of pixels in each direction of a shape with a million points.
+_PIXELS = 500
+# Number of digits that are shown per cluster.
+_SHOWN = 24
 
 METHODS: dict[str, Callable[[int], Any]] = {
     "k-means": lambda C: KMeans(C, n_init=10, random_state=0),
@@ -53,7 +57,7 @@ def shapes() -> dict[str, tuple[Array, Array]]:
 
 
 def by_method() -> None:
-    """Draw each shape as clustered by each method."""
+    """Draw the clusters of each method on each shape."""
     data = shapes()
     figure, axes = pyplot.subplots(
         len(data), len(METHODS), figsize=(10, 10), layout="constrained"
@@ -72,7 +76,7 @@ def by_method() -> None:
 
 
 def million() -> None:
-    """Draw a million points per shape as clustered by SparseKernelKMeans."""
+    """Draw the clusters of SparseKernelKMeans on shapes with a million points each."""
     figure, axes = pyplot.subplots(1, 3, figsize=(10, 4), layout="constrained")
     for ax, (name, make) in zip(axes, _SHAPES.items(), strict=True):
         X, y, n_clusters = make()
@@ -103,7 +107,7 @@ def million() -> None:
 
 
 def digits() -> None:
-    """Draw clusters of digits, with digits of minority classes in orange."""
+    """Draw clusters of digits; digits outside the cluster's main class are orange."""
     X, y = load_digits(return_X_y=True)
     figure, axes = pyplot.subplots(1, 2, figsize=(10, 2.6), layout="constrained")
     for ax, method in zip(axes, ("k-means", "diffusion"), strict=True):
@@ -125,7 +129,7 @@ def digits() -> None:
 
 
 def _strip(X: Array, y: Array, members: Array, most: int) -> Array:
-    """Return digits of a cluster side by side, as pixels (9, 9 x shown, 3)."""
+    """Return the pixels (9, 9 x shown, 3) of a cluster's digits, drawn side by side."""
     rng = np.random.default_rng(0)
     sample = rng.choice(members, min(_SHOWN, len(members)), replace=False)
     strip = np.ones((9, 9 * _SHOWN, 3))

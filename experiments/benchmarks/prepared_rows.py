@@ -15,7 +15,7 @@ from experiments.datasets import load
 
 Array = NDArray[Any]
 
-# Name of a data set in tasks -> its name in the catalogue.
+# Name of a data set in benchmarks -> its name in `experiments.datasets`.
 _NAMES = {"covtype": "covtype", "kdd": "kddcup99-full", "mnist": "mnist"}
 
 

@@ -1,18 +1,18 @@
-"""Is there anything better than restarts of k-means in the same time?
+"""Measure whether other algorithms beat restarts of k-means in the same time.
 
-The baseline is k-means on a sample of the rows (10,000 points, or up to 20,000): ten
-restarts of greedy k-means++ and Lloyd. Here two other algorithms get the processor time
-of these restarts, on the same points and with one thread:
+The baseline is k-means on a sample of at most 20,000 rows: ten restarts of greedy
+k-means++ and Lloyd. Two other algorithms get the same points and as much processor time
+as the ten restarts took, with one thread:
 
 * local search (LS++, Lattanzi and Sohler 2019): draw points with probabilities
   proportional to their squared distances to the centers, and replace a center by such
   a point if that lowers the error; then run Lloyd;
 * breathing (Fritzke 2020): add five centers where the error is largest, run Lloyd,
-  remove the five centers whose loss costs least, and run Lloyd again. If the error does
-  not fall, continue with four centers, three, and so on.
+  remove the five centers whose removal raises the error least, and run Lloyd again. If
+  the error does not fall, continue with four centers, three, and so on.
 
-The results are the lowest errors reached in that time. Real data need AKKM_DATA;
-without it only the other data sets are used.
+The results are the lowest errors reached in that time. Real data sets are used only if
+AKKM_DATA is set.
 """
 
 from __future__ import annotations
@@ -41,9 +41,12 @@ from experiments.harness.runner import run_missing
 from experiments.harness.store import JsonLines, Record
 
 Array = NDArray[Any]
-Runs = Iterator[float]  # endless: the error of each run in turn
+Runs = Iterator[float]  # endless iterator over the final errors of runs
 
-_RESTARTS, _BREATHS = 10, 5
+# Number of restarts of the baseline.
+_RESTARTS = 10
+# Number of centers that breathing adds and removes at first.
+_BREATHS = 5
 
 
 def blobs() -> beyond.Data:
@@ -61,7 +64,7 @@ def covtype() -> beyond.Data:
     return X[rows], y[rows], C
 
 
-# Functions that return the data, and whether the data are real.
+# For each data set: a function that returns the data, and whether the data are real.
 DATA: dict[str, tuple[Callable[[], beyond.Data], bool]] = {
     "digits": (beyond.digits, False),
     "50 blobs": (blobs, False),
@@ -73,12 +76,12 @@ SPACES = {"aKKm": ApproxKernelKMeans, "sparse": SparseKernelKMeans}
 
 
 class _CaughtPoints(Exception):
-    """Raised with the points of the first k-means run of a fit."""
+    """Carries the points that a fit passes to its first k-means run."""
 
 
 @lru_cache(maxsize=1)
 def points_of(space: str, data: str) -> tuple[Array, int]:
-    """Return the points (s, q) that an estimator's restarts cluster, and C."""
+    """Return the points (s, q) that an estimator clusters with restarts, and C."""
     X, _, C = DATA[data][0]()
 
     def catch(self: KMeans, points: Array, *_: Any, **__: Any) -> KMeans:
@@ -117,7 +120,8 @@ def local_search(X: Array, C: int, rng: np.random.Generator) -> Runs:
             drawn = rng.choice(len(X), p=nearest_two[:, 0] / cost)
             new = pairwise_distances(X, X[[drawn]], metric="sqeuclidean")[:, 0]
             kept = np.minimum(new, nearest_two[:, 0])
-            # Rows that lose their center go to their second nearest or the new center.
+            # Points that lose their center go to their second nearest center or to the
+            # new one.
             loss = np.bincount(
                 owner, np.minimum(new, nearest_two[:, 1]) - kept, minlength=C
             )
@@ -149,7 +153,10 @@ def breathing(X: Array, C: int, rng: np.random.Generator) -> Runs:
 
 
 def _without(X: Array, centers: Array, count: int) -> Array:
-    """Remove the centers that raise the error least, no two of them neighbours."""
+    """Return centers without `count` of them whose removal raises the error least.
+
+    If possible, the nearest neighbour of a removed center is not removed.
+    """
     D = pairwise_distances(X, centers, metric="sqeuclidean")
     nearest_two = np.partition(D, 1, axis=1)[:, :2]
     missed = np.bincount(
@@ -222,7 +229,7 @@ def report(records: JsonLines) -> str:
 
 
 def _cell(runs: list[Record], name: str) -> str:
-    # The error is zero if all points lie on centers.
+    # Add 1e-9 to both errors: they are zero if all points lie on centers.
     ratios = np.array([(r[name] + 1e-9) / (r["ten restarts"] + 1e-9) for r in runs])
     lower, higher = int((ratios < 1 - 1e-6).sum()), int((ratios > 1 + 1e-6).sum())
     equal = len(ratios) - lower - higher

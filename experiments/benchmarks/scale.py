@@ -1,8 +1,8 @@
 """Compare a fit of Parquet files larger than memory with a fit of an array.
 
-Writes a mixture of 20 Gaussians in 100 columns as Parquet, one file per million rows
-(existing files are kept). Clusters all rows from the files, and the first 4 million
-rows as an array, with m = 500, each in its own process. Prints elapsed and processor
+Writes a mixture of 20 Gaussians in 100 columns as Parquet, one file per million rows.
+Existing files are kept. Clusters all rows from the files, and the first 4 million rows
+as an array. Both fits have m = 500 and their own process. Prints elapsed and processor
 time per row, and peak memory. The files are in the folder that AKKM_SCALE names, by
 default in the benchmarks' cache.
 """
@@ -21,7 +21,11 @@ from experiments.harness.pages import markdown_table
 from experiments.harness.runner import in_new_process
 from experiments.harness.store import Record
 
-_WIDTH, _CLUSTERS, _FILE, _GROUP = 100, 20, 1_000_000, 65_536
+# Number of columns and number of clusters.
+_WIDTH, _CLUSTERS = 100, 20
+# Number of rows per file and per row group.
+_FILE, _GROUP = 1_000_000, 65_536
+# Number of rows that are clustered as an array.
 _IN_MEMORY = 4_000_000
 
 
@@ -54,7 +58,7 @@ def write_parquet(folder: Path, n: int) -> None:
 
 
 def measure(folder: str, n_in_memory: int | None) -> Record:
-    """Fit all rows of a folder from its files, or its first rows as an array."""
+    """Measure a fit of all rows from the files, or of the first rows as an array."""
     import akkm
 
     rows: Any = akkm.open_rows(folder)
@@ -81,7 +85,7 @@ def main(rows: int = 50_000_000) -> None:
     on_disk = sum(path.stat().st_size for path in folder.glob("*.parquet"))
     print(f"{rows:,} x {_WIDTH} float32, {on_disk / 1e9:.1f} GB of Parquet")
     cells = []
-    for source in ("memory", "disk", "memory"):  # memory twice, as time varies
+    for source in ("memory", "disk", "memory"):  # memory twice, because the time varies
         n_in_memory = min(rows, _IN_MEMORY) if source == "memory" else None
         record = in_new_process(measure, folder=str(folder), n_in_memory=n_in_memory)
         if "failed" in record:

@@ -1,7 +1,7 @@
 """Compare akkm with scikit-learn, tslearn and a bare kernel pass: time, memory, error.
 
-Each run has its own process. So peak memory is measured run by run, and a crash does
-not end the other runs.
+A bare kernel pass computes kernel values and nothing else. Each run has its own
+process, so that its peak memory can be measured and a crash does not end other runs.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ def measure_file(settings: Record, contestant: str, seed: int, path: str) -> Rec
 
 
 def measure(task: Task, contestant: str, seed: int, X: Any) -> Record:
-    """Time one fit, measure its memory, and evaluate its labels."""
+    """Measure the time and memory of one fit, and the errors of its labels."""
     fit = CONTESTANTS[contestant]
-    # A small fit first keeps imports, thread pools and caches out of the measurement.
+    # Start with a small fit, so that imports and the start of threads are not measured.
     few = np.random.default_rng(0).choice(len(X), 500, replace=False)
     fit(replace(task, m=min(task.m, 100)), seed, X[few])
     gc.collect()

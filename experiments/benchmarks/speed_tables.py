@@ -61,7 +61,7 @@ def _good(records: JsonLines, task: Task, contestant: str) -> Runs:
 
 
 def _comparison(records: JsonLines, task: Task) -> list[Block]:
-    """Compare contestants."""
+    """Return a caption, and a table that compares the contestants of a task."""
     first = task.contestants[0]
     reference, bare = _good(records, task, first), _good(records, task, BARE)
     head = [
@@ -104,7 +104,7 @@ def _comparison(records: JsonLines, task: Task) -> list[Block]:
 
 
 def _growth(records: JsonLines, section: Section, vary: str) -> list[Block]:
-    """Show the costs of akkm as one size grows."""
+    """Return a caption, a table and a text on how akkm's costs grow with one size."""
     head = [
         _LETTERS[vary],
         "seconds",
@@ -145,7 +145,10 @@ def _growth(records: JsonLines, section: Section, vary: str) -> list[Block]:
 
 
 def _linear_fit(sizes: list[int], costs: list[float]) -> str:
-    """Fit seconds = a + b n by least squares of the relative deviations."""
+    """Return a sentence about the line seconds = a + b n that is fitted to the costs.
+
+    The fit minimises the sum of squares of the relative deviations.
+    """
     seconds = np.array(costs) * sizes[: len(costs)] / 1e6
     design = np.c_[np.ones(len(costs)), sizes[: len(costs)]] / seconds[:, None]
     (a, b), *_ = np.linalg.lstsq(design, np.ones(len(costs)))
@@ -168,7 +171,7 @@ def _median(runs: Runs, field: str) -> float:
 
 
 def _ratio(runs: Runs, reference: Runs, field: str, factor: float = 1) -> str:
-    """Return the median of the ratios per seed."""
+    """Return the median over seeds of a field, divided by that of the reference."""
     pairs = [(runs[s][field], reference[s][field]) for s in runs if s in reference]
     ratios = [factor * value / unit for value, unit in pairs if unit > 0]
     return _digits(median(ratios)) if ratios else "–"

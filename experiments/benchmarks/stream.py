@@ -1,7 +1,8 @@
 """Compare `partial_fit` on batches with `fit` on all rows. Needs AKKM_DATA.
 
-Clusters Cover Type in 50 batches, in the order of the file and shuffled, and all rows
-at once with the same kernel. Prints by how much batches increase the clustering error.
+Clusters Cover Type in 50 batches, once in the order of the file and once shuffled. Also
+clusters all rows at once with the same kernel. Prints by how much the clustering error
+is larger with batches.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
+# Names of the contestants: the methods whose time and memory are measured.
 AKKM = "akkm"
 AKKM_ONCE = "akkm, 1 restart"
 EXACT_ONCE = "akkm exact, 1 restart"
@@ -24,41 +25,41 @@ BARE = "bare kernel pass"
 class Task:
     """One data set, one kernel and one set of sizes, for some contestants."""
 
-    data: str  # its name in prepared_rows.py
-    n: int  # rows
-    m: int  # landmarks
+    data: str  # name of the data set in prepared_rows.py
+    n: int  # number of rows
+    m: int  # number of landmarks
     n_clusters: int
-    kernel: str  # the name in akkm and scikit-learn
+    kernel: str  # name of the kernel in akkm and scikit-learn
     params: dict[str, float]
     contestants: tuple[str, ...]
     seeds: int
-    restarts: int = 1  # of scikit-learn's KMeans
+    restarts: int = 1  # n_init of scikit-learn's KMeans
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Everything that a run depends on, except contestant and seed."""
+        """All settings that a run depends on, except contestant and seed."""
         fields = asdict(self)
         del fields["contestants"], fields["seeds"]
         return fields
 
     @classmethod
     def of(cls, settings: dict[str, Any]) -> Task:
-        """Return the task with these settings, without contestants."""
+        """Return a task with these settings, without contestants and seeds."""
         return cls(**settings, contestants=(), seeds=0)
 
 
 @dataclass(frozen=True)
 class Section:
-    """Tasks that are shown together."""
+    """Tasks that are shown in one section of the page."""
 
-    name: str  # for --task
+    name: str  # the name that the option --task takes
     title: str
     tasks: tuple[Task, ...]
     vary: str | None = None  # the size that grows from task to task
     note: str = ""  # what readers need to know to compare fairly
 
     def runs(self) -> Iterator[dict[str, Any]]:
-        """Yield all runs, seed by seed, so that compared runs are close in time."""
+        """Yield all runs, seed by seed: runs to be compared should be close in time."""
         for seed in range(max(task.seeds for task in self.tasks)):
             for task in self.tasks:
                 for contestant in task.contestants if seed < task.seeds else ():
@@ -66,7 +67,10 @@ class Section:
                     yield {"settings": task.settings, **about}
 
     def reduced(self, quick: bool, seeds: int | None) -> Section:
-        """Return the section with small tasks, or with another number of seeds."""
+        """Return the section with other tasks.
+
+        They are small if `quick` is true, and have this number of seeds if it is given.
+        """
         tasks = self.tasks
         if quick:
             tasks = tuple(map(_small, tasks))
@@ -138,8 +142,8 @@ SECTIONS = (
         ),
         note="Stand-in: drawn from the 10 % file, with the full file's size and class "
         "counts. The landmarks' kernel matrix is singular. In float32, as here, "
-        "rounding spoils the features of Nystroem; in float64 it does not. So its "
-        "errors here say nothing about the method.",
+        "rounding spoils the features of Nystroem; in float64 it does not. So the "
+        "errors of Nystroem here say nothing about the method.",
     ),
     Section(
         "tslearn",

@@ -1,4 +1,4 @@
-"""Compare error bounds with measured errors.
+"""Compare the error bounds of `akkm.theory` with measured errors.
 
 The benchmark draws docs/theory.png and prints the tables of docs/theory.md. It uses
 data sets of scikit-learn, and Cover Type and MNIST if AKKM_DATA is set.
@@ -34,12 +34,20 @@ from experiments.harness.pages import markdown_table
 
 Array = NDArray[Any]
 
+# Numbers of landmarks for small data sets.
 _COUNTS = (5, 10, 20, 50, 100, 200, 500, 1000)
+# Number of samples of landmarks for each number of landmarks.
 _SAMPLES = 20
-# Large data sets: number of rows, m of the reference fit, number of seeds.
-_ROWS, _MANY, _SEEDS = 20_000, 2_000, 5
-# Indefinite kernel: number of rows, and the values of m.
-_FEW, _SPANS = 4_000, (64, 256, 1_000)
+# Number of rows of a large data set.
+_ROWS = 20_000
+# Number of landmarks of the fits with which other fits are compared.
+_MANY = 2_000
+# Number of seeds, or of samples of landmarks for the indefinite kernel.
+_SEEDS = 5
+# Number of rows for the indefinite kernel.
+_FEW = 4_000
+# Numbers of landmarks for the indefinite kernel.
+_SPANS = (64, 256, 1_000)
 _BLUE, _ORANGE, _GREEN = "#0072b2", "#d55e00", "#009e73"
 
 
@@ -55,15 +63,19 @@ class KernelData:
 
 @dataclass(frozen=True)
 class Curves:
-    """Errors for s numbers of landmarks."""
+    """Errors and bounds for s numbers of landmarks.
+
+    L(U, ξ) is the clustering error of the labels U if the centers must lie in the span
+    of the landmarks ξ. L(U, 1) is the exact error.
+    """
 
     counts: list[int]  # (s,)
     exact: float  # L(U, 1)
     theorem: Array  # (s,) bound on the mean of L(U, ξ)
     corollary: Array  # (s,) relative bound times L(U, 1)
     without: Array  # (s, samples) L(U, ξ), landmarks drawn without replacement
-    each: Array  # (s, samples) L(U, ξ), each row is a landmark with chance m / n
-    inertia: Array  # (s, samples) `inertia_`, with the landmarks of `without`
+    each: Array  # (s, samples) L(U, ξ), each row is drawn with probability m / n
+    inertia: Array  # (s, samples) `inertia_` of aKKm with the landmarks of `without`
 
 
 def small_sets() -> list[KernelData]:
@@ -79,7 +91,7 @@ def small_sets() -> list[KernelData]:
 
 
 def large_sets() -> Iterator[KernelData]:
-    """Yield a sample of MNIST with two kernels, and one of Cover Type with rbf."""
+    """Yield a sample of MNIST with two kernels, and a sample of Cover Type with rbf."""
     try:
         mnist = np.load(prepare("mnist", _ROWS))
         covtype = np.load(prepare("covtype", _ROWS))
@@ -201,7 +213,8 @@ def print_curves(name: str, c: Curves) -> None:
 def compare(data: KernelData) -> list[str]:
     """Return a table row that compares the square root rule with the suggested m.
 
-    Errors are means over five seeds, divided by the mean errors at m = 2,000.
+    Errors are means over five seeds, divided by the mean errors at m = 2,000 (or at m =
+    n if there are fewer rows).
     """
     suggestion = suggest_n_landmarks(
         data.X, data.n_clusters, random_state=0, **data.kernel
@@ -221,7 +234,7 @@ def compare(data: KernelData) -> list[str]:
 
 
 def print_spans(data: KernelData) -> None:
-    """Print how much of an indefinite kernel the span of landmarks contains."""
+    """Print what share of an indefinite kernel's trace is in the landmarks' span."""
     X, C = data.X[:_FEW], data.n_clusters
     kernel = resolve(X=X, **data.kernel)
     labels = KernelKMeans(C, kernel=kernel, random_state=0).fit(X).labels_

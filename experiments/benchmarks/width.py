@@ -1,4 +1,4 @@
-"""Measure the NMI of each rule for the kernel width on eight small data sets.
+"""Measure the NMI that each rule for the kernel width gives on eight small data sets.
 
 All data are generated or come with scikit-learn. The benchmark takes about two minutes.
 """
@@ -19,7 +19,9 @@ from experiments.harness.pages import markdown_table
 
 Array = NDArray[Any]
 
+# Values of the parameter gamma that name a rule for the kernel width.
 RULES = ("scale", "median", "neighbors")
+# Number of seeds.
 SEEDS = 5
 
 

@@ -1,9 +1,12 @@
 """Compare a Dask cluster of two processes with two threads (docs/large.md).
 
-`overhead` compares fits of Cover Type at m = 1,000 from an array and from a Dask array
-on the workers. `memory` measures the client's peak memory for 20 million generated
-rows. `rows` measures the time that one thread needs per row. `estimate` extrapolates
-from this time to 10^9 rows on 100 workers.
+The benchmark has four parts:
+
+* `overhead` compares the time of fits to Cover Type with m = 1,000: from an array in
+  this process, and from a Dask array on the workers.
+* `memory` measures the client's peak memory for 20 million generated rows.
+* `rows` measures the time that one thread needs per row.
+* `estimate` extrapolates from this time per row to 10^9 rows on 100 workers.
 """
 
 from __future__ import annotations
@@ -100,7 +103,10 @@ def memory(n: int = 20_000_000, width: int = 20, rows: int = 500_000) -> None:
 
 
 def time_per_row(n: int = 200_000) -> tuple[float, float]:
-    """Measure the time of an evaluated and of a skipped row, in microseconds."""
+    """Return the microseconds per evaluated row and per skipped row, in one thread.
+
+    A row is skipped if the bounds prove that its label does not change.
+    """
     from akkm.approx import factor
     from akkm.core.bounds import Moves
     from akkm.core.lloyd import centers_of
@@ -134,9 +140,10 @@ def time_per_row(n: int = 200_000) -> tuple[float, float]:
 def estimate(n: int = 10**9, workers: int = 100, draws: int = 1000) -> None:
     """Simulate a fit: 100 columns, m = 500, C = 10, workers with one thread each.
 
-    Assumed: 10 Gbit/s and 1 ms per message, 1 ms of the scheduler per task, and workers
-    whose speed varies by 10 % from iteration to iteration. Measured: the time per row,
-    and the share of evaluated rows in each iteration of a fit to a million rows.
+    The simulation assumes a network of 10 Gbit/s with a latency of 1 ms per message. It
+    assumes that the scheduler takes 1 ms per task, and that the speed of workers varies
+    by 10 % from iteration to iteration. The time per row is measured. So is the share
+    of evaluated rows in each iteration, in a fit to a million rows.
     """
     evaluated, skipped = time_per_row()
     X = np.concatenate([_block(i, 250_000, 100) for i in range(4)])
@@ -147,7 +154,8 @@ def estimate(n: int = 10**9, workers: int = 100, draws: int = 1000) -> None:
     rows, C, m, d = n / workers, 10, 500, 100
     message = 8 * C * m / 1.25e9 + 1e-3
     fan = np.ceil(np.log(workers) / np.log(8))
-    # The rows of the sample are sent to the client, which clusters them.
+    # Before the first iteration, a sample of 128 MB is sent to the client. To cluster
+    # the sample takes 30 s. Then the landmarks are sent to all workers.
     start = 128e6 / 1.25e9 + 30.0 + m * d * 4 * workers / 1.25e9
     totals = []
     for _ in range(draws):
