@@ -8,12 +8,15 @@ import numpy as np
 from akkm.images._files import opencv
 from akkm.typing import Array
 
-# A patch has 4 x 4 bins; each bin counts gradients in 8 directions.
-_BINS, _DIRECTIONS = 4, 8
-# Standard deviation of the blur before gradients are computed, as in OpenCV. Entries of
-# a descriptor of length one are clipped to the second value, so that one strong edge
-# does not hide the rest.
-_BLUR, _MAX_ENTRY = 1.5, 0.2
+# A patch has 4 x 4 bins.
+_BINS = 4
+# Each bin sums gradients in 8 directions.
+_DIRECTIONS = 8
+# Standard deviation of the blur before gradients are computed, as in OpenCV.
+_BLUR = 1.5
+# Descriptors are scaled to length one. Then their entries are clipped to this value, so
+# that one strong edge does not hide weaker ones.
+_MAX_ENTRY = 0.2
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,7 @@ class Descriptors:
     """Positions and SIFT descriptors of the p patches of one image."""
 
     places: Array  # (p, 2): x and y of the centers, from 0 to 1
-    values: Array  # (p, 128) float32; rows of length one, or zero if without contrast
+    values: Array  # (p, 128) float32; length one, or zero for patches without contrast
 
 
 def dense_sift(gray: Array, step: int, patch_size: int) -> Descriptors:
@@ -29,8 +32,8 @@ def dense_sift(gray: Array, step: int, patch_size: int) -> Descriptors:
 
     The weight of a pixel in a bin is a function of x times a function of y. Each of
     these functions is a triangle around the center of the bin times a Gaussian around
-    the center of the patch. So the bins of all patches take two matrix products per
-    direction, W_y M W_xᵀ, where M (h, w) contains the gradients in this direction.
+    the center of the patch. So two matrix products per direction compute the bins of
+    all patches: W_y M W_xᵀ, where M (h, w) contains the gradients in this direction.
 
     Parameters
     ----------
@@ -106,7 +109,7 @@ def _normalise(values: Array) -> Array:
     """Scale rows to length one, clip entries at 0.2, and scale again: (p, 128)."""
     for most in (_MAX_ENTRY, 1):
         lengths = np.sqrt(np.einsum("ij,ij->i", values, values))[:, None]
-        # A patch without contrast contains only rounding errors: make them zero.
+        # The values of a patch without contrast are rounding errors. Set them to zero.
         values = values / np.where(lengths > 1e-6, lengths, np.inf)
         np.minimum(values, values.dtype.type(most), out=values)
     return values

@@ -25,19 +25,19 @@ _SIGNATURES = re.compile(
 )
 # Images need at least this many pixels along the shorter side to show anything.
 _MIN_SIDE = 16
-# OpenCV refuses images with more pixels than this environment variable says, before it
-# decodes them.
+# Environment variable that limits the number of pixels. OpenCV refuses larger images
+# before it decodes them.
 _OPENCV_LIMIT = "OPENCV_IO_MAX_IMAGE_PIXELS"
 _JPEG_QUALITY = 75
 
 
 class ImageError(ValueError):
-    """Error for an image that can't be read; the message is one line with its name."""
+    """Error for an image that can't be read; the one-line message contains its name."""
 
 
 def opencv() -> Any:
     """Return the module cv2; raise ImportError with advice if it is not installed."""
-    os.environ.setdefault(_OPENCV_LIMIT, str(PIXELS.value))  # read by the import
+    os.environ.setdefault(_OPENCV_LIMIT, str(PIXELS.value))  # cv2 reads it on import
     return import_extra("cv2", "Images need OpenCV", "images")
 
 
@@ -54,8 +54,8 @@ def find_files(folder: str | os.PathLike[str]) -> list[str]:
     list of str
         Sorted paths. A file is listed if its name has the extension of an image format
         or its first bytes are those of an image; its content may still be damaged.
-        Files and folders whose names begin with a dot are left out. So are symbolic
-        links that lead out of the folder, and all links to folders.
+        Files and folders whose names begin with a dot are left out. Symbolic links to
+        files outside the folder, and all symbolic links to folders, are also left out.
 
     Raises
     ------
@@ -214,7 +214,7 @@ def silenced_opencv() -> Iterator[None]:
 
 
 def _decode(path: str | os.PathLike[str], flags: int) -> Array:
-    """Return the pixels of a file, read by np.fromfile: OpenCV can't open all paths."""
+    """Return the pixels of a file, which NumPy reads: OpenCV can't open all paths."""
     cv2 = opencv()
     name = os.fspath(path)
     try:

@@ -8,9 +8,8 @@ from akkm.typing import Array
 def level_weights(levels: int) -> Array:
     """Return the weight of each level (Lazebnik, Schmid, Ponce 2006): (levels,).
 
-    With L = levels - 1, the weight is 1 / 2^L at level 0, and 1 / 2^(L - l + 1) at
-    level l ≥ 1.
-    The weights add up to one.
+    Let L = levels - 1. The weight is 1 / 2^L at level 0, and 1 / 2^(L - l + 1) at level
+    l ≥ 1. The weights add up to one.
 
     Examples
     --------
@@ -32,13 +31,13 @@ def pyramid_histogram(places: Array, words: Array, n_words: int, levels: int) ->
     Parameters
     ----------
     places : array of shape (p, 2)
-        x and y of each descriptor, from 0 to 1.
+        Coordinates x and y of each descriptor, from 0 to 1.
     words : int array of shape (p,)
         The visual word of each descriptor.
     n_words : int
         Size of the vocabulary.
     levels : int
-        Levels of the pyramid.
+        Number of levels of the pyramid.
 
     Returns
     -------

@@ -53,15 +53,15 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
     Each patch of an image is described by SIFT and replaced by the nearest of `n_words`
     visual words. Words are counted in each of 1 + 4 + 16 + ... cells, and counts are
     weighted by the level of the cell (Lazebnik, Schmid, Ponce 2006). The histogram
-    intersection of two rows is the pyramid match kernel, which is 1 for an image with
-    itself: use `kernel="intersection"`.
+    intersection of two rows is the pyramid match kernel, so use
+    `kernel="intersection"`. The kernel of an image with itself is 1.
 
     Parameters
     ----------
     n_words : int, default=200
         Number of visual words.
     levels : int, default=4
-        Levels of the pyramid; level l has 4^l cells.
+        Number of levels of the pyramid. Level l has 4^l cells, with l from 0.
     step : int, default=4
         Distance between neighbouring patches on the grid, in pixels.
     patch_size : int, default=16
@@ -232,13 +232,13 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
     def require_valid(self) -> None:
         """Raise an exception if the fitted attributes contradict the parameters.
 
-        Those of a transformer from a damaged file may.
+        This may happen if the transformer was loaded from a damaged file.
 
         Raises
         ------
         ValueError
-            If a parameter is not valid, or the vocabulary has another type or shape
-            than `fit` gives it.
+            If a parameter is not valid, or if the vocabulary has a type or a shape that
+            `fit` never gives it.
         """
         check_is_fitted(self)
         self._check_params()
@@ -282,7 +282,7 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
         items: Sequence[Any],
         progress: Callable[[int], None] | None,
     ) -> tuple[Array, list[Any], tuple[str, ...]]:
-        """Return positions and results of readable items, and messages for others."""
+        """Return positions and results of readable items, and messages for the rest."""
 
         def attempt(item: Any) -> Any:
             try:
@@ -339,7 +339,7 @@ class SpatialPyramid(TransformerMixin, BaseEstimator):
 
 
 def _require_sequence(X: Any) -> Sequence[Any]:
-    """Return X itself; raise an error if X is a single path or is empty."""
+    """Return X itself; raise an error if X is empty or not a sequence of images."""
     if isinstance(X, str) or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
         raise TypeError(
             f"X is a {type(X).__name__}; expected a list of file names or of images."

@@ -12,7 +12,7 @@ _BATCH = 4096
 
 
 def learn_words(values: Array, n_words: int, rng: np.random.Generator) -> Array:
-    """Run k-means on descriptors (p, 128); return (n_words, 128) float32 centers."""
+    """Return visual words (n_words, 128): k-means centers of descriptors (p, 128)."""
     if len(values) < n_words:
         raise ValueError(
             f"n_words={n_words}, but there are {len(values)} descriptors; expected at "

@@ -15,9 +15,11 @@ from akkm.typing import Array
 
 Result = TypeVar("Result")
 
-# Number of batches that are read ahead, and largest number of batches in memory. The
-# second number includes batches read ahead and batches that threads may be using.
-_AHEAD, _IN_MEMORY = 2, 5
+# Number of batches that are read ahead.
+_AHEAD = 2
+# Largest number of batches in memory, including batches that are read ahead and batches
+# that threads may be using.
+_IN_MEMORY = 5
 # Rows per chunk, the unit of work of one thread. A batch is cut into several chunks.
 _CHUNK_ROWS = 8192
 
@@ -43,7 +45,7 @@ class Batches(ABC):
         """Return the name of a batch for error messages."""
 
     def as_labels(self, labels: Array) -> Any:
-        """Return values (n,) of the rows in the container that their users expect."""
+        """Return values (n,) of the rows in the container that the user gets."""
         return labels
 
 
@@ -100,7 +102,7 @@ class DiskRows(Rows):
         return DiskRows(self._batches, (*self._checks, check))
 
     def as_labels(self, labels: Array) -> Any:
-        """Return values (n,) of the rows in the container that their users expect."""
+        """Return values (n,) of the rows in the container that the user gets."""
         return self._batches.as_labels(labels)
 
     def chunks(self) -> list[slice]:

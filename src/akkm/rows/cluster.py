@@ -7,9 +7,11 @@ from typing import Any
 
 from akkm.silence import ignore_warnings
 
-# Seconds between checks for workers, and seconds without any worker after which a fit
-# gives up. Dask's nanny process replaces a dead worker within a few seconds.
-_CHECK_EVERY, _GIVE_UP_AFTER = 2.0, 30.0
+# Seconds between two checks whether there are workers.
+_CHECK_EVERY = 2.0
+# A fit fails after this many seconds without any worker. Dask's nanny process replaces
+# a dead worker within a few seconds.
+_GIVE_UP_AFTER = 30.0
 # Largest number of results that one task adds up.
 _ADDED_PER_TASK = 8
 # Names of exceptions which mean that workers were lost, not that rows are invalid.
@@ -32,7 +34,7 @@ class Cluster:
         return self._client.submit(function, *values, pure=False)
 
     def send(self, values: Sequence[Any]) -> list[Any]:
-        """Send values to workers as results of tasks; Dask resends lost results."""
+        """Send values to workers as results of tasks; Dask restores lost results."""
         with ignore_warnings(UserWarning):  # Dask warns of large values
             return self.map(_identity, values)
 

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, whose pieces can be read in any order. Needs pyarrow."""
+"""Parquet and Arrow files, read in pieces in any order. This module needs pyarrow."""
 
 import os
 from abc import ABC, abstractmethod
@@ -68,7 +68,7 @@ class ColumnFiles(Pieces):
         for path in paths:
             with reading(path, self.format):
                 schema, rows = self._open(path)
-                # Names and types in a damaged file may not be UTF-8.
+                # In a damaged file, names and types may not be UTF-8. Then str fails.
                 str(schema.names), str(schema.types)
             if path == paths[0]:
                 self.schema = schema
@@ -174,7 +174,7 @@ class NumberBatches(Batches):
         return self._rows(self._files.read(batch, self.names))
 
     def some(self, batch: int, rows: Array) -> Array:
-        """Return a few rows of a piece without transposing the others."""
+        """Return a few rows of a piece without transposing its other rows."""
         return self._rows(self._files.read(batch, self.names).take(rows))
 
     def where(self, batch: int) -> str:
@@ -192,7 +192,7 @@ class NumberBatches(Batches):
 
 
 def _open_file(path: str | Path) -> pa.NativeFile:
-    """Open a file for reading; pyarrow takes names that are not UTF-8 only as bytes."""
+    """Open a file for reading; paths that are not UTF-8 must be passed as bytes."""
     return pa.OSFile(os.fsencode(path))
 
 

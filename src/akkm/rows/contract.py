@@ -12,9 +12,12 @@ from akkm.typing import Array
 
 Result = TypeVar("Result")
 
-# Largest number of chunks, and smallest number of rows in a chunk and in a piece of an
-# index array. Chunks depend on n alone, never on the number of threads.
-_MAX_CHUNKS, _CHUNK_ROWS, _PIECE_ROWS = 64, 4096, 2048
+# Largest number of chunks. Chunks depend on n alone, never on the number of threads.
+_MAX_CHUNKS = 64
+# Smallest number of rows in a chunk; the last chunk may have fewer.
+_CHUNK_ROWS = 4096
+# Smallest number of rows in a piece of an index array; the last piece may have fewer.
+_PIECE_ROWS = 2048
 # Rows per piece for rows in files. Pieces are small, so that all threads read from the
 # same batches.
 _STORED_PIECE_ROWS = 4096
@@ -27,7 +30,7 @@ class Rows(ABC):
 
     Laws, checked by the tests for every implementation:
 
-    * `X[rows]` for a slice or an index array is a block in memory, equal to the block
+    * for a slice or an index array, `X[rows]` is a block in memory, equal to the block
       that an array of all rows would return;
     * `gather(rows)` equals `X[rows]`, and reads each batch at most once;
     * the slices of `chunks()` and of `spans()` cover all rows once, in order;
@@ -48,7 +51,7 @@ class Rows(ABC):
     in_memory : bool
         Whether reading any row at any time is cheap.
     partitions : Partitions or None
-        The blocks of rows on the workers of a cluster; None if rows are elsewhere.
+        The blocks of rows on the workers of a cluster; None if rows are not on workers.
     """
 
     shape: tuple[int, int]
@@ -75,7 +78,7 @@ class Rows(ABC):
         """Cut all rows into units of work."""
 
     def spans(self) -> list[slice]:
-        """Cut all rows into spans. Reading a span's rows twice costs one read."""
+        """Cut all rows into spans; reading a span twice in succession loads it once."""
         return self.chunks()
 
     def split(self, rows: Array) -> list[Array]:
@@ -93,8 +96,8 @@ class Rows(ABC):
         """Yield function(block, slice of its rows, ...) for all rows, in order.
 
         The function also receives the entries of each array in `aligned` (n,) for
-        these rows. `block_rows` is the block size for rows in memory. For files and
-        partitions, blocks are the stored batches.
+        these rows. `block_rows` is the block size for rows in memory. For rows in files
+        or on workers, each batch or partition is a block.
         """
 
     @abstractmethod
@@ -109,7 +112,10 @@ class Rows(ABC):
         return rng.integers(n_clusters, size=self.shape[0])
 
     def as_labels(self, labels: Any) -> Any:
-        """Return values (n,) of the rows in the container that their users expect."""
+        """Return values (n,) of the rows in the container that the user gets.
+
+        It is a Dask array if the user gave a Dask collection, else a NumPy array.
+        """
         return labels
 
 
@@ -227,9 +233,9 @@ def slices_between(starts: Array) -> list[slice]:
 def by_batch(rows: Array, starts: Array) -> list[tuple[int, Array, Array]]:
     """Group row numbers (b,) by the batch that contains them.
 
-    Each group is the number of a batch, the positions of its rows in `rows`, and the
-    rows counted from the start of the batch. Batches without any of the rows are left
-    out. `starts` (B + 1,) contains the first row of each batch, and n.
+    Each group consists of the number of a batch, the positions of its rows in `rows`,
+    and the numbers of these rows within the batch. Batches that contain none of the
+    rows are left out. `starts` (B + 1,) contains the first row of each batch, and n.
 
     Examples
     --------

@@ -47,7 +47,7 @@ def apply_lazily(
     """Return a lazy Dask array: an estimator's method applied to each partition.
 
     `width` is the number of columns of the result, or None if the result is 1-D.
-    `dtype` is that of the result, by default that of X.
+    `dtype` is the type of the result, by default the type of X.
     """
     array, _ = _as_array(X, lengths=False)
     dtype = array.dtype if dtype is None else dtype
@@ -62,7 +62,7 @@ def apply_lazily(
 
 
 def _as_array(X: Any, lengths: bool = True) -> tuple[Any, tuple[str, ...] | None]:
-    """Return a Dask array of floats (n, d), cut between rows only, and column names."""
+    """Return a Dask array of floats, in chunks of whole rows, and column names."""
     names = None
     if hasattr(X, "to_dask_array"):
         names = tuple(str(name) for name in X.columns)

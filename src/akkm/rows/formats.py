@@ -46,7 +46,7 @@ class NpyBatches(Batches):
         return self._copy(slice(*self.starts[batch : batch + 2]))
 
     def some(self, batch: int, rows: Array) -> Array:
-        """Return a few rows of a batch without reading the others."""
+        """Return a few rows of a batch without reading its other rows."""
         return self._copy(self.starts[batch] + rows)
 
     def where(self, batch: int) -> str:
@@ -96,7 +96,7 @@ def reading(path: Any, what: str) -> Iterator[None]:
 
 
 def float_type(dtype: Any, types: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
-    """Return `dtype` if given; else float32 if it can hold all `types`, or float64."""
+    """Return `dtype`; if None, float32 if it can hold all `types`, else float64."""
     if dtype is not None:
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise ValueError(f"dtype={dtype!r}: expected float32 or float64.")

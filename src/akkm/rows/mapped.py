@@ -1,7 +1,8 @@
 """Arrays of length n stored in files, for rows that do not fit in memory.
 
 Files are written to their full length before they are mapped. So a full disk raises an
-error at once; without this, writing to the mapped array would kill the process.
+error at once. Otherwise, if the disk were full, writing to the mapped array would kill
+the process.
 """
 
 import os
@@ -25,8 +26,8 @@ def full(
 ) -> Array:
     """Return `np.full(n, value, dtype)` in an anonymous temporary file.
 
-    The file is in `folder`, by default the folder for temporary files. It is deleted
-    with the array.
+    The file is in `folder`, by default the folder for temporary files. The file is
+    deleted with the array.
 
     Examples
     --------
@@ -107,7 +108,7 @@ def _write(file: BinaryIO, n: int, value: float, dtype: Any) -> None:
 
 @contextmanager
 def explain_errors(failure: str, advice: str) -> Iterator[None]:
-    """Extend the message of an OSError by what could not be written and what to do."""
+    """Add to the message of an OSError what could not be written, and what to do."""
     try:
         yield
     except OSError as error:

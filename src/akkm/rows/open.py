@@ -36,8 +36,8 @@ def open_rows(
     columns : list of str, optional
         The columns to use, all by default. They must be numeric.
     dtype : float32 or float64, optional
-        The type of the rows. By default float32 if it can hold all values of the
-        columns' types, else float64.
+        The type of the rows. The default is float32 if it can represent all values of
+        the columns' types, else float64.
 
     Returns
     -------
@@ -79,8 +79,8 @@ def open_rows(
 def open_column_files(path: Path, columns: Sequence[str] | None = None) -> ColumnFiles:
     """Open a Parquet or Arrow file, or a folder of such files.
 
-    The files of a folder are read in the order of their names. All of them must have
-    the same columns, or at least the same `columns` if these are given.
+    The files of a folder are read in the order of their names. All files must have the
+    same columns. If `columns` is given, only these columns must be the same.
     """
     purpose = "Parquet and Arrow files need pyarrow"
     files = import_extra("akkm.rows.column_files", purpose, "files")

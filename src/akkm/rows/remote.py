@@ -89,7 +89,7 @@ class RemoteRows(Rows):
         return self.partitions.slices
 
     def checked_by(self, check: Callable[[Array], None]) -> "RemoteRows":
-        """Return the same rows, with check(block) called on each worker's blocks."""
+        """Return the same rows; check(block) is called for each block on its worker."""
         cluster, blocks = self.partitions.cluster, self.partitions.blocks
         count = len(blocks)
         checked = cluster.map(_checked, blocks, list(range(count)), [check] * count)

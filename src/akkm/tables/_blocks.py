@@ -1,4 +1,4 @@
-"""Split batches into numbers and texts; count missing and infinite values."""
+"""Split batches into number and text columns; count missing and infinite values."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ class Selection:
     def split(
         self, batch: pa.RecordBatch
     ) -> tuple[Array, list[pa.DictionaryArray], list[pa.Array]]:
-        """Return an array of numbers (d, r), the texts and the others, each (r,)."""
+        """Return numbers (d, r), text columns and other columns, each of length r."""
         d, stop = len(self.numbers), len(self.numbers) + len(self.texts)
         V = np.empty((d, batch.num_rows))
         for i in range(d):
@@ -46,7 +46,7 @@ class Selection:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Consecutive rows of a table; all fields but `batch` contain only used rows."""
+    """Consecutive rows of a table; `V`, `texts` and `others` contain only used rows."""
 
     batch: pa.RecordBatch
     used: Array  # (r,) bool, False for rows that missing="drop" leaves out
@@ -68,8 +68,9 @@ class Blocks:
         What to do with rows that have missing values: raise an error after the last
         row, leave these rows out, or pass them on unchanged.
     keep_empty : bool, default=True
-        If False and a column has no values at all, iteration ends without checks; the
-        caller reads the table again without the columns in `empty`.
+        If False and a column has no values at all, the checks after the last row are
+        skipped. The caller must then read the table again without the columns in
+        `empty`.
 
     Examples
     --------
@@ -121,7 +122,7 @@ class Blocks:
 
     @property
     def empty(self) -> list[str]:
-        """The columns without any values; call this after the last row."""
+        """The columns without any values; this is known only after the last row."""
         return [name for name, n in self.missing.items() if n and n == self.n_rows]
 
     def _complete(self, V: Array, texts: list[pa.DictionaryArray]) -> Array:
@@ -160,7 +161,7 @@ class Blocks:
 def missing_notes(
     table: Table, policy: str, missing: Counter[str], n_rows: int, n_complete: int
 ) -> tuple[str, ...]:
-    """Return what was done about missing values, or raise TableError."""
+    """Return notes on missing values; raise TableError if `policy` forbids them."""
     counts = counts_by_column(missing)
     cure = "--missing mean to fill them"
     if policy == "drop" and not n_complete:

@@ -17,10 +17,12 @@ Encoding = dict[str, Any]
 
 LARGEST = float(np.finfo(np.float32).max)
 _EPSILON = float(np.finfo(np.float32).eps)
-# Largest number of names that one line of the description lists, and largest number of
-# text columns that are described in a line of their own.
-_NAMES, _LINES = 8, 8
-# Distinct texts with at least this many words on average are prose, not identifiers.
+# Largest number of names that one line of the description lists.
+_NAMES = 8
+# Largest number of text columns that are described in a line of their own.
+_LINES = 8
+# If the values of a column have at least this many words on average, and hardly any
+# value repeats, the column contains prose. With fewer words, it contains identifiers.
 _PROSE = 4
 _SCALES = {
     "standard": "scaled to mean 0 and standard deviation 1",
@@ -33,7 +35,10 @@ _SCALES = {
 def number_encoding(
     column: Column, moments: Moments, i: int, scale: str, table: Table
 ) -> Encoding:
-    """Encode numbers as (value - shift) / scale, and missing values as the mean."""
+    """Return the encoding of a column of numbers as (value - shift) / scale.
+
+    Missing values are encoded like the mean. A constant column is left out.
+    """
     low, high, mean = (float(m[i]) for m in (moments.low, moments.high, moments.mean))
     shift, unit = {
         "standard": (mean, moments.std(i)),
@@ -55,7 +60,7 @@ def number_encoding(
 def text_encoding(
     column: Column, counts: Counts, most_values: int, as_text: bool, table: Table
 ) -> Encoding:
-    """Encode a column of text as one 0/1 column per value."""
+    """Return the encoding of a text column as one 0/1 column per value."""
     name, values = column.name, counts.values
     if not table.typed and not as_text:
         _require_text(name, counts, table)
@@ -85,21 +90,21 @@ def empty_encoding(column: Column) -> Encoding:
 
 
 def _left_out(column: Column, kind: str) -> Encoding:
-    """Return the encoding of a constant column, which is left out."""
+    """Return the encoding of a column that is left out; other encodings extend it."""
     is_time = kind == "number" and column.is_time
     encoding: Encoding = {"name": column.name, "kind": kind, "how": "left out"}
     return encoding | {"time": is_time, "type": column.type, "as_text": False}
 
 
 def require_valid(encodings: Sequence[Encoding]) -> list[str]:
-    """Return the names of all features; raise an exception if an encoding is wrong."""
+    """Return the names of all features; raise an error if an encoding is not valid."""
     for encoding in encodings:
         _require_valid(encoding)
     return [name for encoding in encodings for name in feature_names(encoding)]
 
 
 def _require_valid(encoding: Encoding) -> None:
-    """Raise an exception if this is not the encoding of a column."""
+    """Raise an exception if the encoding of a column is not valid."""
     for key in ("name", "kind", "how", "type"):
         if not isinstance(encoding[key], str):
             raise ValueError(f"{key} is {encoding[key]!r}; expected text.")

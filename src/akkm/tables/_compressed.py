@@ -13,9 +13,9 @@ _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 
 
 def compression_of(file: Any) -> str | None:
-    """Return the compression of an open file, by its first bytes; None if it has none.
+    """Return the compression of an open file, or None if it is not compressed.
 
-    The position of the file is its start afterwards.
+    The first bytes show the compression. Afterwards the file is at its start again.
     """
     start = file.read(4)
     file.seek(0)
@@ -26,7 +26,8 @@ def compression_of(file: Any) -> str | None:
 class Decompressed(io.RawIOBase):
     """The unpacked bytes of a compressed file.
 
-    Reading raises TableError once the file has unpacked to far more bytes than it has.
+    Reading raises TableError as soon as there are far more unpacked bytes than bytes in
+    the compressed file.
 
     Parameters
     ----------

@@ -22,9 +22,10 @@ from akkm.tables._csv_errors import (
 )
 from akkm.tables._table import Column, Table, kind_of
 
-# Bytes of text that are parsed at a time, and largest number of bytes of parsed rows
-# that are kept for a second pass.
-BLOCK, KEPT = 4 << 20, 512 << 20
+# Bytes of text that are parsed at a time.
+BLOCK = 4 << 20
+# Largest number of bytes of parsed rows that are kept for a second pass.
+KEPT = 512 << 20
 
 # Cells that count as missing, as in pandas.
 MISSING = (
@@ -55,7 +56,7 @@ class CsvTable(Table):
         self._blank_lines = 0  # empty lines before the header
         self._file: Any = None
         self._as_text: frozenset[str] = frozenset()
-        # Parsed rows and the types of their columns, for one more pass.
+        # Parsed rows that are kept for the next pass, and the types of their columns.
         self._kept: tuple[list[pa.RecordBatch], dict[str, pa.DataType]] = ([], {})
         self._names: list[str] = []
         try:
@@ -140,7 +141,7 @@ class CsvTable(Table):
         return names
 
     def _infer_types(self) -> dict[str, pa.DataType]:
-        """Map each column, in the order of the file, to the type it is read as."""
+        """Return the type for reading each column, in the order of the file."""
         types = {field.name: field.type for field in self._parse(None).schema}
         empty = [name for name, kind in types.items() if pa.types.is_null(kind)]
         for name, kind in types.items():
@@ -187,7 +188,7 @@ class CsvTable(Table):
         self, error: Exception, types: dict[str, pa.DataType] | None = None
     ) -> TableError:
         if isinstance(error, pa.ArrowInvalid):
-            # pyarrow reports row numbers only if it uses one thread: parse again.
+            # pyarrow reports row numbers only if it uses one thread. So parse again.
             try:
                 for _ in self._parse(types, threads=False):
                     pass

@@ -29,7 +29,7 @@ _DATE = (
 def csv_error(
     error: str, table: Table, names: Sequence[str], block: int, before: int
 ) -> TableError:
-    """Translate an error of pyarrow; `before` is the number of lines before row 0."""
+    """Return a TableError for pyarrow's message; `before` lines precede row 0."""
     row, column = _ROW.search(error), _COLUMN.search(error)
     place = row_text(int(row[1]) - before - 1) if row else ""
     name = names[int(column[1])] if column else ""
@@ -82,7 +82,7 @@ def count_fields(text: str, delimiter: str, most: int) -> int:
     >>> count_fields('a,"b,c",5"\n1,2,3', ",", 10), count_fields(",,,,,", ",", 3)
     (3, 3)
     """
-    # A quote has a meaning only at the start of a field.
+    # A quote character is special only at the start of a field.
     field = re.compile(rf'(?:"(?:[^"]|"")*+"?)?[^{re.escape(delimiter)}\r\n]*+')
     end, count = -1, 0
     while count < most:
@@ -110,7 +110,8 @@ def require_delimiter(lines: list[str], file: str, used: str, n_columns: int) ->
         if other in lines[0] and other != used:
             raise TableError(f"{seems} {name!r}; add --delimiter {name!r}")
     first, last = lines[0].split(), lines[-1].split()
-    # Lines of prose also contain spaces, but rarely equally many words and a number.
+    # Prose also contains spaces. But two lines of prose rarely have equally many words,
+    # one of which is a number.
     if len(first) == len(last) > 1 and any(map(is_number, last)):
         cure = "add --delimiter ' '"
         if "  " in lines[0] + lines[-1]:
@@ -121,7 +122,10 @@ def require_delimiter(lines: list[str], file: str, used: str, n_columns: int) ->
 def unusual_numbers(
     name: str, counts: Counts, table: Table, *, dates: bool
 ) -> TableError | None:
-    """Return the error for a text column that seems to hold numbers or `dates`."""
+    """Return the error for a text column that seems to hold numbers, or None.
+
+    With `dates`, a column that seems to hold dates is an error, too.
+    """
     numbers = total = 0
     rows: Counter[str] = Counter()  # number of rows by format
     examples: dict[str, dict[str, str]] = {}  # format -> value -> advice
@@ -136,7 +140,8 @@ def unusual_numbers(
     if not rows or numbers + rows.total() < MOSTLY * total:
         return None
     what = rows.most_common(1)[0][0]
-    # 1,065 is ambiguous and 1,065,000 is not. The advice for clear numbers is shorter.
+    # Some values are ambiguous (1,065), and some are clear (1,065,000). The advice for
+    # clear values is the shortest.
     cure = min(examples[what].values(), key=len)
     if table.typed:
         cure = f"convert them to {what.split()[0]}"
@@ -151,7 +156,9 @@ def unusual_numbers(
 
 
 def number_format(value: str, decimal: str) -> tuple[str, str] | None:
-    """Return the format of a number or date that can't be parsed, and what to do.
+    """Return the format of a number or date that can't be parsed, and advice.
+
+    The result is None if the value is neither a number nor a date.
 
     Examples
     --------

@@ -19,8 +19,10 @@ from akkm.typing import Array
 
 # Largest number of pieces of a file that are in memory at the same time.
 _PIECES = 8
-# Smallest and largest number of rows in a piece of a temporary file.
-_FEWEST, _MOST = 1 << 10, 1 << 17
+# Smallest number of rows in a piece of a temporary file.
+_FEWEST = 1 << 10
+# Largest number of rows in a piece of a temporary file.
+_MOST = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +75,7 @@ class Encoded:
 
 
 class RowEncoder:
-    """Encode rows by the encodings of their columns.
+    """Encodes rows by the encodings of their columns.
 
     Parameters
     ----------
@@ -100,7 +102,10 @@ class RowEncoder:
         self._peaks = np.zeros(len(self.numbers))  # largest absolute values
 
     def encode(self, V: Array, texts: list[pa.DictionaryArray], X: Array) -> None:
-        """Write encoded rows to X (b, width), given as 0; V (d, b) is overwritten."""
+        """Write encoded rows to X (b, width), which must contain only zeros.
+
+        V (d, b) contains the numbers, and is overwritten. Each of `texts` has length b.
+        """
         if V.size:
             self._encode_numbers(V, X)
         for encoding, text in zip(self.texts, texts, strict=True):
@@ -136,7 +141,7 @@ class RowEncoder:
             X[:, self._at] = V.T
 
     def _codes(self, encoding: Encoding, text: pa.DictionaryArray) -> Array:
-        """Return category numbers (b,); -1 stands for values not seen in `fit`."""
+        """Return the category of each row (b,), or -1 for values not seen in `fit`."""
         known = {value: i for i, value in enumerate(encoding["values"])}
         other = known["other"] if encoding["pooled"] else -1
         # The last entry stands for missing values.
@@ -211,7 +216,7 @@ def encode_in_memory(
     for block in blocks:
         start, n = n, blocks.n_used
         if n > len(X):
-            # Growing by an eighth keeps resizing rare; it often needs no copy.
+            # Growing X by an eighth keeps resizing rare. Resizing often needs no copy.
             X.resize((max(n, len(X) * 9 // 8), encoder.width), refcheck=False)
         encoder.encode(block.V, block.texts, X[start:n])
         used.append(block.used)
@@ -228,11 +233,12 @@ def encode_in_memory(
 def encode_on_disk(
     table: Table, blocks: Blocks, encoder: RowEncoder, memory: float
 ) -> tuple[Any, Any, list[Any]]:
-    """Return the same as `encode_in_memory`, with X and the other columns on disk.
+    """Return the same as `encode_in_memory`, but keep all of it on disk.
 
-    Rows are checked now and encoded again when they are read. Other columns are copied
-    to a temporary file and memory-mapped. If the table can't be read in any order, or
-    its pieces are too large for `memory`, all columns are copied to a temporary file.
+    Rows are encoded once to check them, and again whenever they are read. The row
+    numbers and the id and label columns are copied to a temporary file and
+    memory-mapped. All columns are copied to a temporary file if the table can only be
+    read from start to end, or if its pieces are too large for `memory` bytes.
     """
     rows = max(int(memory / (_PIECES * 4 * encoder.width)), _FEWEST)
     pieces, copy, held_out = table.pieces, None, Spool(_MOST)
@@ -259,7 +265,10 @@ def encode_on_disk(
 
 
 def _readable(column: pa.ChunkedArray, typed: bool) -> pa.ChunkedArray:
-    """Convert text of CSV to integers if this is lossless ("7", but not "007")."""
+    """Return a column as plain values.
+
+    Text of CSV is converted to integers if this is lossless ("7", but not "007").
+    """
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     # String views can't be written as CSV, and a string array is limited to 2 GB.

@@ -62,15 +62,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     text : list of str, optional
         Columns to treat as text even if they hold numbers, such as codes.
     scale : {"standard", "minmax", "none"}, default="standard"
-        Scale numbers to mean 0 and standard deviation 1, or to [0, 1], or not at all.
-        Columns of sparse tables are divided by their largest absolute value instead, so
-        that zeros stay zeros, unless scale="none".
+        How to scale numbers: to mean 0 and standard deviation 1, to [0, 1], or not at
+        all. In sparse tables, "standard" and "minmax" both divide each column by its
+        largest absolute value, so that zeros stay zeros.
     missing : {"error", "drop", "mean"}, default="error"
         What to do with missing values: raise an error, leave out their rows, or fill
-        numbers with the mean of their column and text with the category "missing".
+        them in. Numbers are filled with the mean of their column, and text with the
+        category "missing".
     most_values : int, default=100
-        A text column with more distinct values than this keeps the most frequent ones
-        and pools the others as "other".
+        Largest number of 0/1 columns for a text column. If it has more distinct values,
+        the most frequent ones are kept and the rest are pooled as "other".
 
     Attributes
     ----------
@@ -91,9 +92,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    Dates and times are encoded as numbers of seconds, and booleans as text ("true" or
-    "false"). Constant and empty columns are left out. Text that `fit` did not see is
-    encoded as "other" if the column has pooled values, else as zeros.
+    Dates and times are encoded as numbers of seconds. Booleans are encoded as text,
+    "true" or "false". Constant and empty columns are left out. Text that `fit` did not
+    see is encoded as "other" if the column has pooled values, else as zeros.
 
     `fit` and `transform` read a table in batches, so the file need not fit in memory.
 
@@ -157,7 +158,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         table : Table or data frame
-            The table; a frame of pandas, polars or another library that Arrow converts.
+            The table. Arrow converts data frames of pandas, polars and other libraries.
         y : ignored
             For compatibility with scikit-learn.
 
@@ -267,13 +268,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def require_valid(self) -> None:
         """Raise an exception if the fitted attributes contradict each other.
 
-        Those of an encoder from a damaged file may.
+        This may happen if the encoder was loaded from a damaged file.
 
         Raises
         ------
         ValueError
-            If an attribute has another type or value than `fit` gives it. Objects of
-            other types may raise other exceptions.
+            If an attribute has a type or a value that `fit` never gives it. Attributes
+            of unexpected types may also raise other exceptions.
         """
         check_is_fitted(self, ("columns_", "feature_names_", "ignored_", "notes_"))
         self._validate_params()
@@ -295,7 +296,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _fit_dense(
         self, table: Table, used: list[Column], empty: Sequence[str] = ()
     ) -> None:
-        """Fit the columns `used`, of which those in `empty` have no values."""
+        """Fit the columns in `used`; those that are also in `empty` have no values."""
         held_out = self._held_out()
         table.read_as_text([*self.text, *held_out])
         filled = [c for c in used if c.name not in empty]
@@ -359,7 +360,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         table.read_as_text([*self.text, *forced, *held_out])
         selection = Selection(numbers, texts, held_out)
         blocks, n_rows = Blocks(table, selection, self.missing), table.n_rows
-        # Count the rows of a CSV file. Few rows are kept, so they are not parsed again.
+        # Count the rows of a CSV file. If they are few, the table keeps them in memory
+        # and does not parse them again.
         if memory is not None and n_rows is None:
             n_rows = sum(batch.num_rows for batch in table.batches(selection.names))
         on_disk = memory is not None and 4 * (n_rows or 0) * encoder.width > memory

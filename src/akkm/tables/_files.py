@@ -94,7 +94,7 @@ class Spool:
             self._write()
 
     def pieces(self, name: str) -> ArrowFiles:
-        """Finish the file and return its pieces; messages contain `name`."""
+        """Finish the file and return its pieces; `name` is for error messages."""
         return ArrowFiles([self._close(name)])
 
     def map(self, name: str) -> list[pa.ChunkedArray]:
@@ -169,7 +169,7 @@ OPENERS: dict[str, Callable[[str], Table]] = {
 
 
 class TemporaryPath(str):
-    """The path of a new empty file, deleted with this object or when Python exits."""
+    """The path of a new empty file, which is deleted with this object or at exit."""
 
     def __new__(cls) -> Self:
         with writing_temporary_file():

@@ -1,4 +1,4 @@
-"""Data frames as tables: pandas, polars, Arrow and others, converted by Arrow."""
+"""Data frames of pandas, polars, Arrow and other libraries as tables, via Arrow."""
 
 import sys
 from collections.abc import Sequence
@@ -31,7 +31,9 @@ class FramePieces(Pieces):
 
 
 def as_table(data: Any) -> Table:
-    """Return a table unchanged, and a data frame as a table; else raise TypeError.
+    """Return a table unchanged, or convert a data frame to a table.
+
+    Raise TypeError for other objects.
 
     Examples
     --------
@@ -41,7 +43,7 @@ def as_table(data: Any) -> Table:
     'number'
     """
     if hasattr(data, "read_as_text") and hasattr(data, "batches"):
-        found: Table = data  # maybe wrapped, to watch its progress
+        found: Table = data  # or a wrapper that reports progress
         return found
     pandas = sys.modules.get("pandas")
     try:

@@ -38,7 +38,8 @@ def open_table(
         Whether the first line of a CSV file contains the names of the columns. Columns
         without names are named by their position: "0", "1", ...
     delimiter : str, default=","
-        The character between the fields of a CSV file; by default a tab in .tsv files.
+        The character between the fields of a CSV file. In .tsv and .tab files, the
+        default is a tab.
     decimal : {".", ","}, default="."
         The decimal separator in a CSV file.
     missing : sequence of str, optional
@@ -48,8 +49,8 @@ def open_table(
         Bytes of a CSV file that are parsed at a time. The first block determines which
         columns are numeric. Text in a numeric column of a later block is an error.
     kept : int, default=512 MiB
-        The parsed rows of a CSV file are kept in memory for a second pass if they need
-        no more bytes than this; else the file is parsed again.
+        Largest number of bytes of parsed CSV rows that are kept in memory for a second
+        pass. If the rows need more, the file is parsed again.
 
     Returns
     -------

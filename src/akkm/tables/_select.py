@@ -112,7 +112,8 @@ def _require_usable(table: Table, column: Column) -> None:
 
 def _require_same_kind(table: Table, column: Column, encoding: Encoding) -> None:
     _require_usable(table, column)
-    # Any CSV column can be read as text; an empty column has no type.
+    # Any CSV column can be read as text. A column of type null has no values, so it can
+    # also be read as text.
     as_text = not table.typed or encoding["as_text"] or column.type == "null"
     if encoding["kind"] == "text" and as_text:
         return

@@ -48,11 +48,12 @@ def open_sparse(path: str) -> Table:
     with reading(path, "a sparse matrix of SciPy"):
         X = sparse.load_npz(path)
         if X.ndim == 2:
-            # Formats other than CSR don't store rows without entries.
+            # In formats other than CSR, empty rows take no space in the file. So a
+            # small file could claim a huge number of rows.
             require_ratio(8 * X.shape[0], os.path.getsize(path), path, TableError)
             SPARSE_COLUMNS.require(X.shape[1], path, TableError)
             if hasattr(X, "check_format"):
-                # The conversion to CSR relies on indices that are in range.
+                # The conversion to CSR assumes that indices are in range.
                 X.check_format(full_check=True)
             X = sparse.csr_array(X)
             X.check_format(full_check=True)
@@ -104,9 +105,9 @@ def encode_sparse(
 
 
 def require_valid_matrix(fitted: dict[str, Any], held_out: list[str]) -> list[str]:
-    """Return the names of all features; raise an exception if the encoding is wrong.
+    """Return the names of all features; raise an error if the encoding is not valid.
 
-    `held_out` names columns that are not features.
+    `held_out` contains the names of columns that are not features.
     """
     width, columns = fitted["width"], np.asarray(fitted["columns"])
     ascending = columns.ndim == 1 and (columns[1:] > columns[:-1]).all()
@@ -137,8 +138,8 @@ def as_integers(values: Array) -> pa.Array:
 def _with_width(table: Table, width: int) -> tuple[Any, tuple[str, ...]]:
     """Return the matrix of a table, cut or extended to `width` columns, and notes.
 
-    `width` is the model's number of columns. A LIBSVM file may have fewer, because it
-    does not store zeros. It may also have more.
+    `width` is the model's number of columns. A LIBSVM file may have fewer columns,
+    because it does not store zeros. It may also have more columns.
     """
     X, here = table.matrix, table.matrix.shape[1]
     if here == width:
@@ -179,7 +180,7 @@ def _complete(
     if len(rows) < n:
         X = X[rows]
         absent = np.isnan(X.data)
-    if means is None:  # zeros count; missing values do not
+    if means is None:  # means include zeros, but not missing values
         d = len(columns)
         sums = np.bincount(X.indices[~absent], X.data[~absent], minlength=d)
         there = X.shape[0] - np.bincount(X.indices[absent], minlength=d)

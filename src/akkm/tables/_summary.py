@@ -12,11 +12,14 @@ from akkm.typing import Array
 _CELLS = 1 << 19
 # A text column with more distinct values than this is never categorical.
 _MOST = 1_000_000
-# An identifier with more distinct values than this is reported before the last row.
+# An identifier is reported as soon as it has more distinct values than this, before all
+# rows are read.
 EARLY = 200_000
-# A column is an identifier if more than this share of its values are distinct and it
-# has more than _ROWS rows.
-_DISTINCT, _ROWS = 0.9, 20
+# A column is an identifier if it has more than _ROWS values, and the number of distinct
+# values is more than this share of them.
+_DISTINCT = 0.9
+# A column with fewer values than this is neither an identifier nor row numbers.
+_ROWS = 20
 # Number of distinct values whose words are counted.
 _EXAMINED = 1_000
 
@@ -60,12 +63,12 @@ class Moments:
                 self.finish()
 
     def finish(self) -> None:
-        """Add the rows of the last, incomplete piece."""
+        """Add the rows of the incomplete piece; call this after the last `add`."""
         B, self._filled = self._piece[:, : self._filled], 0
         if not B.size:
             return
         missing = np.isnan(B)
-        with np.errstate(over="ignore", invalid="ignore"):  # reported by Blocks
+        with np.errstate(over="ignore", invalid="ignore"):  # `Blocks` reports infinity
             count = B.shape[1] - missing.sum(axis=1)
             mean = B.sum(axis=1, where=~missing) / np.maximum(count, 1)
             D = np.where(missing, 0, B - mean[:, None])
@@ -80,7 +83,7 @@ class Moments:
         self.high = np.fmax(self.high, np.fmax.reduce(B, axis=1))
 
     def std(self, i: int) -> float:
-        """Standard deviation of column i, with the number of values as divisor."""
+        """Return the standard deviation of column i, with its count as divisor."""
         return float(np.sqrt(self._squares[i] / max(self.count[i], 1)))
 
     def numbers_rows(self, i: int) -> bool:

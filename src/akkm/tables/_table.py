@@ -29,9 +29,9 @@ class Column:
     name : str
         The name of the column.
     kind : {"number", "text", "other"}
-        How values are read. Booleans are text, "true" or "false". Dates and times are
-        numbers: seconds since 1970 or since midnight. Columns of kind "other", such as
-        lists, can't be encoded.
+        How values are read. Booleans are read as the texts "true" and "false". Dates
+        and times are read as numbers of seconds, since 1970 or since midnight. Columns
+        of kind "other", such as lists, can't be encoded.
     type : str
         The type in the file, for messages.
 
@@ -48,7 +48,7 @@ class Column:
 
     @property
     def is_time(self) -> bool:
-        """Whether the numbers are seconds."""
+        """Whether the column holds dates, times or durations, read as seconds."""
         return self.type.startswith(_TIMES)
 
     @property
@@ -58,7 +58,9 @@ class Column:
 
 
 class Table:
-    """An opened file. Opening reads only a small part; `batches` reads all rows.
+    """A table in an opened file.
+
+    Opening reads only a small part of the file; `batches` reads all rows.
 
     Attributes
     ----------
@@ -180,7 +182,7 @@ def as_text(array: pa.Array) -> pa.DictionaryArray:
 
 
 def quoted_names(names: Iterable[Any], most: int = 5) -> str:
-    """List the first few names in quotes, and the number of the others.
+    """List the first few names in quotes, and count the remaining names.
 
     Parameters
     ----------
@@ -205,7 +207,7 @@ def quoted_names(names: Iterable[Any], most: int = 5) -> str:
 
 
 def first_few(items: Sequence[str], most: int = 5) -> str:
-    """List the first few items, and the number of the others."""
+    """List the first few items, and count the remaining items."""
     more = f" and {len(items) - most:,} more" if len(items) > most else ""
     return ", ".join(items[:most]) + more
 
