@@ -17,17 +17,18 @@ __all__ = ["main"]
 def main() -> None:
     """Run `akkm` with the arguments of this process."""
     usual = signal.getsignal(signal.SIGINT)
-    if usual is signal.default_int_handler:  # a process in the background ignores it
+    # A background process ignores Ctrl-C: don't change that.
+    if usual is signal.default_int_handler:
         signal.signal(signal.SIGINT, _exit_at_once)
     from akkm.cli import main as run
 
-    with suppress(ImportError):  # `run` reports it
+    with suppress(ImportError):  # `run` reports missing libraries
         import akkm.cli._app  # noqa: F401 (imports all libraries)
     signal.signal(signal.SIGINT, usual)
     run()
 
 
 def _exit_at_once(number: int, frame: Any) -> None:
-    """Exit at once: code that is being imported could replace a KeyboardInterrupt."""
+    """Exit without an exception: code being imported could catch KeyboardInterrupt."""
     os.write(2, b"akkm: stopped; no file was written.\n")
     os._exit(130)

@@ -17,7 +17,7 @@ __all__ = [
     "require_ratio",
 ]
 
-# Files that unpack to no more bytes than this are harmless, however small they are.
+# A file that unpacks to at most this many bytes is accepted at any compression ratio.
 _HARMLESS = 32 * 2**20
 
 
@@ -50,7 +50,7 @@ class Limit:
 
     @property
     def value(self) -> int:
-        """The limit now.
+        """The value of the environment variable, or the default if it is not set.
 
         Raises
         ------
@@ -75,7 +75,7 @@ class Limit:
         Parameters
         ----------
         found : int
-            How many there are.
+            The number of things in the file.
         name : str
             The name of the file, for the message.
         error : type

@@ -190,8 +190,9 @@ def clustering_error(
 
     Notes
     -----
-    The error is tr(K) - tr(Ũ K Ũᵀ) (the paper's eq. 2). The kernel of every pair of
-    rows with the same label is evaluated, in tiles and in float64, with O(n) memory.
+    The error is tr(K) - tr(Ũ K Ũᵀ) (the paper's eq. 2), where the rows of Ũ are the
+    indicator vectors of the clusters, scaled to unit length. The kernel of every pair
+    of rows with the same label is evaluated, in tiles and in float64, with O(n) memory.
 
     Examples
     --------

@@ -28,7 +28,8 @@ def __dir__() -> list[str]:
 _COLOURS = (
     "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f0e442",
 )  # fmt: skip
-_SHADES = ((0.0, 1.0), (0.0, 0.5), (1.0, 0.5))  # grey level mixed in, share of hue
+# For each shade, the grey level that is mixed in, and the share of the colour.
+_SHADES = ((0.0, 1.0), (0.0, 0.5), (1.0, 0.5))
 _SHAPES = ("o", "s", "^", "D", "P", "v", "*", "X")
 # A legend has space for at most this many clusters.
 _MAX_LEGEND = 30
@@ -251,8 +252,9 @@ def features(
 ) -> Any:
     """Draw the clusters' means in standard deviations from the overall mean.
 
-    If the means hardly differ in any column, as in a disc inside a ring, the picture
-    shows standard deviations of clusters, relative to that of all rows.
+    If the means hardly differ in any column, as for a disc inside a ring, the picture
+    shows the clusters' standard deviations, divided by the standard deviation of all
+    rows.
 
     Parameters
     ----------

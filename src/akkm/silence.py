@@ -16,8 +16,8 @@ _EVERY_MESSAGE = ".*"  # marks the filters of this module
 class _Filters:
     """The warning filters, which all threads share.
 
-    A filter is added by the first thread that ignores a category, and removed by the
-    last one.
+    A filter for a category is added when the first block that ignores the category
+    begins, and removed when the last such block ends.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class _Filters:
                 _remove_filter(category)
 
     def after_fork(self) -> None:
-        """Forget the blocks of threads that exist in the parent only."""
+        """Forget the blocks of threads that exist only in the parent process."""
         self._lock = threading.Lock()
         before, here = self._users, threading.get_ident()
         self._users = [user for user in before if user[1] == here]

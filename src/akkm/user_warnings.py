@@ -6,7 +6,7 @@ from types import FrameType
 
 __all__ = ["warn_user"]
 
-# Packages between the user's code and the line that warns.
+# Packages whose functions may be between the user's code and the line that warns.
 _LIBRARIES = {"akkm", "joblib", "sklearn"}
 
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight
 from akkm.kernels import Kernel, Precomputed, narrow_indices, resolve
 from akkm.typing import Array, RowsLike
 
-# Beyond these, sums of weights could overflow or vanish.
+# Limits of positive weights. Beyond them, sums of weights could overflow or vanish.
 _LEAST_WEIGHT, _MOST_WEIGHT = 1e-100, 1e100
 
 
@@ -40,7 +40,10 @@ def generator(random_state: Any) -> np.random.Generator:
 def require_count(
     name: str, value: Any, least: int = 1, most: int | None = None, why: str = ""
 ) -> int:
-    """Check that a parameter is an integer in a range; `why` justifies `most`."""
+    """Return a parameter; raise ValueError unless it is an integer in the range.
+
+    `why` explains the upper limit `most` in the error message.
+    """
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
         limits = f"≥ {least}" if most is None else f"from {least} to {most}{why}"

@@ -2,8 +2,8 @@
 
 Each row is joined to the r clusters that contain it. A random walk goes from a cluster
 to one of its rows and on to a cluster of that row. The walk between clusters therefore
-depends only on the matrix of weights that pairs of clusters share. This matrix is
-enough to cut the graph (Huang et al. 2020).
+depends only on the total weight of the rows that each pair of clusters shares. The
+matrix of these weights is enough to cut the graph (Huang et al. 2020).
 """
 
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ def bipartite_cut(
     -------
     Consensus
         The consensus. Its agreement is the share of a row's clusters that are in the
-        part of the row.
+        part that the row is assigned to.
 
     See Also
     --------

@@ -12,10 +12,11 @@ from akkm.consensus._labelings import Labeling, smallest_dtype
 from akkm.metrics import nmi_from_counts
 from akkm.typing import Array
 
-# A table has at most as many bins as there are rows. The first two numbers are the
-# lower and upper limit of this maximum, so that tables fit into the processor's cache.
-# The last number is how many rows are counted at a time.
-_FEWEST_BINS, _MOST_BINS, _ROWS = 2**12, 2**20, 2**20
+# The maximum number of bins of a table is the number of rows, within these limits. The
+# upper limit lets tables fit into the processor's cache.
+_FEWEST_BINS, _MOST_BINS = 2**12, 2**20
+# Number of rows that are counted at a time.
+_ROWS = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +101,10 @@ def _count(groups: list[Group], weights: Array | None) -> Array:
 
 
 def jaccard(shared: Array) -> Array:
-    """s_ij = u_i·u_j / (|u_i|² + |u_j|² - u_i·u_j), zero on the diagonal.
+    """Jaccard similarities (V, V) of clusters, zero on the diagonal.
+
+    The similarity of clusters i and j is u_i·u_j / (|u_i|² + |u_j|² - u_i·u_j), where
+    u_i is the indicator vector of cluster i, and `shared` has the products u_i·u_j.
 
     Examples
     --------

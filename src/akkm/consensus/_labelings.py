@@ -7,8 +7,8 @@ import numpy as np
 
 from akkm.typing import Array
 
-# If integer labels span at most this many values, they are counted instead of sorted,
-# because counting is faster.
+# If the range of integer labels has at most this many values, labels are encoded by
+# counting instead of sorting, because counting is faster.
 _NARROW = 2**16
 # With more members than this, and more members than rows, the array is probably
 # transposed.
@@ -19,7 +19,7 @@ _MANY_MEMBERS = 1000
 class Labeling:
     """The partition of one member."""
 
-    values: Array  # (C_q,) its labels, sorted
+    values: Array  # (C_q,) the member's distinct labels, sorted
     codes: Array  # (n,) position of each row's label in `values`; unsigned integers
 
 

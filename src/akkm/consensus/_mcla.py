@@ -32,9 +32,9 @@ class Consensus:
     meta : MetaClusters
         The meta-cluster of each cluster of the members; `meta.vote` labels new rows.
     n_groups : int
-        The number of groups of rows that no cluster of any member joins. If there are
-        more groups than meta-clusters, nothing shows which groups belong together.
-        Labels and agreement are then arbitrary.
+        The number of groups of rows without a common cluster: no cluster of any member
+        has rows of two groups. If there are more groups than meta-clusters, nothing
+        shows which groups belong together, and labels and agreement are arbitrary.
 
     Examples
     --------
@@ -139,8 +139,8 @@ def combine(
     """Group clusters into meta-clusters by `cut`, and let members vote for them.
 
     The votes for a meta-cluster are divided by the number of clusters in it. A row gets
-    the meta-cluster with the largest quotient. With `majority`, it gets the one with
-    the most votes.
+    the meta-cluster with the largest quotient. With `majority`, votes are not divided:
+    a row gets the meta-cluster with the most votes.
     """
     members = check_labelings(labelings)
     weights = validated_weights(sample_weight, members[0])
@@ -167,7 +167,7 @@ def combine(
     part = np.full(len(member), -1)
     part[used] = renumber(cut(graph, n_clusters, for_cut))
     unused = part < 0
-    if unused.any():  # clusters of weight zero join the most similar one
+    if unused.any():  # clusters of weight zero join the most similar meta-cluster
         similarity = jaccard(contingency(groups, None))
         inside = part[:, None] == np.arange(n_clusters)
         part[unused] = (similarity[unused] @ inside).argmax(axis=1)
@@ -191,7 +191,8 @@ def _salt(
 ) -> Array:
     """Random numbers (r + 1, C) that decide ties.
 
-    Meta-clusters get them by decreasing weight, so that the numbering has no effect.
+    Meta-clusters get the numbers in order of decreasing weight, so that the numbering
+    of the meta-clusters has no effect.
     """
     order = np.argsort(-np.bincount(part, weight, minlength=n_clusters), kind="stable")
     salt = np.empty((r + 1, n_clusters), dtype=np.uint64)

@@ -10,14 +10,17 @@ from scipy.optimize import linear_sum_assignment
 from akkm.extras import import_extra
 from akkm.typing import Array
 
-# Maximum number of members tried as the reference, and of rounds of matching for each
-# reference.
-_REFERENCES, _ROUNDS = 10, 50
-# A cluster only moves if another meta-cluster is better by more than rounding.
+# Maximum number of members that are tried as the reference.
+_REFERENCES = 10
+# Maximum number of rounds of matching for each reference.
+_ROUNDS = 50
+# A cluster moves only if its mean similarity to another meta-cluster is larger by more
+# than this number. Smaller differences may be rounding errors.
 _STAY = 1e-9
-# Limits on an integer weight and on the sum of all weights: METIS adds weights in 32
-# bits.
-_LARGEST_WEIGHT, _LARGEST_SUM = 10**6, 2**30
+# Maximum of an integer edge weight for METIS.
+_LARGEST_WEIGHT = 10**6
+# Maximum of the sum of all edge weights, because METIS adds weights in 32 bits.
+_LARGEST_SUM = 2**30
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +42,7 @@ def matching(graph: MetaGraph, n_clusters: int, rng: np.random.Generator) -> Arr
     similarity within meta-clusters is returned. `rng` is not used: the result is not
     random.
     """
-    # Members whose clusters are most similar to those of others come first.
+    # Members whose clusters are most similar to clusters of other members come first.
     affinity = np.bincount(graph.member, weights=graph.similarity.sum(axis=1))
     order = np.argsort(-affinity, kind="stable")
     count = np.minimum(np.bincount(graph.member)[order], n_clusters)
@@ -68,13 +71,13 @@ def _match_all(
 
 
 def _match(graph: MetaGraph, n_clusters: int, part: Array, q: int) -> None:
-    """Match member q's clusters with the others' meta-clusters; update `part`."""
+    """Match member q's clusters with other members' meta-clusters; update `part`."""
     own = np.flatnonzero(graph.member == q)
     before = part[own]
     part[own] = -1
     gain = _mean_similarity(graph.similarity[own], part, n_clusters)  # (C_q, C)
     gain += _STAY * (before[:, None] == np.arange(n_clusters))
-    # A member with more than C clusters may put several into one meta-cluster.
+    # If a member has more than C clusters, several may join the same meta-cluster.
     slots = -(-len(gain) // n_clusters)
     rows, slot = linear_sum_assignment(np.tile(gain, slots), maximize=True)
     part[own[rows]] = slot % n_clusters

@@ -1,4 +1,4 @@
-"""Votes: each member votes for a meta-cluster; the largest mean vote wins."""
+"""Votes of members for meta-clusters, divided by the sizes of the meta-clusters."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,8 +23,8 @@ class Votes(NamedTuple):
     labels : int32 array of shape (n,)
         The meta-cluster of each row, in 0 .. n_clusters - 1.
     agreement : array of shape (n,)
-        The share of members whose cluster of the row is in that meta-cluster, in
-        [0, 1].
+        The share of members that vote for the row's label, in [0, 1]. Each member votes
+        for the meta-cluster of the cluster to which it assigns the row.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Votes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MetaClusters:
-    """The meta-cluster of each cluster of the members: all it takes to label new rows.
+    """The meta-cluster of each cluster of each member, with which new rows are labeled.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class MetaClusters:
         The number of clusters (of positive weight) in each meta-cluster. Votes are
         divided by this number.
     salt : uint64 array of shape (r + 1, n_clusters)
-        Random numbers that decide ties: one for each meta-cluster that a member may
-        vote for, and one more for each meta-cluster.
+        Random numbers that decide ties. Row q has one number for each meta-cluster that
+        member q may vote for. The last row has one more number for each meta-cluster.
 
     Examples
     --------
@@ -131,9 +131,9 @@ class MetaClusters:
 
     @cached_property
     def _ranks(self) -> Array:
-        """The rank of c votes for meta-cluster k, by the mean c / size_k: (r + 1, C).
+        """The rank of c votes for meta-cluster k, ordered by c / size_k: (r + 1, C).
 
-        Equal means have equal ranks: a quotient of two integers is rounded once, so
+        Equal quotients have equal ranks: a quotient of two integers is rounded once, so
         equal quotients are equal to the last bit.
         """
         c = np.arange(len(self.parts) + 1)
@@ -143,7 +143,7 @@ class MetaClusters:
 
 
 def _winners(ballots: Array, ranks: Array, salt: Array) -> Array:
-    """The meta-cluster (b,) with the largest mean, for ballots (r, b) of b rows.
+    """The meta-cluster (b,) with the highest rank, for ballots (r, b) of b rows.
 
     Only meta-clusters with votes are compared. Ties are broken at random, but equal
     ballots always get equal labels.

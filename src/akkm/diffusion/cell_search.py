@@ -3,9 +3,9 @@
 The points are divided into cells of a few hundred points. A row is compared with the
 points of its nearest cell first, then with those of the next cell, and so on. Each of
 these rounds takes one matrix product per cell. Only distances below the row's k-th
-smallest distance so far are examined, which are few after the first round. The rounds
-end when nearly all neighbours of some sampled rows have been found. Finally, if i is a
-neighbour of j, then j is considered as a neighbour of i.
+smallest distance so far are examined. After the first round, few distances are below
+it. The rounds end when nearly all neighbours of some sampled rows have been found.
+Finally, if i is a neighbour of j, then j is considered as a neighbour of i.
 """
 
 from collections.abc import Callable
@@ -27,19 +27,20 @@ from akkm.diffusion.landmark_ties import (
 )
 from akkm.typing import Array, RowsLike
 
-# Points per cell: at least the first number, and the root of the second times n / d.
+# Points per cell: the larger of _CELL_SIZE and the square root of _CELL_GROWTH n / d.
 # With fewer columns, distances are cheap, and larger cells need fewer rounds.
 _CELL_SIZE, _CELL_GROWTH = 256, 25
-# Cells are formed in this many coordinates, by this many iterations of k-means on a
-# sample of at least the third number of points and the fourth number per cell.
-_COORDINATES, _ITERATIONS, _SAMPLE, _SAMPLE_PER_CELL = 64, 5, 8192, 32
-# Rounds end at this recall, measured on this many rows, or when each row has been
-# compared with this many cells.
+# Cells are formed by k-means, with this many coordinates and this many iterations.
+_COORDINATES, _ITERATIONS = 64, 5
+# Minimum number of sampled points for this k-means, in total and per cell.
+_SAMPLE, _SAMPLE_PER_CELL = 8192, 32
+# Rounds end at the recall _RECALL, measured on _CHECKED_ROWS rows, or when each row has
+# been compared with _MOST_CELLS cells.
 _RECALL, _CHECKED_ROWS, _MOST_CELLS = 0.98, 200, 64
-# Nearest cells are first determined for this many rounds, which are mostly enough.
+# At first, only this many nearest cells of each row are determined: mostly enough.
 _ROUNDS = 16
-# A new row is compared with this many cells. Its place is a mean over its neighbours,
-# so it does not need all of them.
+# A new row is compared with this many cells. Some of its neighbours may be missed,
+# because its place is a mean over neighbours.
 _CELLS_OF_NEW_ROW = 3
 # Rows per matrix product, and points per block of an exact search.
 _BLOCK, _EXACT_BLOCK = 512, 16384
@@ -50,10 +51,10 @@ _ANGULAR = ("cosine", "correlation")
 
 @dataclass(frozen=True)
 class PositionSearch:
-    """Search of points near new rows, by positions in a few coordinates.
+    """Search for points near new rows, by positions in a few coordinates.
 
-    This costs much less than distances in all columns, and the points themselves need
-    not be stored.
+    This costs much less than distances in all columns, and only the positions of the
+    points are stored.
     """
 
     metric: str
@@ -74,7 +75,7 @@ class PositionSearch:
 
 @dataclass(frozen=True)
 class CellSearch:
-    """Search of points by cells, with distances in all columns."""
+    """Search for near points by cells, with distances in all columns."""
 
     rows: "Cells"
     new_rows: PositionSearch
@@ -99,7 +100,7 @@ class CellSearch:
     def nearest_kept(
         self, X: RowsLike, kept: Array, engine: Threads
     ) -> tuple[Array, Array]:
-        """Indices and distances (b,) of the nearest points with `kept` (n,) true."""
+        """Index and distance (b,) of each row's nearest point with kept[point] true."""
         cells = replace(self.rows, offsets=np.where(kept, self.rows.offsets, np.inf))
         rows = _prepared(X, self.new_rows.metric, self.new_rows.shift)
         C = self.new_rows.coordinates(X)
@@ -112,7 +113,7 @@ class Cells:
     """Points sorted by cell.
 
     Distances are squared for Euclidean metrics. For cosine and correlation they are
-    squared distances of rows of unit length. For other metrics they are as they are.
+    squared distances of rows of unit length. For other metrics they are not squared.
     """
 
     metric: str
@@ -126,7 +127,8 @@ class Cells:
     ) -> tuple[Array, Array]:
         """Indices and distances (b, k) of points near rows X (b, d), ascending.
 
-        C (b, q) are the rows' coordinates. Each is compared with its nearest cells.
+        C (b, q) are the rows' coordinates. A row is compared with the points of its
+        `n_cells` nearest cells.
         """
         n_cells = min(n_cells, len(self.centers))
         near = tie_rows(C, self.centers, n_cells, engine).indices
@@ -174,9 +176,9 @@ class Cells:
     def _compare(
         self, X: RowsLike, cells: Array, lists: "_Lists", engine: Threads, own: bool
     ) -> None:
-        """Compare each row of X (b, d) with the points of one cell (b,).
+        """Compare each row of X (b, d) with the points of its cell in `cells` (b,).
 
-        `own` means that X are the points: a point is not its own neighbour.
+        `own` says that X are the points themselves: no point is its own neighbour.
         """
         order = np.argsort(cells, kind="stable")
         edges = np.searchsorted(cells[order], np.arange(len(self.starts)))
@@ -198,7 +200,7 @@ class Cells:
         engine.for_each(compare, filled.tolist())
 
     def _distances(self, X: RowsLike, points: slice) -> Array:
-        """Distances of rows (b, d) to a slice of points, less the rows' |x|²."""
+        """Distances of rows x (b, d) to a slice of points, minus |x|² if squared."""
         Z = self.points[points]
         if _is_product(self.metric):
             D = X @ Z.T
@@ -210,7 +212,11 @@ class Cells:
         return D
 
     def _exact(self, X: RowsLike, k: int, own: Array | None = None) -> "_Lists":
-        """The k nearest points of rows X (b, d); `own` (b,): points they are."""
+        """The k nearest points of rows X (b, d), by comparison with all points.
+
+        If the rows are points, `own` (b,) are their indices, and no point is its own
+        neighbour.
+        """
         lists, rows = _Lists.empty(X.shape[0], k, X.dtype), np.arange(X.shape[0])
         for start in range(0, self.points.shape[0], _EXACT_BLOCK):
             stop = min(start + _EXACT_BLOCK, self.points.shape[0])
@@ -222,7 +228,7 @@ class Cells:
         return lists
 
     def _complete(self, X: RowsLike, lists: "_Lists", own: bool = False) -> None:
-        """Search exactly for rows whose cells have fewer than k points in total."""
+        """Search all points if the cells of a row have fewer than k points in total."""
         short = np.flatnonzero(np.isinf(lists.worst))
         for start in range(0, len(short), _BLOCK):
             rows = short[start : start + _BLOCK]
@@ -256,7 +262,7 @@ class _Lists:
         self.merge(rows, row, column + first, D[row, column])
 
     def merge(self, rows: Array, row: Array, point: Array, distance: Array) -> None:
-        """Add single points; `row` (h,), ascending, counts positions in `rows` (b,)."""
+        """Add point[i] to the list of rows[row[i]], for each i; `row` is ascending."""
         if not len(row):
             return
         k, count = self.indices.shape[1], np.bincount(row, minlength=len(rows))
@@ -280,7 +286,7 @@ class _Lists:
         self.worst[rows] = distances.max(axis=1)
 
     def add_reverse(self) -> None:
-        """If j is in the list of i, add i to the list of j where it is nearer."""
+        """If j is in the list of i, add i to the list of j, if i is near enough."""
         n, k = self.indices.shape
         self.worst[:] = self.distances.max(axis=1)
         edges = np.flatnonzero(self.distances < self.worst[self.indices])
@@ -311,7 +317,10 @@ class _Lists:
 def build_cells(
     X: RowsLike, metric: str, engine: Threads, rng: np.random.Generator
 ) -> tuple[CellSearch, Array]:
-    """Divide the rows X (n, d) into cells: the search, and the order of its points."""
+    """Divide rows X (n, d) into cells; return the search and the order of its points.
+
+    Point i of the search is row order[i] of X.
+    """
     n, d = X.shape
     size = max(_CELL_SIZE, int(np.sqrt(_CELL_GROWTH * n / d)))
     m = max(1, n // size)
@@ -343,10 +352,10 @@ def build_cells(
 
 
 def _prepared(X: RowsLike, metric: str, shift: Array | None) -> RowsLike:
-    """Rows whose Euclidean distances have the order of the metric's distances.
+    """Prepare rows: their Euclidean distances are ordered like the metric's distances.
 
     Rows are shifted towards the origin for precision, or scaled to unit length. For
-    metrics that are not Euclidean or angular, rows are returned as they are.
+    metrics that are neither Euclidean nor angular, rows are returned unchanged.
     """
     if metric == "correlation":
         X = X.toarray() if sparse.issparse(X) else X

@@ -1,11 +1,14 @@
 """Leading eigenvectors of a large sparse matrix, by filtered subspace iteration.
 
-A polynomial of the matrix is applied to a block of vectors. It is large at the wanted
-eigenvalues and at most one in size at all others (a Chebyshev polynomial, scaled to the
-interval of the others). So unwanted parts of the vectors fade. Then the best
-approximations in the block's span are computed (Rayleigh and Ritz), and the interval is
-adjusted. The products run in float32 and dominate the cost. The approximations are
-computed in float64: their errors are of the order of the squared errors of the vectors.
+A polynomial of the matrix is applied to a block of vectors. The polynomial is large at
+the wanted eigenvalues, and its absolute value is at most one at the unwanted ones. It
+is a Chebyshev polynomial, scaled to the interval of the unwanted eigenvalues. So the
+unwanted parts of the vectors fade. Then the best approximations of eigenpairs in the
+block's span are computed (the Rayleigh-Ritz method), and the interval is adjusted.
+
+The products of the matrix with the block run in float32 and dominate the cost. The
+Rayleigh-Ritz step runs in float64. The errors of its eigenvalues are of the order of
+the squared errors of the vectors.
 """
 
 from collections.abc import Callable
@@ -17,19 +20,22 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from akkm.typing import Array
 
-# Vectors beyond the wanted ones: at least this number and this share. The last vectors
-# of a block converge slowly.
+# A block has more vectors than wanted, because its last vectors converge slowly. The
+# number of extra vectors is the larger of _SPARE and _SPARE_SHARE of the wanted number.
 _SPARE, _SPARE_SHARE = 8, 0.2
-# The degree of the polynomial amplifies the largest eigenvalue by this factor, but is
-# at most the second number. The first filter has the third number as its degree, and
-# takes eigenvalues up to the last number as unwanted.
-_AMPLIFICATION, _DEGREE, _FIRST_DEGREE, _FIRST_BOUND = 3e3, 80, 10, 0.5
-# Stop when no rate 1 - eigenvalue has changed by more than this share of it. The
+# The polynomial has the lowest degree for which its value at eigenvalue 1 is this high.
+_AMPLIFICATION = 3e3
+# Maximum degree of the polynomial.
+_DEGREE = 80
+# The first polynomial has this degree, and eigenvalues up to this bound are unwanted.
+_FIRST_DEGREE, _FIRST_BOUND = 10, 0.5
+# Stop when no rate 1 - eigenvalue has changed by more than this share of the rate. The
 # remaining error is then much smaller, because errors shrink by a large factor.
 _CHANGE = 0.05
-# The largest number of products.
+# The largest number of products of the matrix with a block.
 _PRODUCTS = 4000
-# Directions with less than this share of the largest squared length are dropped.
+# Directions of the block's span are dropped if their squared length is below this share
+# of the largest one.
 _DEPENDENT = 1e-10
 _CHUNK = 65536
 
@@ -41,7 +47,7 @@ def leading_eigenpairs_by_filter(
     rng: np.random.Generator,
     say: Callable[[str], Any] = lambda text: None,
 ) -> tuple[Array, Array]:
-    """The largest eigenvalues of S other than those of known eigenvectors.
+    """The largest eigenvalues of S and their eigenvectors, without known eigenvectors.
 
     Parameters
     ----------
@@ -74,7 +80,7 @@ def leading_eigenpairs_by_filter(
     >>> values.round(3).tolist()
     [0.9, 0.895]
     """
-    # In this order, neighbours are near each other in memory, and products are faster.
+    # In this order, linked rows are near each other in memory, and products are faster.
     order = reverse_cuthill_mckee(S, symmetric_mode=True)
     S, known = sparse.csr_array(S[order][:, order]), known[order]
     low = _in_32_bits(S)

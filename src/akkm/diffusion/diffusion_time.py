@@ -13,10 +13,13 @@ from akkm.typing import Array
 
 # t is set so that the trace of the kernel is this number times the number of clusters.
 _TRACE_PER_CLUSTER = 0.9
-# The eigenvector of the last cluster keeps at least this weight.
+# For C clusters, t is limited so that the weight of the C-th eigenvector is at least
+# this number.
 _LAST_CLUSTER_WEIGHT = 0.1
-# Smallest and largest t, and number of bisection steps over log t.
-_SHORTEST, _LONGEST, _BISECTIONS = 2.0**-6, 2.0**24, 60
+# Smallest and largest t.
+_SHORTEST, _LONGEST = 2.0**-6, 2.0**24
+# Number of bisection steps over log t.
+_BISECTIONS = 60
 # Eigenvectors with a weight below this are dropped from the embedding.
 _FADED = 1e-3
 
@@ -68,7 +71,7 @@ def diffusion_time(eigenvalues: Array, n_clusters: int) -> float:
 
 
 def diffusion_weights(eigenvalues: Array, t: float) -> Array:
-    """Weights eigenvalue^t after t steps, without negligible weights.
+    """The weights eigenvalue^t of eigenvectors, without negligible weights.
 
     Parameters
     ----------

@@ -2,15 +2,16 @@
 
 After t diffusion steps there are C clusters if the C largest values of eigenvalue^t are
 near 1 and the next value is near 0. For each C, the gap between these values is widest
-at some t. Its largest width depends only on the ratio of the two rates
+at some t. The largest width of a gap depends only on the ratio of the two rates
 -log(eigenvalue). The logarithm of that ratio is the length of the range of log t in
 which C is the number of clusters. Data with clusters of clusters have several wide
 gaps. The estimate is the largest C with a wide gap.
 
-Long clusters, such as rings, need so many steps that their gaps are narrow. For them
-the cut decides. The eigenvalues give a lower bound on the similarity that is cut by any
-division into C groups. A division into clusters cuts little more than the bound. A
-division of a cluster into pieces cuts many times as much.
+Long clusters, such as rings, need so many steps that their gaps are narrow. C is
+accepted despite a narrow gap if a division of the rows into C groups cuts little
+similarity. The eigenvalues give a lower bound on the similarity that any division into
+C groups cuts. A division into clusters cuts little more than the bound. A division that
+breaks a cluster into pieces cuts many times the bound.
 """
 
 from collections.abc import Callable
@@ -22,26 +23,32 @@ from scipy.linalg import qr, svd
 
 from akkm.typing import Array
 
-# A gap of 1 means that clusters are not linked at all. Uniform rows in a square have
-# gaps of 0.25. In a long strip, such as one moon, gaps are 0.47, and up to 0.5 by
-# chance. A gap between the two values below is accepted, but the estimate is not sure.
-_WIDE_GAP, CONFIDENT_GAP = 0.5, 0.55
-# A gap down to the first value is accepted if the cut is tight: the similarity cut is
-# at most this many times the bound, and at most this share of a cluster's similarity.
-# In data without clusters, a cut with such a gap is at least 8 times the bound. The
-# share that is cut is 0.004 at thin spots of long clusters with few rows, 0.0007 at
-# fringes of Gaussian clusters, and 0.0002 between rings joined by a few rows. At a thin
-# spot the share may be lower by chance.
-_NARROW_GAP, _TIGHT_RATIO, _TIGHT_SHARE = 0.2, 6.0, 0.0005
-# The first eigenvalue that is not positive counts as this number. So a gap to it is
-# wide only if the eigenvalue before it is well above zero.
+# A gap of at least this width is accepted. A gap of 1 means that clusters are not
+# linked at all. Uniform rows in a square have gaps of 0.25. Rows in a long strip, such
+# as one moon, have gaps of 0.47, and up to 0.5 by chance.
+_WIDE_GAP = 0.5
+# The estimate is sure only if its gap has at least this width.
+CONFIDENT_GAP = 0.55
+# A gap of at least this width is accepted if the cut is tight.
+_NARROW_GAP = 0.2
+# A tight cut is at most this many times the bound. In data without clusters, a cut with
+# a gap above _NARROW_GAP is at least 8 times the bound.
+_TIGHT_RATIO = 6.0
+# A tight cut cuts at most this share of the clusters' similarity, on average. The share
+# is 0.004 at thin spots of long clusters with few rows, 0.0007 at fringes of Gaussian
+# clusters, and 0.0002 between rings joined by a few rows. At a thin spot the share may
+# be lower by chance.
+_TIGHT_SHARE = 0.0005
+# The first eigenvalue that is not positive is replaced by this number. So the gap
+# before it is wide only if the previous eigenvalue is well above zero.
 _VANISHED = 0.05
 # Rates below this are zero up to rounding; they belong to separate components.
 _ZERO_RATE = 1e-9
-# A cluster with more than the first share of the rows may hide other clusters, because
-# the most distant cluster determines the scale of the walks. A cluster with less than
-# the second share may consist of outliers.
-DOMINANT_SHARE, OUTLIER_SHARE = 0.8, 0.005
+# A cluster with more than this share of the rows may hide other clusters, because the
+# most distant cluster determines the scale of the walks.
+DOMINANT_SHARE = 0.8
+# A cluster with less than this share of the rows may consist of outliers.
+OUTLIER_SHARE = 0.005
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,7 @@ class Evidence:
 
     @property
     def second(self) -> int | None:
-        """The number with the widest gap besides the estimate; None if no gap."""
+        """The number with the widest gap, apart from the estimate; None if no gap."""
         others = np.where(self.numbers == self.n_clusters, 0.0, self.gaps)
         return int(self.numbers[others.argmax()]) if others.any() else None
 
@@ -96,7 +103,8 @@ class Cut(NamedTuple):
     """The quality of a cut of the rows into groups."""
 
     smallest: float  # the smallest group's share of the rows
-    tight: bool  # the similarity cut is small, and not far above the bound
+    # whether the similarity between the groups is small, and not far above the bound
+    tight: bool
     largest: float = 0.0  # the largest group's share of the rows
 
 
@@ -168,8 +176,8 @@ def estimate_n_clusters(
         The largest eigenvalues of a normalised similarity matrix, in descending order
         from 1.
     cut : callable, optional
-        Cuts the rows into a given number of groups. A number is rejected if a group is
-        too small, and accepted despite a narrow gap if the cut is tight.
+        Cuts the rows into a given number of groups. A number of clusters is rejected if
+        a group is too small. It is accepted despite a narrow gap if the cut is tight.
     least : float, default=0.005
         Groups with less than this share of the rows are regarded as outliers.
 

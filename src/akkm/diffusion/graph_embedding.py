@@ -17,19 +17,23 @@ from akkm.diffusion.neighbour_search import NewRowSearch, search_for
 from akkm.diffusion.spectrum import DiffusionKernel, fit_diffusion_kernel
 from akkm.typing import Array, RowsLike
 
-# Number of eigenpairs: at least the first number, and the second times the clusters.
+# Minimum number of eigenpairs, in total and per cluster.
 _PAIRS, _PAIRS_PER_CLUSTER = 40, 3
-# A component is small if it has less than this share of a cluster's mean size, or fewer
-# than this many rows.
+# A component is small if it has fewer rows than _SMALL_SHARE times the mean size of a
+# cluster, or fewer than _SMALL_ROWS.
 _SMALL_SHARE, _SMALL_ROWS = 1 / 20, 3
 # The largest number of clusters that can be estimated.
 _MOST_CLUSTERS = 60
-# Sample size, and the most rows that are all used if there are more columns than the
-# last number. The time to build a graph grows faster than its number of rows. With few
-# columns, neighbours in a sample are near enough; with many columns they are not.
-_SAMPLE, _ALL_IF_WIDE, _WIDE = 20_000, 100_000, 15
-# New rows are placed by at most this many neighbours, in blocks of this many rows.
-_PLACED_BY, _BLOCK = 15, 65536
+# Number of rows in a sample. A sample is used because the time to build a graph grows
+# faster than its number of rows.
+_SAMPLE = 20_000
+# With more than _WIDE columns, up to _ALL_IF_WIDE rows are used without sampling. With
+# few columns, neighbours in a sample are near enough; with many columns they are not.
+_ALL_IF_WIDE, _WIDE = 100_000, 15
+# New rows are placed by at most this many neighbours.
+_PLACED_BY = 15
+# Rows that are hashed or placed at a time.
+_BLOCK = 65536
 
 
 @dataclass(frozen=True)
@@ -46,21 +50,22 @@ class GraphSettings:
 class GraphEmbedding:
     """The embedding of the graph's rows, and the data to embed new rows."""
 
-    search: NewRowSearch  # of u distinct rows
-    keys: Array  # (u,) hashes of these rows, ascending
-    places: Array  # (u,) the point with each hash
+    search: NewRowSearch  # among the u distinct rows, called points
+    keys: Array  # (u,) hashes of the points, ascending
+    places: Array  # (u,) index of the point with each hash
     sparse: bool  # whether rows are stored as CSR
     neighbours: Neighbours
     embedding: Array  # (u, q) of unit length
-    outlying: Array  # (u,) whether the row's component is small
+    outlying: Array  # (u,) whether the point's component is small
     kernel: DiffusionKernel
-    n_components: int  # large components, before they were linked
+    n_components: int  # number of large components, before components were linked
 
     def __call__(self, X: RowsLike, engine: Threads) -> tuple[Array, Array]:
         """Embed rows X (n, d): points (n, q), and whether each is outlying (n,).
 
         A row that equals a point of the graph gets the embedding of that point. Any
         other row gets the mean embedding of its neighbours in the graph, weighted by
+        similarity. It is outlying if outlying neighbours have more than half of the
         similarity.
         """
         n = X.shape[0]
@@ -159,9 +164,9 @@ def fit_graph_embedding(
 def limit_neighbours(n_neighbors: int, u: int, n_clusters: int | None) -> int:
     """The number of neighbours of each of u rows: fewer than a cluster's mean size.
 
-    With more, rows of different clusters would be neighbours. If each row were a
-    neighbour of all others, the graph would have no clusters. A number of clusters that
-    is to be estimated (None) counts as two.
+    With more neighbours, rows of different clusters would be neighbours. If each row
+    were a neighbour of all other rows, the graph would have no clusters. If the number
+    of clusters is to be estimated (None), two clusters are assumed here.
 
     Examples
     --------
@@ -173,12 +178,15 @@ def limit_neighbours(n_neighbors: int, u: int, n_clusters: int | None) -> int:
 
 
 def max_graph_rows(n_columns: int) -> int:
-    """The most distinct rows for which the default graph contains all of them."""
+    """The number of distinct rows up to which the default graph contains all rows."""
     return _ALL_IF_WIDE if n_columns > _WIDE else _SAMPLE
 
 
 def distinct_rows(X: RowsLike, weights: Array | None) -> Array:
-    """Sorted indices (u,) of distinct rows of positive weight; first of equal rows."""
+    """Sorted indices (u,) of distinct rows of positive weight.
+
+    Of equal rows, the first is taken.
+    """
     rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
     _, first = np.unique(_hashes(X, rows), return_index=True)
     return np.sort(rows[first])

@@ -24,20 +24,24 @@ from akkm.typing import Array, RowsLike
 
 # Default number of landmarks that each row is tied to.
 N_NEIGHBORS = 3
-# A component of landmarks is small if its weight is below either of two limits. One is
-# the first share of the mean cluster weight. The other is the weight of this many rows,
-# but at most the second share of the mean cluster weight.
+# Limits (share, rows, most) that define a small component of landmarks. A component is
+# small if its weight is below `share` times the mean cluster weight, or below `rows`
+# times the smallest row weight. The latter limit is at most `most` times the mean
+# cluster weight.
 _SMALL = (0.002, 10, 0.05)
-# The limits if the number of clusters is estimated, with shares of the total weight.
-# They are higher because landmarks in sparse regions are often isolated.
+# These limits are used if the number of clusters is estimated. The total weight takes
+# the place of the mean cluster weight. The limits are higher, because landmarks in
+# sparse regions are often isolated.
 _SMALL_IF_ESTIMATED = (0.005, 15, 0.1)
-# The largest weight of a link between components, relative to its landmarks' degrees.
+# The largest weight of a link between two landmarks of different components, relative
+# to the smaller degree of the two.
 _LINK = 1e-3
-# Eigenvalues up to this number are zero; the largest is one.
+# Eigenvalues up to this number count as zero; the largest eigenvalue is one.
 _ZERO = 1e-12
-# Number of eigenpairs: the first number plus the second per cluster. The last number is
-# the largest number of clusters that can be estimated.
-_PAIRS, _PAIRS_PER_CLUSTER, _MOST_CLUSTERS = 20, 2, 40
+# The number of eigenpairs is _PAIRS plus _PAIRS_PER_CLUSTER times the clusters.
+_PAIRS, _PAIRS_PER_CLUSTER = 20, 2
+# The largest number of clusters that can be estimated.
+_MOST_CLUSTERS = 40
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ class LandmarkEmbedding:
     width: float
     vectors: Array  # (m, q) float64; embedded rows are weighted means of these
     kernel: DiffusionKernel
-    n_components: int  # of the landmarks, before they were linked
+    n_components: int  # components of the landmarks, before components were linked
 
     def __call__(self, X: RowsLike, engine: Threads) -> Array:
         """Embed rows X (n, d) as unit vectors (n, q), with the dtype of X."""
@@ -181,8 +185,9 @@ def _shared_weight(tied: TiedLandmarks, weights: Array, engine: Threads) -> Any:
 def _link_components(A: Any, tied: TiedLandmarks, engine: Threads) -> Any:
     """Add weak links to A (m, m) along the shortest distances between components.
 
-    Each component is linked to the nearest other landmark, until all are connected
-    (Borůvka's algorithm). Longer links are weaker, so that near components merge first.
+    Each component is linked to the nearest landmark outside it. This is repeated until
+    all components are connected (Borůvka's algorithm). Longer links are weaker, so that
+    near components merge first.
     """
     degree = np.asarray(A.sum(axis=1)).ravel()
     component, ends, lengths = tied.component, [], []

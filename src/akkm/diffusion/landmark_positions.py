@@ -8,9 +8,11 @@ from akkm.diffusion.landmark_ties import tie_rows
 from akkm.landmarks import number_of_landmarks
 from akkm.typing import Array, RowsLike
 
-# Number of candidates: at least the first number, and the second per landmark.
-_CANDIDATES, _PER_LANDMARK = 10_000, 5
-# In each round, this share of the landmarks is drawn.
+# Minimum number of candidate rows.
+_CANDIDATES = 10_000
+# Minimum number of candidate rows per landmark.
+_PER_LANDMARK = 5
+# The share of the landmarks that is drawn in each round.
 _ROUNDS = (1 / 16, 1 / 16, 1 / 8, 1 / 4, 1 / 2)
 # Iterations of k-means that move landmarks to means of candidates.
 _ITERATIONS = 3
@@ -45,12 +47,12 @@ def place_landmarks(
     engine: Threads,
     rng: np.random.Generator,
 ) -> RowsLike:
-    """At most m distinct points (m, d) near all rows X (n, d).
+    """At most m distinct points (m, d), so that every row of X (n, d) is near a point.
 
-    Points are drawn from candidate rows in several rounds, with probability
-    proportional to the squared distance to the points drawn before (Bahmani et al.
-    2012). A few iterations of k-means then move them to means of candidates. So a dense
-    group of almost equal rows gets few landmarks.
+    Points are drawn from candidate rows in several rounds. The probability of a row is
+    proportional to its squared distance to the nearest point drawn in earlier rounds
+    (Bahmani et al. 2012). A few iterations of k-means then move the points to means of
+    candidates. So a dense group of almost equal rows gets few landmarks.
     """
     size = max(_CANDIDATES, _PER_LANDMARK * m)
     C, w = distinct_candidates(X, size, weights, rng)

@@ -10,11 +10,13 @@ from akkm.core.threads import Threads
 from akkm.rows import chunks
 from akkm.typing import Array, RowsLike
 
-# Candidates beyond p, so that rounding can't exclude one of the p nearest landmarks.
+# The number of candidates is p plus this number, so that rounding hardly ever excludes
+# one of the p nearest landmarks.
 _SPARE = 2
-# Assumed rounding error of a product of d numbers, relative to sqrt(d) units.
+# Assumed relative rounding error of a squared distance over d columns, in multiples of
+# sqrt(d) times the machine epsilon.
 _MARGIN = 4
-# Small multiples of this number are multiplied without rounding.
+# Products of small multiples of this number have no rounding errors.
 _UNIT = 1 / 16
 # Ties weaker than this share of the row's strongest tie are dropped.
 _WEAK = 0.01
@@ -55,8 +57,8 @@ def tie_rows(X: RowsLike, points: RowsLike, n_neighbors: int, engine: Threads) -
     """Find the nearest of the points (m, d) for each row of X (n, d), exactly.
 
     A matrix product with the precision of the rows proposes candidates. Distances in
-    float64, computed row by row, decide. So a row's ties do not depend on other rows.
-    Of equally near points, the first is taken.
+    float64, computed row by row, decide which candidates are nearest. So a row's ties
+    do not depend on other rows. Of equally near points, the first is taken.
     """
     (n, _), m = X.shape, points.shape[0]
     p = min(n_neighbors, m)
@@ -93,8 +95,9 @@ def _nearest(
     indices = np.take_along_axis(near, order, axis=1)
     squared = np.take_along_axis(exact, order, axis=1)
     if near.shape[1] < m:
-        # All other points are at least as far as the farthest candidate, except for
-        # rounding. If that leaves a doubt, compare more candidates.
+        # Except for rounding, all other points are at least as far as the farthest
+        # candidate. If one of them might still be among the p nearest points, compare
+        # more candidates.
         farthest = exact.max(axis=1)
         rounding = products.rounding(shifted, farthest)
         doubtful = (farthest - rounding <= squared[:, -1]) & (rounding > 0)
@@ -110,7 +113,7 @@ class _Products:
 
     def __init__(self, points: RowsLike, dtype: Any) -> None:
         self._dtype = np.dtype(np.float64 if sparse.issparse(points) else dtype)
-        self._origin = None  # subtracting it would make sparse rows dense
+        self._origin = None  # subtracting an origin would make sparse rows dense
         if not sparse.issparse(points):
             self._origin = rounded_mean(points).astype(self._dtype)
         Z = self.shift(points)
@@ -133,9 +136,9 @@ class _Products:
         return out
 
     def rounding(self, shifted: RowsLike, squared: Array) -> Array:
-        """Rounding errors (b,) of distances up to the given squared ones (b,).
+        """Bounds (b,) on rounding errors of squared distances up to `squared` (b,).
 
-        Products of small multiples of `_UNIT`, such as integers, have none.
+        There are none if all entries are small multiples of `_UNIT`, such as integers.
         """
         kind = np.finfo(self._dtype)
         size = (2 * np.sqrt(_squared_norms(shifted)) + np.sqrt(squared)) ** 2

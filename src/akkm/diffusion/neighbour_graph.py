@@ -1,9 +1,10 @@
 """The graph of nearest neighbours: shared-neighbour similarities and components.
 
 Let A be the directed graph of the k nearest neighbours. The similarity of two rows is
-their number of shared neighbours, W = (A Aᵀ) ∘ (mutual + 0.05 either): an edge in both
-directions has full weight, an edge in one direction a small weight. Tight clusters keep
-their edges, and bridges of stray rows lose theirs.
+their number of shared neighbours times the weight of the edge between them:
+W = (A Aᵀ) ∘ (mutual + 0.05 either). An edge in both directions has a weight of 1.05,
+and an edge in one direction a weight of 0.05. So edges within tight clusters are
+strong, and edges along bridges of stray rows are weak.
 """
 
 import itertools
@@ -32,7 +33,7 @@ class Neighbours:
     """The k nearest other points of each point."""
 
     indices: Array  # (n, k)
-    reach: Array  # (n,) distance to the last neighbour
+    reach: Array  # (n,) distance to the farthest of these k points
 
 
 def shared_neighbour_similarity(neighbours: Neighbours) -> Any:
@@ -50,9 +51,10 @@ def shared_neighbour_similarity(neighbours: Neighbours) -> Any:
 
 
 def new_row_similarity(neighbours: Neighbours, indices: Array, distances: Array) -> Any:
-    """Similarities of new rows to the n points, CSR (b, n), by their neighbours (b, k).
+    """Similarities of b new rows to the n points, from their neighbours: CSR (b, n).
 
-    An edge is mutual if the new row is within the reach of the point.
+    `indices` and `distances` (b, k) are those of the new rows' neighbours. An edge is
+    mutual if the new row is within the reach of the point.
     """
     k = indices.shape[1]
     lists = neighbours.indices[indices, :k]  # (b, k, k)
@@ -75,7 +77,7 @@ def _adjacency(indices: Array, n: int, values: Array | None = None) -> Any:
 
 
 def label_components(W: Any) -> tuple[Array, Array]:
-    """The component of each row (n,), numbered from the largest, and their sizes."""
+    """The component of each row (n,), and the sizes of components, largest first."""
     _, label = connected_components(W, directed=False)
     sizes = np.bincount(label)
     order = np.argsort(-sizes, kind="stable")
@@ -85,10 +87,12 @@ def label_components(W: Any) -> tuple[Array, Array]:
 def attach_small_components(
     rows: RowsLike, search: PointSearch, inside: Array, label: Array, engine: Threads
 ) -> Array:
-    """Map points outside to the inside point nearest to their component: (n,).
+    """Map the points of small components to points of large components: (n,).
 
-    Points inside are mapped to themselves. All points of an outside component are
-    mapped to the same inside point. `rows` (b, d) are the rows of the points outside.
+    `inside` (n,) marks the points of large components, which are mapped to themselves.
+    All points of a small component are mapped to the same point: the inside point that
+    is nearest to the component. `label` (n,) is the component of each point, and `rows`
+    (b, d) are the rows of the points of small components.
     """
     target = np.arange(len(inside))
     outside = np.flatnonzero(~inside)

@@ -13,26 +13,27 @@ from akkm.diffusion.cell_search import build_cells
 from akkm.diffusion.landmark_ties import require_finite_distances
 from akkm.typing import Array, RowsLike
 
-# With at most this many rows or at most this many columns, the search is exact.
+# With at most EXACT_ROWS rows or at most EXACT_COLUMNS columns, the search is exact.
 EXACT_ROWS, EXACT_COLUMNS = 20_000, 15
-# Number of neighbours compared beyond the k nearest: they may be as near as the k-th.
+# Number of points compared in addition to the k nearest points, because they may be as
+# near as the k-th.
 _TIES = 5
 # Bytes per row that a search by cells needs and an exact search does not: coordinates
 # (twice, in the order of rows and of points), nearest cells, lists of neighbours.
 _CELL_BYTES = 2000
-# Entries of larger absolute value have squares whose sums may overflow.
+# If entries have a larger absolute value than this, sums of their squares may overflow.
 _LARGEST = 1e150
 
 
 class NewRowSearch(Protocol):
-    """Finds near points of new rows."""
+    """Finds points near new rows."""
 
     def nearest(self, X: RowsLike, k: int, engine: Threads) -> tuple[Array, Array]:
         """Indices and distances (b, k) of points near new rows X (b, d)."""
 
 
 class PointSearch(Protocol):
-    """Finds near points of a fixed set of n points."""
+    """Finds near points in a fixed set of n points."""
 
     @property
     def new_rows(self) -> NewRowSearch:
@@ -49,7 +50,7 @@ class PointSearch(Protocol):
     def nearest_kept(
         self, X: RowsLike, kept: Array, engine: Threads
     ) -> tuple[Array, Array]:
-        """Indices and distances (b,) of the nearest points with `kept` (n,) true."""
+        """Index and distance (b,) of each row's nearest point with kept[point] true."""
 
 
 def search_for(
@@ -59,7 +60,7 @@ def search_for(
     rng: np.random.Generator,
     exact_rows: int = EXACT_ROWS,
 ) -> tuple[PointSearch, Array]:
-    """Prepare the search of distinct points X (n, d), and give the order of points.
+    """Prepare the search among distinct points X (n, d); return it and their order.
 
     Point i of the search is row order[i] of X.
     """
@@ -74,7 +75,7 @@ def search_for(
 
 
 def search_bytes(n: int, d: int) -> float:
-    """Bytes by which a search in n rows of d columns exceeds one in a small sample.
+    """Bytes that a search among n rows of d columns needs beyond an exact search.
 
     Examples
     --------
@@ -103,7 +104,7 @@ class ExactSearch:
     ) -> tuple[Array, Array]:
         """Indices (n, k) of the nearest other points, and reach of the points (n,)."""
         indices, distances = self.nearest(self.points, k + 1, engine)
-        # A point may be missing from its own list, by rounding.
+        # Because of rounding, a point may be missing from its own list.
         own = indices == np.arange(len(indices))[:, None]
         own[~own.any(axis=1), -1] = True
         distances = distances[~own].reshape(len(own), k)
@@ -132,7 +133,7 @@ class ExactSearch:
     def nearest_kept(
         self, X: RowsLike, kept: Array, engine: Threads
     ) -> tuple[Array, Array]:
-        """Indices and distances (b,) of the nearest points with `kept` (n,) true."""
+        """Index and distance (b,) of each row's nearest point with kept[point] true."""
         rows = np.flatnonzero(kept)
         search = ExactSearch(self.points[rows], self.metric)
         indices, distances = search.nearest(X, 1, engine)
@@ -140,9 +141,9 @@ class ExactSearch:
 
 
 def _require_squares(X: RowsLike) -> None:
-    """Raise ValueError if squares of entries overflow, or if all of them vanish.
+    """Raise ValueError if squares of entries overflow, or if all squares vanish.
 
-    scikit-learn's distances are silently wrong then.
+    In both cases, scikit-learn's distances would be wrong without a warning.
     """
     largest = max(float(X.max()), -float(X.min()))
     if largest > _LARGEST:

@@ -21,7 +21,7 @@ from akkm.typing import Array
 
 # Similarity matrices with at most this many rows are decomposed as dense matrices.
 _DENSE_ROWS = 1_000
-# For walks of a given length, at most this many eigenpairs of a larger matrix.
+# If t is given, at most this many eigenpairs of a larger matrix are computed.
 _MOST_PAIRS = 250
 
 
@@ -74,7 +74,8 @@ def leading_eigenpairs(
     more = min(n_pairs, n) - n_components
     if more > 0:
         if n <= dense_rows or more >= n // 4:
-            # Move the known eigenvectors to the other end of the spectrum.
+            # Move the eigenvalues of known eigenvectors from 1 to -1, the other end of
+            # the spectrum.
             rest = largest_eigenpairs((S - 2 * known @ known.T).toarray(), more)
         else:
             rest = leading_eigenpairs_by_filter(S, known, more, rng, say)
@@ -106,11 +107,12 @@ def fit_diffusion_kernel(
     least: float = OUTLIER_SHARE,
     say: Callable[[str], Any] = lambda text: None,
 ) -> tuple[DiffusionKernel, Array]:
-    """The diffusion kernel of W (n, n), CSR, and the eigenvectors (n, r) of S.
+    """The diffusion kernel of a CSR array W (n, n), and the eigenvectors (n, r) of S.
 
-    `component` (n,) and `n_pairs` are those of `leading_eigenpairs`; `rows` (n,) are
+    S, `component` (n,) and `n_pairs` are those of `leading_eigenpairs`. `rows` (n,) are
     the weights of rows, and `least` is the smallest share of a cluster, as in
-    `estimate_k`. A given `t` may need more eigenpairs, because short walks keep many.
+    `estimate_k`. If `t` is given, more than `n_pairs` eigenpairs may be computed,
+    because many eigenvectors keep their weight in short walks.
     """
     n = W.shape[0]
     values, vectors = leading_eigenpairs(W, component, n_pairs, rng, say=say)

@@ -1,7 +1,8 @@
 """Landmarks: the points that span the space in which the cluster centers lie.
 
 The strategies, the number of landmarks and the `Landmarks` record belong here. The
-landmarks' kernel matrix is factored in `akkm.core`, and `akkm.approx` clusters with it.
+kernel matrix of the landmarks is factored in `akkm.core`, and the clustering is done in
+`akkm.approx`.
 """
 
 from akkm.landmarks._pool import Pool, number_of_landmarks, weighted_sample

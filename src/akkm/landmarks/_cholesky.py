@@ -5,8 +5,8 @@ proportional to the rows' residuals: the part of k(x, x) outside the span of the
 so far. As in the accelerated form (Epperly, Tropp and Webber 2024), pivots are proposed
 in blocks, so that most of the work is matrix products. Of the proposals, those that
 explain most are taken: pivot i reduces the trace of the residual matrix E by
-|E_i|² / E_ii. |E_i|² is estimated from a random sketch E Ω, which is updated after each
-pivot.
+|E_i|² / E_ii, where E_i is row i of E. The lengths |E_i| are estimated from a random
+sketch E Ω, which is updated after each pivot.
 """
 
 import numpy as np
@@ -19,13 +19,19 @@ from akkm.landmarks._pool import Pool, fill_up
 from akkm.rows import chunks
 from akkm.typing import Array
 
-# The number of candidates is the larger of 10,000 and 10 per landmark. It is reduced if
-# the factor would have more than 2^26 entries, but never below 4 per landmark.
-_CANDIDATES, _PER_LANDMARK, _ENTRIES, _LEAST_PER_LANDMARK = 10_000, 10, 2**26, 4
-# Number of proposals per block, and the maximal number of pivots taken from a block.
-# A block ends early when less than the share _STALE of its proposals' residuals is
-# left, because other rows are then better pivots.
-_PROPOSED, _TAKEN, _STALE = 1024, 64, 0.5
+# For m landmarks, the number of candidates is the larger of _CANDIDATES and
+# _PER_LANDMARK times m.
+_CANDIDATES, _PER_LANDMARK = 10_000, 10
+# There are fewer candidates if the Cholesky factor would have more than _ENTRIES
+# entries, but at least _LEAST_PER_LANDMARK times m.
+_ENTRIES, _LEAST_PER_LANDMARK = 2**26, 4
+# Number of proposals per block.
+_PROPOSED = 1024
+# Maximum number of pivots taken from a block.
+_TAKEN = 64
+# A block ends early when the sum of its proposals' residuals falls below this share of
+# its first value, because other rows are then better pivots.
+_STALE = 0.5
 # Number of columns of the sketch.
 _SKETCH = 50
 # Residuals below this share of k(x, x) are rounding errors.
@@ -123,7 +129,10 @@ def _eliminate(
     sketch: Array,
     k: int,
 ) -> None:
-    """Fill columns of F, from k on, for new pivots; update residuals and sketch."""
+    """Fill the next columns of F, one per new pivot; update residuals and sketch.
+
+    The first k columns are already filled.
+    """
     strip = pool.strip(rows, rows[new])
     stop = k + len(new)
     before = F[new, :k].T.copy()

@@ -42,7 +42,8 @@ def number_of_landmarks(n_landmarks: int | str, n: int, n_clusters: int) -> int:
 
     Notes
     -----
-    Below 256 landmarks the m x m work is negligible. Above 2,048 it begins to dominate.
+    Below 256 landmarks, the work on the m x m matrix K̂ is negligible. Above 2,048, it
+    begins to dominate.
 
     Examples
     --------

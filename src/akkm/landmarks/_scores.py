@@ -51,7 +51,8 @@ def squared_column_norms(
     Returns
     -------
     float64 array of shape (n,)
-        The squared norms. Entries are multiplied by the weight of their row.
+        The squared norms. Squared entries are multiplied by the weight of their row of
+        the kernel matrix.
 
     Examples
     --------

@@ -179,13 +179,14 @@ def choose(
         * `"uniform"`: with equal chances, or in proportion to their weights.
         * `"diagonal"`: in proportion to k(x, x).
         * `"column-norm"`: in proportion to the squared norm of the row's column of the
-          kernel matrix. If n > 10,000, norms are estimated from 10,000 rows of it.
+          kernel matrix. If n > 10,000, norms are estimated from 10,000 rows of the
+          matrix.
         * `"k-means"`: k-means puts 10 m candidate rows into m clusters, and the row
           nearest to each center is chosen.
-        * `"rpcholesky"`: proposed in proportion to the squared distance to the span of
-          the landmarks so far, as in randomly pivoted Cholesky. The proposals that
-          reduce the error most are taken. If there are many rows, the candidates are a
-          sample. This is the best strategy for a given m.
+        * `"rpcholesky"`: by randomly pivoted Cholesky. Rows are proposed in proportion
+          to their squared distance to the span of the landmarks so far, and the
+          proposals that reduce the error most are taken. If there are many rows, only a
+          sample of them is considered. This is the best strategy for a given m.
         * `"leverage"`: in proportion to approximate ridge leverage scores.
     kernel : str, Kernel or callable, default="rbf"
         The kernel, as in `akkm.ApproxKernelKMeans`.

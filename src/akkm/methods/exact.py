@@ -2,9 +2,9 @@
 
 Lloyd's algorithm does not need the n x n kernel matrix K itself. It needs F = K Uᵀ
 (n, C), the similarity of each row to each cluster. When rows change cluster, their
-columns of K are computed, added to one column of F and subtracted from another. From a
-good initialisation few rows change, so that a fit costs little more than one pass over
-K. Only half of K is computed, because K is symmetric.
+columns of K are computed, added to one column of F and subtracted from another. After a
+good initialisation, few rows change cluster, so that a fit costs little more than one
+pass over K. Only half of K is computed, because K is symmetric.
 """
 
 from collections.abc import Callable, Iterator
@@ -38,7 +38,7 @@ class ExactStep(Step):
 
 @dataclass(frozen=True)
 class ExactSolution(Outcome):
-    """The result of a run; `history` counts columns of K instead of rows."""
+    """The result of a run; `history` counts columns of K instead of rows evaluated."""
 
     labels: Array  # (n,) int32
     error: float  # sum of squared distances to the centers
@@ -149,7 +149,10 @@ def _products(
 
 
 def _rescore(X: RowsLike, kernel: Kernel, U: Array, norms: Array, rows: Array) -> Array:
-    """Return the scores (C, b) of a few rows (b,) in float64, for U (n, C)."""
+    """Return the scores (C, b) of `rows` (b,) in float64.
+
+    U (n, C) has the coefficients of the centers.
+    """
     products = _products(X, kernel, np.arange(X.shape[0]), U, np.float64)
     G = sum(product(X[rows]) for product in products)
     return norms[:, None] - 2 * np.transpose(G)
@@ -158,7 +161,10 @@ def _rescore(X: RowsLike, kernel: Kernel, U: Array, norms: Array, rows: Array) -
 def _reseed(
     labels: Array, weights: Array, squared: Array, n_clusters: int, noise: Array
 ) -> bool:
-    """Move the row farthest from its center to an empty cluster; return if it moved."""
+    """Move the row farthest from its center to an empty cluster, if there is one.
+
+    Returns whether a row was moved.
+    """
     counts = np.bincount(labels, weights, n_clusters)
     empty = np.flatnonzero(counts <= 0)
     if not empty.size:

@@ -22,17 +22,19 @@ from akkm.typing import Array, RowsLike
 _ZERO = 1e-12
 # A number of leaders within this factor of the requested number is accepted.
 _TOLERANCE = 1.1
-# A threshold found on a sample is accepted if all rows together have at most this many
-# times the requested number of leaders.
+# A threshold found on a sample is accepted if it gives at most this many times the
+# requested number of leaders on all rows.
 _AT_MOST = 1.2
 # More leaders than this many times the requested number are too many for exact kernel
 # k-means.
 _TOO_MANY = 20
 # The first threshold to try, if k(x, x) is zero for all rows.
 _SMALLEST = 1e-9
-# Rows per requested leader in the first sample, and the factor by which each further
-# sample is larger.
-_PER_LEADER, _GROWTH = 10, 8
+# Rows per requested leader in the first sample.
+_PER_LEADER = 10
+# Factor by which each further sample is larger than the previous one.
+_GROWTH = 8
+# Maximum number of bisection steps.
 _BISECTIONS = 40
 
 
@@ -46,7 +48,7 @@ class LeaderPoints:
     threshold: float
 
     def follow(self, X: RowsLike, diag: Array, engine: Threads) -> Array:
-        """Return each row's leader (n,): first within the threshold, else the nearest.
+        """Return each row's leader (n,): the first within the threshold, or nearest.
 
         `diag` (n,) is k(x, x). Rows whose k(x, x) is unknown (NaN) follow the nearest
         leader.
@@ -93,7 +95,8 @@ class Leaders:
 
     indices: Array  # (L,) row numbers of the leaders, in the order they were found
     followed: Array  # (n,) position in `indices` of the leader that each row follows
-    counted: Array  # (n,) position of the leader whose weight includes each row
+    # (n,) position in `indices` of the leader whose weight includes that of each row
+    counted: Array
     points: LeaderPoints
 
 
@@ -170,7 +173,10 @@ class LeaderSearch:
     def _first_within(
         self, rows: Array, leaders: Array, threshold: float, skip: int = 0
     ) -> Array:
-        """Return each row's first leader (b,), ignoring the first `skip`, or -1."""
+        """Return each row's first leader (b,) within the threshold, or -1.
+
+        The first `skip` leaders are ignored.
+        """
         if len(leaders) == skip:
             return np.full(len(rows), -1)
         points = self._points(leaders[skip:], threshold)
@@ -178,7 +184,10 @@ class LeaderSearch:
         return np.where(found < 0, -1, found + skip)
 
     def _lead_each_other(self, rows: Array, threshold: float) -> tuple[Array, Array]:
-        """Select leaders (l,) among rows (b,) without one; return each row's leader."""
+        """Select leaders (l,) among rows (b,) that have no leader yet.
+
+        Returns their positions in `rows`, and the number (b,) of each row's leader.
+        """
         within = self._compare(rows, self._points(rows, threshold), np.less_equal)
         own = np.full(len(rows), -1, dtype=np.int32)
         new: list[int] = []
@@ -193,8 +202,8 @@ class LeaderSearch:
         """Find about `wanted` leaders by choosing the threshold.
 
         The threshold is found by bisection on a sample. If it gives too many leaders on
-        all rows, a larger sample is used, and in the end all rows. If there are fewer
-        than `least` distinct rows, some rows become leaders although they could follow.
+        all rows, a larger sample is used, and in the end all rows. If fewer than
+        `least` leaders are found, more rows become leaders, although they could follow.
         """
         if wanted >= self.can_lead.sum():
             return self._all_lead()
@@ -219,8 +228,9 @@ class LeaderSearch:
             low, size = threshold, min(n, _GROWTH * size)
 
     def _all_lead(self) -> Leaders:
-        """Make every row of positive weight a leader; equal rows follow the first one.
+        """Make every row of positive weight a leader.
 
+        Equal rows follow the first of them, but each counts its own weight.
         With a kernel that is not positive definite, a row may follow a different row
         whose squared distance is zero or negative.
         """
@@ -232,7 +242,7 @@ class LeaderSearch:
         return Leaders(leaders, followed, counted, points)
 
     def _with_at_least(self, least: int, found: Leaders) -> Leaders:
-        """Add rows until there are `least` leaders; each counts its own weight."""
+        """Make rows leaders until there are `least`; these count their own weight."""
         missing = least - len(found.indices)
         if missing <= 0:
             return found
@@ -246,11 +256,11 @@ class LeaderSearch:
     def _bisect(
         self, rows: Array | None, low: float, wanted: int, least: int
     ) -> tuple[float, Leaders | None]:
-        """Return a threshold above `low` that gives about `wanted` leaders, and these.
+        """Return a threshold that gives about `wanted` leaders, and these leaders.
 
-        If no threshold gives about `wanted` leaders, the threshold is one that gives
-        fewer. If these are fewer than `least`, it is one that gives more. The leaders
-        are None if there are more than _TOLERANCE times `wanted`.
+        The threshold is above `low`. If no threshold gives about `wanted` leaders, the
+        result is one that gives fewer, or more if fewer would be below `least`. The
+        leaders are None if there are more than _TOLERANCE times `wanted`.
         """
 
         def attempt(threshold: float) -> tuple[Leaders | None, float]:

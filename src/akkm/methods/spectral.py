@@ -1,11 +1,12 @@
 """Nyström spectral clustering: the top eigenvectors of the normalised kernel.
 
 The kernel matrix is approximated by B Bᵀ, where B = Φ W (n, r) are the whitened
-coordinates of the rows (`akkm.core.gram`). With degrees d = B Bᵀ 1, the eigenvectors of
-D^(-1/2) B Bᵀ D^(-1/2) are the left singular vectors of D^(-1/2) B, which follow from
-the r x r matrix Bᵀ D⁻¹ B. This takes three passes over the kernel rows: for the
-degrees, for that matrix (m² numbers per thread) and for the vectors. No n x m array is
-stored. The result equals that of Fowlkes, Belongie, Chung and Malik (2004).
+coordinates of the rows (`akkm.core.gram`). Let d = B Bᵀ 1 be the degrees and
+D = diag(d). The eigenvectors of D^(-1/2) B Bᵀ D^(-1/2) are the left singular vectors of
+D^(-1/2) B, which follow from the r x r matrix Bᵀ D⁻¹ B. This takes three passes over
+the kernel rows: for the degrees, for that matrix (m² numbers per thread) and for the
+vectors. No n x m array is stored. The result equals that of Fowlkes, Belongie, Chung
+and Malik (2004).
 """
 
 from collections.abc import Callable
@@ -88,7 +89,7 @@ def spectral_embedding(
     M = _sum_over_tiles(add_products, strip, engine, (strip.m, strip.m))  # Φᵀ D⁻¹ Φ
     with np.errstate(over="ignore", invalid="ignore"):
         normalised = W.T @ M @ W
-    require_finite(normalised, strip.dtype)  # kernel values near 1e-308 vanish
+    require_finite(normalised, strip.dtype)  # not finite if kernel values are tiny
     values, vectors = linalg.eigh(normalised, driver="evd", check_finite=False)
     q = min(n_vectors, int((values > 1e-12).sum()))
     if not q:

@@ -58,7 +58,9 @@ def expected_error_bound(
 
     Notes
     -----
-    With D = diag(K) and L(U, 1) the exact clustering error of the labels, the bound is
+    Let D = diag(K), let L(U, 1) be the exact clustering error of the labels, and let
+    the rows of Ũ be the indicator vectors of the clusters, scaled to unit length. The
+    bound is
 
         L(U, 1) + tr(Ũ [K⁻¹ + (m/n) D⁻¹]⁻¹ Ũᵀ).
 
@@ -96,10 +98,10 @@ def expected_error_bound(
 
 
 def _excess(K: Array, V: Array, KV: Array, c: float) -> float:
-    """The second term, c tr(Ũ D (K + c D)⁻¹ K Ũᵀ), with V = Ũᵀ."""
+    """The second term of the bound, c tr(Ũ D (K + c D)⁻¹ K Ũᵀ), with V = Ũᵀ."""
     diag = K.diagonal()
     A = K.copy()
-    # If k(x, x) = 0, this row of K is zero: any positive number can replace the 0.
+    # If k(x, x) = 0, the row of x in K is zero. Any positive number can replace this 0.
     A[np.diag_indices_from(A)] += c * np.where(diag > 0, diag, 1.0)
     factored = linalg.cho_factor(A, overwrite_a=True, check_finite=False)
     solved = linalg.cho_solve(factored, KV, check_finite=False)
@@ -123,9 +125,10 @@ def _require_semidefinite(K: Array, kernel: Kernel, dtype: Any) -> None:
 
 @dataclass(frozen=True)
 class RelativeBound:
-    """Corollary 1: bounds on E[L(U, ξ)] / L(U, 1).
+    """Corollary 1: bounds on the expected clustering error divided by the exact error.
 
-    Both bounds are infinite if C clusters could contain all rows without error.
+    In the paper's symbols, this quotient is E[L(U, ξ)] / L(U, 1). Both bounds are
+    infinite if C clusters may have an error of zero.
 
     Parameters
     ----------
@@ -183,7 +186,7 @@ def relative_error_bound(
 
 
 def relative_excess(spectrum: Spectrum, n_clusters: int, m: Any) -> Any:
-    """Σ_{i ≤ C} λ_i / (1 + λ_i m / (n κ)) / tail, for valid m: () or (s,)."""
+    """Excess Σ_{i ≤ C} λ_i / (1 + λ_i m / (n κ)) / tail, for valid m: () or (s,)."""
     top = spectrum.leading(n_clusters)
     terms = top / (1 + np.multiply.outer(_rate(spectrum, m), top))  # (..., C)
     return _over_tail(terms.sum(axis=-1), spectrum, n_clusters)
@@ -216,8 +219,8 @@ class SpectralBound:
         The bound as printed, λ_{C+1} (1 + 8 τ ln(2/δ) sqrt(C n / m)), where τ is
         `Spectrum.entry_coherence`.
     gittens : float or array of shape (s,)
-        Gittens' bound, λ_{C+1} (1 + n / (ε m)). It is infinite for fewer landmarks than
-        `n_landmarks`.
+        Gittens' bound, λ_{C+1} (1 + n / (ε m)), with the ε of `spectral_error_bound`.
+        It is infinite for fewer landmarks than `n_landmarks`.
     n_landmarks : int
         The smallest number of landmarks for which Gittens' bound is finite.
     """
@@ -233,8 +236,8 @@ def spectral_error_bound(
     """Theorem 2: bound the spectral norm of the kernel approximation's error.
 
     The printed proof requires enough landmarks without saying how many, and proves less
-    than the printed theorem states (see docs/theory.md). It is based on Gittens'
-    theorem [1]_, whose constants are known.
+    than the printed theorem states (see docs/theory.md). The proof is based on Gittens'
+    theorem [1]_, whose constants are known. The bound of that theorem is returned too.
 
     Parameters
     ----------
@@ -254,8 +257,8 @@ def spectral_error_bound(
 
     Notes
     -----
-    Gittens' bound takes the largest ε that m ≥ 2 τ C ln(C/δ) / (1 - ε)² allows, where
-    τ = `spectrum.coherence(C)`.
+    In Gittens' bound, ε is the largest number for which
+    m ≥ 2 τ C ln(C/δ) / (1 - ε)², where τ = `spectrum.coherence(C)`.
 
     References
     ----------
@@ -286,7 +289,10 @@ def spectral_error_bound(
 
 
 def landmarks_to_span(spectrum: Spectrum, dimension: int, delta: float) -> float:
-    """More landmarks than this span the leading eigenvectors with probability 1 - δ."""
+    """A number m: more than m landmarks span the leading eigenvectors.
+
+    This holds with probability 1 - δ. `dimension` is the number of eigenvectors.
+    """
     tau = spectrum.coherence(dimension)
     return 2 * tau * dimension * float(np.log(dimension / delta))
 

@@ -202,9 +202,9 @@ def spectrum(
     -----
     With m < n the eigenvalues are those of the kernel matrix of m rows drawn uniformly,
     multiplied by the ratio of the traces (about n / m). The trace and the diagonal are
-    always those of all rows. Coherences are then estimates that tend to be too low.
-    They are computed from eigenvectors that Nyström's formula extends to at most 20,000
-    other rows.
+    always those of all rows. With m < n, the coherences are estimates that tend to be
+    too low: they are computed from eigenvectors that Nyström's formula extends to at
+    most 20,000 other rows.
 
     Examples
     --------
@@ -255,7 +255,7 @@ def spectrum(
 
 
 def _squared_coordinates(strip: Strip, whitener: Array, n_jobs: int | None) -> Array:
-    """Squares of the extended eigenvectors, up to their lengths: (n, q)."""
+    """Squares of the extended eigenvectors, not yet scaled to unit length: (n, q)."""
     squares = np.empty((strip.n, whitener.shape[1]))
 
     def fill(chunk: slice) -> None:

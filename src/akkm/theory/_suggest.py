@@ -14,7 +14,7 @@ from akkm.validation import require_count
 
 # Fewest landmarks per cluster, as with n_landmarks="auto".
 _PER_CLUSTER = 4
-# The accepted probability that landmarks do not span the kernel matrix.
+# The accepted probability that landmarks fail to span a kernel matrix of low rank.
 _DELTA = 0.05
 # Add a note if C clusters explain less than _LITTLE_EXPLAINED of the trace, or if
 # `negative_mass` exceeds _NEGATIVE.
@@ -59,9 +59,9 @@ def suggest_n_landmarks(
     """Find the fewest landmarks for which the error is provably near the exact one.
 
     The result is the smallest m for which Corollary 1 bounds the expected clustering
-    error by (1 + `tolerance`) times the exact error. It is at least four per cluster
-    and at most n. For a kernel matrix of low rank, fewer landmarks are enough if they
-    span the matrix with a probability of 95 % (see `spectral_error_bound`).
+    error by (1 + `tolerance`) times the exact error, but at least four per cluster and
+    at most n. For a kernel matrix of low rank, fewer landmarks are enough if they span
+    the matrix with a probability of 95 % (see `spectral_error_bound`).
 
     Parameters
     ----------
