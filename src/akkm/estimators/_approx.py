@@ -59,9 +59,9 @@ class ApproxKernelKMeans(
         "rbf", "poly", "sigmoid", "linear", "cosine", "laplacian", "chi2",
         "additive_chi2", "intersection", "precomputed"; an object from `akkm.kernels`;
         or a function that takes two blocks of rows, (b, d) and (m, d), and returns
-        their kernel values (b, m).
-        With "precomputed", X is the square kernel matrix (n, n), or a strip (n, m) of
-        it. For a strip, `landmarks` gives the row index of each column.
+        their kernel values (b, m). With "precomputed", X is the square kernel matrix
+        (n, n), or a strip (n, m) of that matrix. For a strip, `landmarks` contains the
+        row index of each column.
     gamma : float, "scale", "median", "neighbors" or None, default="scale"
         Inverse width of the kernel: a number, or a rule. "scale" is 1 / (d Var X).
         "median" uses the median distance of sampled rows. "neighbors" uses the distance

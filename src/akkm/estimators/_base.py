@@ -107,7 +107,7 @@ class KernelClusterer(
         return str(self.kernel_)
 
     def _validate_params(self) -> None:
-        """Check the parameters; the error for n_clusters="auto" says who accepts it."""
+        """Check the parameters; the error for "auto" names estimators that allow it."""
         estimates = AUTO in self._parameter_constraints["n_clusters"]
         given = self.n_clusters
         if isinstance(given, str) and given == "auto" and not estimates:

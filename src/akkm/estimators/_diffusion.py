@@ -45,8 +45,8 @@ class DiffusionKernelKMeans(WalkClusterer):
         and warns if the evidence is not clear.
     n_neighbors : int, default=15
         Number of neighbours of each row in the graph. If there are few distinct rows,
-        `n_neighbors` is lowered to less than their mean number per cluster or, if the
-        number of clusters is estimated, to less than half of them.
+        fewer neighbours are used: fewer than the mean number of distinct rows per
+        cluster. If the number of clusters is estimated, it counts as two here.
     metric : str, default="euclidean"
         A metric of scikit-learn's `pairwise_distances`: "manhattan", "cosine",
         "correlation", "hamming", ... With more than 20,000 rows, the Euclidean, cosine

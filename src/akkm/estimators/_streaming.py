@@ -184,7 +184,7 @@ class Streaming(CenterClusterer):
         self._counts, self._n_rows_seen = stream.counts, stream.seen
 
     def _start_afresh(self, counts: Array, n: int) -> None:
-        """Forget the stream; store the weights of clusters (C,) and n of a new fit."""
+        """Forget the stream; store the cluster weights (C,) and n of a new fit."""
         for attribute in ("_reservoir", "_stream", "_refit_at"):
             self.__dict__.pop(attribute, None)
         self._counts, self._n_rows_seen = counts, n

@@ -63,7 +63,7 @@ class VotingClusterer(KernelClusterer):
 
 
 def mark_by_vote(votes: Votes, outlying: list[Array | None]) -> Votes:
-    """Label rows by -1 if more than half of the members mark them as outliers.
+    """Give rows the label -1 if more than half of the members mark them as outliers.
 
     `outlying` has one entry per member: a bool array (n,), or None if the member marks
     no outliers.
