@@ -3,7 +3,8 @@
 import os
 import pathlib
 
-# scikit-learn skips its array API checks unless this is set before SciPy's import.
+# scikit-learn skips its array API checks unless this variable is set before SciPy is
+# imported.
 os.environ["SCIPY_ARRAY_API"] = "1"
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.datasets import load_digits, make_circles
 
 @pytest.fixture(scope="session")
 def digits():
-    """1,797 real images of digits, 64 columns in [0, 1], read-only."""
+    """Real images of digits (1797, 64) in [0, 1], read-only, and their classes."""
     X, y = load_digits(return_X_y=True)
     X /= 16
     X.flags.writeable = False
@@ -34,7 +35,7 @@ def rng():
 
 @pytest.fixture(scope="session")
 def data_folder():
-    """Path of the folder of real data sets, given by AKKM_DATA."""
+    """Folder of the real data sets, given by the environment variable AKKM_DATA."""
     folder = os.environ.get("AKKM_DATA")
     if not folder or not pathlib.Path(folder).is_dir():
         pytest.skip("AKKM_DATA does not name a folder with the real data sets")

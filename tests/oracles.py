@@ -97,8 +97,8 @@ def nystroem_kernel(K_B, K_hat):
 def spectral_rows(K, n_clusters, weights=None):
     """Return the spectral embedding, with rows of length one, and all eigenvalues.
 
-    The columns are the top eigenvectors of D^(-1/2) K D^(-1/2), before rows are scaled.
-    A row of weight w stands for w equal rows.
+    Before its rows are scaled, the embedding consists of the leading eigenvectors of
+    D^(-1/2) K D^(-1/2). A row of weight w stands for w equal rows.
     """
     w = np.ones(len(K)) if weights is None else weights
     degrees = K @ w
@@ -110,7 +110,11 @@ def spectral_rows(K, n_clusters, weights=None):
 
 
 def leaders(X, kernel, threshold, able=None):
-    """Visit rows in order; return the leaders and the leader's position per row."""
+    """Find leaders row by row; return them, and the position of each row's leader.
+
+    Only rows that are `able` can become leaders. The position is -1 if a row has no
+    leader.
+    """
     K = kernel(X)
     found, followed = [], []
     for i in range(len(X)):
@@ -128,7 +132,7 @@ def leaders(X, kernel, threshold, able=None):
 
 
 def greedy_pivots(K, candidates, count):
-    """Choose `count` candidates; each next one reduces the residual trace the most."""
+    """Choose `count` candidates, each so that the residual trace falls the most."""
     E = K.copy()
     pivots = []
     for _ in range(count):

@@ -1,8 +1,8 @@
-"""Altered model files with valid checksums: no attribute may contradict another.
+"""Altered model files are refused if attributes contradict each other.
 
-The checksum in a model file is not secret, so it can't protect against changes that
-were made on purpose. Native code would read and write beyond the end of arrays whose
-shapes or indices are wrong.
+The checksum in a model file is not secret, so it can't protect against deliberate
+changes. If shapes or indices were wrong, native code would read and write beyond the
+end of arrays.
 """
 
 import io
@@ -67,7 +67,7 @@ def npy(array):
 
 
 def alterations(array):
-    """Arrays that differ from `array` in shape, type or range."""
+    """Yield names and arrays that differ from `array` in shape, type or range."""
     yield "shorter", array[:-1]
     yield "longer", np.concatenate([array, array[:1]])
     if array.ndim == 2:
@@ -89,8 +89,9 @@ def refuses(path, content):
     return False
 
 
-# Arrays of which one size is free, and parameters that prediction does not use.
+# Arrays whose number of rows or columns is arbitrary.
 FREE = ("history_", "landmark_indices_", "eigenvalues", "eigenvalues_", "indices")
+# Arrays that prediction does not use.
 UNUSED = ("landmarks", "_ranks")
 
 
@@ -119,7 +120,7 @@ def test_altered_arrays_are_refused(name, members_of, tmp_path):
 
 
 def members_with(original, names):
-    """The members that contain the arrays with these names."""
+    """Names of the members that contain the arrays with the given names."""
     schema = json.loads(original["schema.json"])
     found = set()
 
@@ -169,7 +170,7 @@ def test_attributes_of_another_type_are_refused_or_unused(members_of, tmp_path):
             if refuses(tmp_path / "m.skops", pack(changed)):
                 refused += 1
             else:
-                use_model(pack(changed), tmp_path)  # exits with 0 or 2
+                use_model(pack(changed), tmp_path)  # requires exit code 0 or 2
         node["content"] = before
     assert refused > 0.8 * len(nodes) > 30
 

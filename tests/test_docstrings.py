@@ -73,9 +73,9 @@ def errors(name):
         if code in EXCLUDED or (code == "EX01" and not needs_example(value)):
             continue
         if code == "PR03" and inspect.isclass(value) and keyword_only(value):
-            continue  # keywords are documented by topic, not in order
+            continue  # keyword-only parameters are ordered by topic
         if code == "PR01" and getattr(value, "_is_protocol", False):
-            continue  # nobody constructs a protocol
+            continue  # a protocol is not constructed
         yield f"{name}: {code} {text}"
 
 

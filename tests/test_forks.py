@@ -1,4 +1,4 @@
-"""A process that is forked during a fit, or after one, can fit and read rows."""
+"""A process that is forked during or after a fit can itself fit and read rows."""
 
 import os
 import signal
@@ -47,7 +47,7 @@ def ignore():
 
 @contextmanager
 def another_thread_in(block):
-    """Let another thread be inside the context manager `block`."""
+    """Within this context, another thread is inside the context manager `block`."""
     inside, end = threading.Event(), threading.Event()
 
     def run():

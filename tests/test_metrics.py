@@ -1,3 +1,5 @@
+"""Clustering error, NMI and ARI, compared with their definitions."""
+
 import numpy as np
 import pytest
 from sklearn.metrics import normalized_mutual_info_score
@@ -43,7 +45,7 @@ def test_error_reduction_is_relative_to_the_first_error():
 
 
 def test_nmi_equals_equation_7_of_the_paper():
-    """The value for four points is computed by hand, with the geometric mean."""
+    """Compute the NMI of four points by hand, normalised by the geometric mean."""
     a, b = [0, 0, 1, 1], [0, 1, 1, 1]
     n = np.array([[1, 1], [0, 2]])
     information = sum(

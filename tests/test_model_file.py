@@ -261,7 +261,7 @@ def test_a_failure_leaves_the_old_file(saved, points, monkeypatch):
 
 
 def rewrite(path, change):
-    """Change the members of a zip archive and write valid checksums."""
+    """Rewrite a zip archive with changed members; checksums of the format are valid."""
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     change(members)
@@ -404,7 +404,7 @@ def test_a_changed_byte_is_detected_or_irrelevant(saved, points):
 
 
 def test_sparse_indices_out_of_range_are_refused(points, tmp_path):
-    """With such indices, SciPy would read beyond the end of its arrays."""
+    """With indices out of range, SciPy would read beyond the end of its arrays."""
     encoder, X = points
     model = ApproxKernelKMeans(3, random_state=0).fit(sparse.csr_array(X))
     model._model.points.indices[5] = 10**6

@@ -44,7 +44,7 @@ LAYERS = [
 LAYER_OF = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}
 MODULES = sorted(SOURCE.rglob("*.py"))
 PACKAGES = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
-# Packages and modules with `__all__`. In packages without, all modules are public.
+# Packages and modules that have `__all__`. In other packages, all modules are public.
 LISTED = [
     module
     for module in (
@@ -197,7 +197,7 @@ def test_test_modules_have_at_most_600_lines():
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_package_docstrings_say_what_belongs_in_the_package(package):
-    """Such a docstring has at least two sentences."""
+    """The docstring of a package has at least two sentences."""
     text = importlib.import_module(f"akkm.{package}").__doc__
     assert len(re.findall(r"\.(?=\s+[A-Z`]|\s*$)", text)) >= 2, text
 

@@ -1,4 +1,4 @@
-"""Algorithm 2 on samples of the paper's data sets, in the folder AKKM_DATA."""
+"""Algorithm 2 on samples of the paper's data sets, read from the folder AKKM_DATA."""
 
 import gzip
 

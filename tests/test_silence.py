@@ -14,7 +14,8 @@ def test_warnings_are_ignored_until_the_last_thread_is_done():
     def stay():
         with ignore_warnings(UserWarning):
             first_left.wait(10)
-            warnings.warn("ignored", UserWarning, stacklevel=1)  # an error in tests
+            # If this warning were not ignored, it would be an error, as in all tests.
+            warnings.warn("ignored", UserWarning, stacklevel=1)
         done.set()
 
     other = threading.Thread(target=stay)

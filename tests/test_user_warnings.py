@@ -1,4 +1,4 @@
-"""Warnings point at the line of the user's code, whichever method it calls."""
+"""Warnings point at the line of the user's code that called akkm."""
 
 import inspect
 import warnings
@@ -43,7 +43,7 @@ def test_partial_fit_warns_at_the_line_that_called_it():
 
 
 def test_a_script_of_akkm_itself_warns_at_its_outermost_line():
-    """If no frame is the user's, the warning is still emitted."""
+    """If all code on the call stack belongs to akkm, the warning is still emitted."""
     code = compile("warn_user('text', UserWarning)", "<run>", "exec")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -56,7 +56,7 @@ def truncated(name):
 
 
 def modelled(change=None, data=None):
-    """Return a function that writes d.csv and its model m.skops, then alters both."""
+    """Return a function that writes d.csv and its model m.skops, and may alter both."""
 
     def make(here):
         numbers(here / "d.csv")

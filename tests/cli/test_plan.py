@@ -56,7 +56,7 @@ def test_plan_fits_a_sample(here, monkeypatch):
 
 def test_plan_accepts_as_many_clusters_as_rows(here):
     out = output_of("plan", "iris.csv", "-k", 150, "--drop", "name")
-    # The fit to half of the rows uses all rows, because half of them are fewer than k.
+    # Both fits use all 150 rows, because half of the rows are fewer than k.
     assert "s for 150 rows, " in out
 
 

@@ -42,7 +42,8 @@ class TestCut:
         second = linalg.svd(B / np.sqrt(len(labelings)))[2][1]
         part = np.concatenate(found.meta.parts)
         assert adjusted_rand_score(second > 0, part) == 1.0
-        # A row is in one cluster per member. Its label is the part with most of them.
+        # A row is in one cluster of each member. Its label is the part that contains
+        # most of these clusters.
         votes = U.T @ np.eye(2)[part]
         clear = votes[:, 0] != votes[:, 1]
         np.testing.assert_array_equal(found.labels[clear], votes.argmax(axis=1)[clear])
@@ -106,7 +107,7 @@ class TestEnsemble:
             np.testing.assert_array_equal(model.predict(X), model.labels_)
 
     def test_groups_that_no_member_joins_are_joined_by_distance(self):
-        """Of twelve groups, members join some only if they have few clusters."""
+        """Twelve groups: a member joins some of them only if it has few clusters."""
         rng = np.random.default_rng(1)
         y = rng.integers(12, size=1200)
         place = 1000.0 * (y // 4) + 40 * (y % 4)

@@ -1,3 +1,5 @@
+"""Consensus by meta-clusters (MCLA), compared with its definition."""
+
 import pickle
 import sys
 from itertools import permutations

@@ -34,7 +34,8 @@ def test_zero_rows_and_singular_matrices_are_solved(rng):
     assert (A == 0).all()
     assert condition == 1
     F = rng.normal(size=(30, 5))
-    B = rng.normal(size=(3, 5)) @ F.T  # in the range of F Fᵀ: solvable
+    # The rows of B are in the range of F Fᵀ, so that a solution exists.
+    B = rng.normal(size=(3, 5)) @ F.T
     A, converged, _ = conjugate_gradients(F @ F.T, B, np.zeros_like(B))
     assert converged
     np.testing.assert_allclose(A @ F @ F.T, B, atol=1e-4)

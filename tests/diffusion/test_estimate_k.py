@@ -23,7 +23,7 @@ def gap(ratio):
 
 
 def chains(*lengths, link):
-    """Similarities in a row of chains: 1 within a chain, `link` between two chains."""
+    """Similarities in a sequence of chains: 1 within a chain, `link` between chains."""
     ends = np.cumsum(lengths)
     beside = np.ones(ends[-1] - 1)
     beside[ends[:-1] - 1] = link
@@ -112,7 +112,7 @@ class TestCut:
         [
             ((60, 40, 50), 1e-4, 3, True),
             ((60, 40, 50), 1e-4, 2, True),
-            ((60, 40, 50), 1e-4, 4, False),  # 4 parts of 3 chains cut a chain
+            ((60, 40, 50), 1e-4, 4, False),  # four parts need a cut within a chain
             ((100, 50), 1, 2, False),  # a link of 1 makes one long chain
             ((100, 50), 0, 2, True),
         ],

@@ -107,7 +107,7 @@ class TestEmbedding:
         """Compare with eigenvectors of the (n, n) matrix W = P Λ⁻¹ Pᵀ.
 
         P (n, m) contains the weights of the ties, and Λ is diagonal with the column
-        sums of P.
+        sums of P. Rows of P are weighted by the sample weights.
         """
         X = rng.normal(size=(400, 2))
         w = rng.uniform(0.5, 2, size=400)
@@ -133,7 +133,7 @@ class TestEmbedding:
             np.testing.assert_array_equal(found(X, engine), ours)
 
     def test_nearby_components_share_a_cluster(self, rng):
-        """Four unconnected groups form two pairs of groups near each other."""
+        """There are four unconnected groups, in two pairs of nearby groups."""
         centers = np.array([[0.0, 0], [10, 0], [1000, 0], [1010, 0]])
         X = np.repeat(centers, 200, axis=0) + rng.uniform(size=(800, 2))
         model = SparseKernelKMeans(2, n_landmarks=80, random_state=0).fit(X)

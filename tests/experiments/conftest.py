@@ -29,7 +29,7 @@ def shared_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def tiny_folder(shared_folder, all_cells):
-    """Folder with records of all tiny cells; one process runs them, the others wait."""
+    """Folder with records of all tiny cells. Only one test process runs the cells."""
     with open(shared_folder / "tiny.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         run(all_cells, shared_folder / "tiny")

@@ -1,4 +1,4 @@
-"""Load tiny twins, and the paper's data sets from files, scikit-learn or the cache."""
+"""Loading of tiny twins, and of original data from files, scikit-learn or a cache."""
 
 import gzip
 import hashlib
@@ -41,7 +41,7 @@ def folders(tmp_path, monkeypatch):
 
 @pytest.fixture
 def put(folders, monkeypatch):
-    """Function that writes an original file; if `right`, it registers the checksum."""
+    """Function that writes an original file and, if `right`, registers its checksum."""
 
     def put(place, raw, right=True):
         path = folders[0] / place
@@ -110,7 +110,7 @@ def test_mnist_joins_training_and_test_images_and_is_cached(put, folders, rng):
 
 def test_cover_type_is_scaled_column_by_column(put, rng):
     table = rng.integers(100, size=(6, 55))
-    table[:, 7] = 5  # constant
+    table[:, 7] = 5  # a constant column
     table[:, 54] = [2, 1, 2, 7, 7, 1]
     text = io.StringIO()
     np.savetxt(text, table, "%d", delimiter=",")
@@ -123,7 +123,10 @@ def test_cover_type_is_scaled_column_by_column(put, rng):
 
 
 def kdd_table(rng, n=60):
-    """Return a table: 3 protocols, 11 flags; 36 varying, 2 constant number columns."""
+    """Return a table in the format of KDD Cup 99.
+
+    It has 3 protocols, 11 flags, 36 columns of varying numbers and 2 constant columns.
+    """
     table = np.array(rng.integers(10, size=(n, 42)), dtype=object)
     table[0, :41], table[1, :41] = 0, 9
     table[:, [7, 20]] = 0
@@ -184,7 +187,7 @@ def test_cached_data_are_available(folders):
     cache = folders[1]
     cache.mkdir()
     (cache / "pyramids.npz").touch()
-    assert not availability("imagenet12")[0]  # the classes need the image files
+    assert not availability("imagenet12")[0]  # classes are read from the images
     (cache / "imagenet12").mkdir()
     assert availability("imagenet12") == (True, f"cached in {cache}")
     assert not availability("kddcup99-full")[0]

@@ -32,7 +32,7 @@ from tests.fuzz.hostile_files import (
 )
 from tests.fuzz.runner import Outcome, main
 
-# One of this many cases runs its command in a new process.
+# One in this many cases runs its command in a new process.
 _PROCESS_EVERY = 50
 # Length of the longest readable message, in characters.
 _MESSAGE = 1100
@@ -44,8 +44,8 @@ WRONG = ["", " ", "-1", "0", "nan", "inf", "1e999", "abc", "٣", "1.5", "a,b", "
 WRONG += ["--", "None", "auto", "99999999999999999999", "x" * 5000, "=1+1", "💥", "'"]
 WRONG += ['"', "\n", "../..", "/", "/dev/null", "~", "*", "%s", "{}", "\udcff", "None"]
 COLUMNS = ["x0", "x1", "x0,x1", "name", "color", "id", "0", "row", "nothing", '"a,b"']
-# Probabilities of options that are not given with the usual probability. Options that
-# do not apply to most files are given seldom.
+# Probabilities that an option is given, if they differ from the default in `_chance`.
+# Options that most files refuse are rare.
 _CHANCES = {"threads": 0.4, "method": 0.3, "kernel": 0.2, "missing": 0.5}
 _CHANCES |= {"columns": 0.02, "drop": 0.02, "id": 0.03, "label": 0.03, "text": 0.02}
 _CHANCES |= {"delimiter": 0.02, "header": 0.02, "decimal": 0.02, "degree": 0.02}
@@ -125,7 +125,7 @@ def _draw_other(random):
 
 
 def _table(random, wrong):
-    """Write a table to a file or to bytes for standard input; return name and bytes."""
+    """Return the name of a new table, and the bytes of standard input if it is "-"."""
     if random.random() < wrong / 3:
         return random.choice(["missing.csv", "/dev/null", ".", "", "a\udcffb.csv"]), b""
     if random.random() < 0.08:

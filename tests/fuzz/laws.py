@@ -207,8 +207,8 @@ def _require_inertia(case, model, exact, scale, stopped=False):
     """Require that `inertia_` equals `exact`, the error from its definition.
 
     If a fit was stopped at max_iter, its centers are not yet the means, and `inertia_`
-    may be higher than the error of the means. `stopped` tells that `exact` is the error
-    of the model's own centers, so that they must be equal in any case.
+    may be higher than the error of the means. With `stopped`, `exact` is the error of
+    the model's own centers, so `inertia_` must equal it in any case.
     """
     tolerance = tolerance_of(case, exact, scale)
     equal = abs(model.inertia_ - exact) <= tolerance
@@ -218,7 +218,7 @@ def _require_inertia(case, model, exact, scale, stopped=False):
 
 
 def _matrix(model, X, points):
-    """Exact kernel values of rows with points, or with the rows if points is None."""
+    """Exact kernel values of X with `points`, or with X itself if `points` is None."""
     dense = [_dense(rows) for rows in (X, X if points is None else points)]
     if isinstance(model.kernel_, Precomputed):
         return dense[0] if points is None else dense[0][:, points]

@@ -15,7 +15,7 @@ from tests.registry import has, has_centers, takes_precomputed
 
 
 def check_again(case, model, folder):
-    """The same fit gives the same labels and the same error."""
+    """If the fit is repeated, labels and error are the same."""
     _require_equal(model, fit(case, folder)[0], "again")
 
 

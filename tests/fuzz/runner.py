@@ -17,9 +17,9 @@ import warnings
 from collections import Counter
 from dataclasses import dataclass, field
 
-# A case fails if it takes more processor time, in seconds.
+# A case fails if it takes more than this many seconds of processor time.
 _SECONDS = 60
-# A case also fails if it takes more time by the clock, in seconds.
+# A case also fails if it takes more than this many seconds by the clock.
 _WAITING = 600
 # After this many cases, a new child process starts, so that leaks don't add up.
 _CASES_PER_CHILD = 1000

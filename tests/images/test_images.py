@@ -85,7 +85,7 @@ def test_dense_sift_equals_a_direct_implementation(rng):
 def test_dense_sift_is_close_to_that_of_opencv(rng):
     pixels = cv2.GaussianBlur(rng.random((80, 90)), (0, 0), 2)
     pixels = (255 * (pixels - pixels.min()) / np.ptp(pixels)).astype(np.uint8)
-    # With this size, patch centers are whole pixels, as in OpenCV.
+    # In an image of 80 x 89 pixels, patch centers are whole pixels, as in OpenCV.
     found = dense_sift(read_image(pixels[:80, :89]), step=9, patch_size=16)
     at = found.places * (89, 80) - 0.5
     np.testing.assert_allclose(at, at.round(), atol=1e-9)
@@ -341,7 +341,7 @@ def test_unreadable_files_are_named_and_refused_or_skipped(folder):
 
 
 def test_find_files_lists_images_only(folder):
-    """A file is an image by the extension of its name, or by its first bytes."""
+    """A file counts as an image because of its extension or its first bytes."""
     whole = (folder / "stripes0.png").read_bytes()
     (folder / "more" / "scan").write_bytes(whole)
     (folder / "UPPER.PNG").write_bytes(whole)
@@ -431,7 +431,8 @@ def test_the_report_needs_one_image_per_row(described):
     images, _, _, X = described
     model = akkm.EnsembleKernelKMeans(3, kernel="intersection", random_state=0).fit(X)
     page = report(model, X, images=images).html
-    # The page shows ten typical images of each cluster and its other two.
+    # Each of the three clusters has twelve images, and the page shows all of them: ten
+    # as typical images and two more.
     assert page.count("<img") == 36
     with pytest.raises(ValueError, match="images has 35 entries, but X has 36 rows"):
         report(model, X, images=images[1:])

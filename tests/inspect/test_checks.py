@@ -16,7 +16,7 @@ from akkm import (
 )
 from akkm.inspect import Inspection
 
-# Checks of a model with landmarks, in order.
+# Names of all checks of a model with landmarks, in the order of `Inspection.checks`.
 NAMES = [
     "converged",
     "clusters_found",

@@ -278,6 +278,6 @@ class TestColumnDifferences:
     def test_columns_with_equal_means_are_ordered_by_spread(self):
         X = np.array([[1, 0, 1], [-1, 0, -1], [1, 9, 4], [-1, -9, -4]], dtype=float)
         found = column_differences(X, np.array([0, 0, 1, 1]), "abc")
-        assert found.names == ("b", "c")  # no mean, but these spreads differ
+        assert found.names == ("b", "c")  # means are equal; spreads of b and c differ
         assert not found.means_differ
         assert found.spread[:, 0] == pytest.approx([0, 2**0.5])

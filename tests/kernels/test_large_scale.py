@@ -1,4 +1,4 @@
-"""Kernels of distances at every scale: k(x, x) = 1 and 0 <= k <= 1."""
+"""Kernels that depend on distances are exact at every scale of the data."""
 
 import warnings
 
@@ -49,7 +49,7 @@ def test_a_kernel_of_distances_is_exact_at_every_scale(
 def test_rows_near_to_each_other_and_far_from_the_others_are_resolved(
     dtype, rows_are, rng
 ):
-    """Two groups: within them k is about 0.6, between them it is zero."""
+    """Two groups: k is about 0.6 within a group and zero between the groups."""
     group = rng.integers(0, 9, (20, 3)) / 8
     X = np.vstack([group, group + 2.0**17]).astype(dtype)
     K = RBF(0.5)(X if rows_are == "dense" else sparse.csr_array(X))

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from akkm.kernels import resolve
 
-X_SMALL = np.array([[0.0, 4.0], [2.0, 2.0]])  # mean 2, variance 2
+X_SMALL = np.array([[0.0, 4.0], [2.0, 2.0]])  # entries have mean 2 and variance 2
 
 
 def test_scale_is_the_inverse_of_d_times_the_variance():
@@ -55,7 +55,7 @@ def test_neighbors_uses_the_distance_of_the_seventh_neighbour(name, rng):
         "chi2": lambda D: (D**2 / (X[:, None] + X)).sum(axis=2),
     }
     distances = np.sort(formulas[name](X[:, None] - X), axis=1)
-    # Column 0 has the distance of each row to itself.
+    # Column 0 is the distance of each row to itself.
     assert 1 / gamma == pytest.approx(np.median(distances[:, 7]), rel=1e-6)
 
 
@@ -64,7 +64,8 @@ def test_copies_of_a_row_are_not_its_neighbours(rng):
     once = resolve("rbf", X, gamma="neighbors").gamma
     copied = resolve("rbf", np.tile(X, (9, 1)), gamma="neighbors").gamma
     assert np.isfinite(copied)
-    assert copied > once  # neighbours 1 to 9 are copies of one row
+    # The first nine neighbours of a row are the copies of the nearest other row.
+    assert copied > once
     assert resolve("rbf", np.ones((50, 2)), gamma="neighbors").gamma == 1.0
     from_sparse = resolve("rbf", sparse.csr_array(X), gamma="neighbors").gamma
     assert from_sparse == pytest.approx(once)
@@ -126,7 +127,7 @@ def test_neighbors_is_accurate_in_groups_that_are_far_apart(rng):
     X = rng.normal(size=(40, 2))
     far = np.vstack([X, X + 1e9])
     both = resolve("rbf", far, gamma="neighbors").gamma
-    # Adding 1e9 rounds the rows of the second group to about 1e-7.
+    # Adding 1e9 rounds entries of the second group to multiples of about 1e-7.
     assert both == pytest.approx(resolve("rbf", X, gamma="neighbors").gamma, rel=1e-5)
 
 

@@ -150,7 +150,7 @@ def test_weighted_samples_are_distributed_as_those_of_numpy(rng):
     ("strategy", "score"), [("diagonal", [1, 4, 9]), ("column-norm", [14, 56, 126])]
 )
 def test_probabilities_are_proportional_to_scores(strategy, score, rng):
-    """Draw one landmark, 3,000 times; the scores were computed by hand."""
+    """Draw a single landmark 3,000 times. The scores were computed by hand."""
     counts = np.zeros(3)
     with Threads(1) as engine:
         pool = Pool(np.array([[1.0], [2.0], [3.0]]), Linear(), None, engine)

@@ -62,7 +62,7 @@ def test_finds_about_as_many_leaders_as_requested(wanted, digits):
 
 
 def test_a_threshold_that_gives_too_many_leaders_is_searched_on_a_larger_sample(rng):
-    """The more uniform points in 20 dimensions, the more leaders they need."""
+    """For uniform points in 20 dimensions, a larger sample has more leaders."""
     X = rng.random((5000, 20))
     model = LeadersKernelKMeans(3, n_leaders=40, gamma=0.5, random_state=0).fit(X)
     assert 30 <= len(model.leader_indices_) <= 50
@@ -98,7 +98,7 @@ def test_invalid_thresholds_are_refused(digits):
 
 
 def test_kernels_that_are_not_positive_definite_are_accepted(digits):
-    """k(x, x) is zero for all rows, but distances are not."""
+    """k(x, x) is zero for all rows, but distances between rows are not zero."""
     model = LeadersKernelKMeans(
         10, kernel="additive_chi2", n_leaders=60, random_state=0
     )

@@ -168,13 +168,13 @@ class TestBrowser:
         assert view.evaluate("window.hacked") is None
 
     def test_arrow_keys_move_between_rows(self, opened):
-        view = opened("three")  # the mouse has not been used
+        view = opened("three")  # without using the mouse
         card = view.locator("#map-row")
         view.locator("#summary summary").focus()
         view.keyboard.press("Tab")
         inside = "document.activeElement.closest('#map-picture') !== null"
         assert view.evaluate(inside)
-        # Chromium focuses SVGs with a focus listener; other browsers need tabindex.
+        # Chromium focuses any SVG with a focus listener. Other browsers need tabindex.
         assert view.locator("#map-picture > svg").get_attribute("tabindex") == "0"
         seen = [card.get_attribute("data-row")]
         for key in ("ArrowRight", "ArrowRight", "ArrowDown", "End", "ArrowLeft"):
@@ -189,7 +189,7 @@ class TestBrowser:
         button.click()
         assert button.get_attribute("aria-pressed") == "true"
         dim = view.locator("#map-picture .dim").count()
-        size = int(view.locator("#sizes td").nth(2).text_content())  # of cluster 1
+        size = int(view.locator("#sizes td").nth(2).text_content())  # size of cluster 1
         assert dim == 840 - size
         button.click()
         assert view.locator("#map-picture .dim").count() == 0
@@ -205,7 +205,7 @@ class TestBrowser:
 
     @pytest.mark.parametrize("name", ["three", "many"])
     def test_printed_page(self, opened, name):
-        """Printing from dark mode gives a white page with legend and no overlaps."""
+        """Printed in dark mode, the page is white, has a legend and is not cut off."""
         view = opened(name, 718, color_scheme="dark")
         view.evaluate("dispatchEvent(new Event('beforeprint'))")
         view.emulate_media(media="print", color_scheme="dark")
@@ -221,7 +221,7 @@ class TestBrowser:
         )
         assert view.locator("#map-legend").is_visible()
         assert view.locator("#summary table").last.is_visible()  # unfolded for printing
-        assert not view.locator("#sizes table").is_visible()  # only the picture is
+        assert not view.locator("#sizes table").is_visible()  # its picture is shown
         outside = view.evaluate(
             """() => [...document.querySelectorAll("section")].flatMap((section) => {
               const frame = section.getBoundingClientRect();
@@ -286,7 +286,7 @@ class TestBrowser:
     def test_tall_tables_show_that_they_scroll(self, opened, width):
         box = opened("many", width).locator(".scroll:has(.typical)")
         tall, shown = box.evaluate("box => [box.scrollHeight, box.clientHeight]")
-        assert tall > shown  # 23 clusters
+        assert tall > shown  # the table has 23 clusters
         mask = "box => getComputedStyle(box).maskImage"
         assert "to top" in box.evaluate(mask)
         box.evaluate("box => { box.scrollTop = box.scrollHeight; }")

@@ -57,7 +57,7 @@ class TestEveryEstimator:
 
 @pytest.fixture(scope="module")
 def ring():
-    """Report of a disc inside a ring, whose columns have equal means, and noise."""
+    """Report of a disc in a ring, with a column of noise; cluster means are equal."""
     rng = np.random.default_rng(0)
     angle, ring = rng.uniform(0, 2 * np.pi, 2000), np.arange(2000) % 2
     radius = ring + rng.normal(scale=0.05, size=2000)
@@ -86,7 +86,7 @@ class TestClustersWithEqualMeans:
         assert "Spread per cluster" not in html
 
     def test_clusters_that_no_column_sets_apart(self, rng):
-        """The four corners of a square; both clusters are diagonals."""
+        """Rows are at the corners of a square; a cluster is two opposite corners."""
         X = rng.normal(scale=0.05, size=(400, 2))
         X += np.array([[0, 0], [1, 1], [0, 1], [1, 0]])[np.arange(400) // 100]
         kernel = lambda A, B: (2 * A - 1).prod(1)[:, None] * (2 * B - 1).prod(1)  # noqa: E731
@@ -186,7 +186,7 @@ class TestEvidence:
         fitted = SparseKernelKMeans(4, random_state=0).fit(blobs[0])
         text = text_of(report(fitted, blobs[0]))
         assert "<p>4 clusters were requested. Estimate: 3 clusters" in text
-        assert "Estimated number of clusters" not in text  # not checked
+        assert "Estimated number of clusters" not in text  # is not checked
 
 
 def test_a_sampled_map_has_the_distances_of_its_rows(rng):

@@ -17,12 +17,12 @@ NOTE = "this page describes a random sample of 200 of 840 rows"
 
 @pytest.fixture
 def few(monkeypatch):
-    """Read samples of 200 rows from files and workers."""
+    """Limit samples from files and workers to 200 rows."""
     monkeypatch.setattr("akkm.inspect._fitted._READ", 200)
 
 
 def stored(kind, X, tmp_path, request):
-    """The rows X in a file, or on two worker processes or in this process by Dask."""
+    """The rows X in a file, or as a Dask frame with or without worker processes."""
     if kind == "file":
         np.save(tmp_path / "x.npy", X)
         return akkm.open_rows(tmp_path / "x.npy")
@@ -75,7 +75,7 @@ class TestStoredRows:
         assert n == 840
         np.testing.assert_array_equal(facts.X, blobs[0][numbers])
         np.testing.assert_array_equal(facts.labels, model.labels_[numbers])
-        # The smallest cluster, 40 rows of 840, is in the sample.
+        # The sample has many rows of the smallest cluster, which has 40 of 840 rows.
         assert np.bincount(facts.labels).min() >= 20
 
     def test_rows_have_their_own_names(self, blobs, few, tmp_path):

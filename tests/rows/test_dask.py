@@ -120,7 +120,7 @@ def test_initial_labels_give_the_labels_of_the_array(client, X, rng):
 
 
 def test_workers_draw_the_random_labels_of_their_rows(client, X):
-    """Workers receive a position in the random stream instead of labels."""
+    """Workers receive a position in the sequence of random numbers, and no labels."""
     rows = rows_of_dask(da.from_array(X, chunks=((1, 4_998, 8_001), 6)))
     here, there = np.random.default_rng(7), np.random.default_rng(7)
     for n_clusters in (2, 5, 7_000):
@@ -130,7 +130,8 @@ def test_workers_draw_the_random_labels_of_their_rows(client, X):
         found = [part.draw(n) for part, n in zip(drawn, sizes, strict=True)]
         expected = here.integers(n_clusters, size=N)
         np.testing.assert_array_equal(np.concatenate(found), expected)
-        np.testing.assert_array_equal(drawn[1].draw(4_998), found[1])  # repeatable
+        # A second draw gives the same labels.
+        np.testing.assert_array_equal(drawn[1].draw(4_998), found[1])
 
 
 @pytest.mark.parametrize("where", ["workers", "here"])
@@ -170,7 +171,7 @@ class TestNewRows:
     def test_a_frame_gives_labels_without_warnings(
         self, Estimator, where, frame, request
     ):
-        # Worker processes would only print warnings, so this process computes.
+        # Worker processes would only print warnings, so `compute` runs in this process.
         if where == "workers":
             request.getfixturevalue("client")
         settings = {"n_members": 2} if Estimator is EnsembleKernelKMeans else {}

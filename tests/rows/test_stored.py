@@ -107,7 +107,7 @@ def test_rows_equal_those_of_the_array(form, X, table, tmp_path, rng):
         np.testing.assert_array_equal(rows[index], X[index])
     np.testing.assert_array_equal(rows[X[:, 0] > 3], X[X[:, 0] > 3])
     np.testing.assert_array_equal(rows[::777], X[::777])
-    assert not rows[:10].flags.writeable  # rows may be a view of a shared batch
+    assert not rows[:10].flags.writeable  # may be a view of a shared batch
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(rows))[5:9], X[5:9])
 
 
@@ -141,7 +141,8 @@ def test_landmarks_of_each_strategy_are_distinct_rows(strategy, X, table, tmp_pa
 
 
 def test_only_batches_with_unproved_labels_are_read(X, table, tmp_path):
-    # The first 15,000 rows are far from the cluster border; the others are not.
+    # The first 15,000 rows are far from the border between the two clusters. Many of
+    # the other rows are near it.
     far = np.sort(np.r_[np.zeros(7_500), np.ones(7_500)]).astype(np.float32) * 1000
     near = np.random.default_rng(0).normal(500, 300, 15_000).astype(np.float32)
     table = pa.table({"x": np.concatenate([far, near])})
@@ -169,7 +170,7 @@ def test_only_batches_with_unproved_labels_are_read(X, table, tmp_path):
 
 
 def test_samples_are_read_in_one_pass(X, table, tmp_path):
-    """Landmarks and initial sample are read in one pass, iteration 1 in the next."""
+    """One pass reads the landmarks and the initial sample; the next is iteration 1."""
     rows = as_parquet(X, table, tmp_path)
     read = []
     batches = rows._batches

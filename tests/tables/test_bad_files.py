@@ -49,7 +49,7 @@ def column(*cells):
 MANY = range(1, 31)
 SPARSE = sparse.csr_array(np.eye(3))
 PARTS = {"format": b"csr", "shape": SPARSE.shape, "data": SPARSE.data}
-# File name, content, encoder parameters, pattern of the error message.
+# Each entry: file name, content, encoder parameters, pattern of the error message.
 BAD = [
     ("x.csv", "", {}, "the file is empty"),
     ("x.csv", "\n\n", {}, "there are no rows"),

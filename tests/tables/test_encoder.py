@@ -275,7 +275,7 @@ class TestTransform:
             encoder.transform(open_table(write("n.csv", text)))
 
     def test_typed_numbers_in_a_text_column_are_refused(self, encoder, write, tmp_path):
-        """CSV has no types, so numbers in a text column are read as text."""
+        """In CSV, which has no types, numbers in a text column are read as text."""
         encoded = encoder.transform(open_table(write("n.csv", "a,t\n1,7\n")))
         assert "'7'" in encoded.notes[0]
         pa.parquet.write_table(pa.table({"a": [1], "t": [7]}), tmp_path / "n.parquet")

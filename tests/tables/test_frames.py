@@ -66,7 +66,7 @@ def test_other_objects_are_refused(frame, error, message):
         TableEncoder().fit(frame)
 
 
-# Columns of distinct texts, and what the message says about them.
+# Columns of distinct amounts of money. Each key shows the notation.
 ODD = {
     "$1,234.50": [f"${x:,.2f}" for x in NUMBERS],
     "-$1,234.50": [f"-${x:,.2f}" for x in NUMBERS],
@@ -82,7 +82,7 @@ CODES = [f"user{i}@example.org" for i in range(N)]
 
 @pytest.fixture(params=["csv", "parquet", "frame"])
 def tabulate(request, tmp_path):
-    """Function that returns a table with the numbers and one more column."""
+    """Function that returns a table with NUMBERS and a column of the given texts."""
 
     def tabulate(values):
         table = pa.table({"size": NUMBERS, "x": pa.array(values, pa.string())})
@@ -107,7 +107,8 @@ def test_amounts_of_money_are_not_called_identifiers(values, tabulate):
     message = message_of(tabulate(values))
     assert "looks like numbers with a sign such as % or €" in message
     assert "identifier" not in message
-    assert "--text" not in message  # distinct texts can't be encoded
+    # The option --text would not help, because distinct texts can't be encoded.
+    assert "--text" not in message
 
 
 def test_free_text_is_not_called_an_identifier(tabulate):

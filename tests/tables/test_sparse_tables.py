@@ -64,7 +64,7 @@ class TestSparse:
         assert (read.transform(table).X != encoded.X).nnz == 0
 
     def test_columns_are_named_by_their_number_in_the_file(self, write):
-        """Column 2 is the same whether a file numbers columns from 0 or from 1."""
+        """The first file numbers its columns from 0, the second from 1."""
         train = open_table(write("x.svm", "1 0:1 1:2 2:3\n0 0:2 1:4\n0 2:6\n"))
         encoder = TableEncoder(scale="none").fit(train)
         assert encoder.feature_names_ == ["0", "1", "2"]
@@ -95,7 +95,7 @@ class TestSparse:
         encoder.fit(open_table(write("x.svm", "1 1:2 2:4\n0 2:2\n0 1:4\n")))
         narrow = encoder.transform(open_table(write("n.svm", "1 1:2\n")))
         np.testing.assert_array_equal(narrow.X.toarray(), [[2, 0]])
-        assert narrow.labels is None  # all targets are equal: the file has no labels
+        assert narrow.labels is None  # equal targets are not used as labels
         wide = encoder.transform(open_table(write("w.svm", "1 1:2 3:1\n0 2:1\n")))
         np.testing.assert_array_equal(wide.X.toarray(), [[2, 0], [0, 1]])
         assert wide.notes == ("columns '3' are not in the model and were left out",)

@@ -177,7 +177,7 @@ class TestTheorem1:
 
     @pytest.mark.parametrize("m", [3, 10, 30, 100, 199])
     def test_the_mean_error_is_below_the_bound(self, rows, labels, m, rng):
-        """Test 20 samples of m rows, and 20 that take each row with chance m / n."""
+        """Samples have m rows, or contain each row with probability m / n."""
         kernel = RBF(gamma=1 / (64 * rows.var()))
         K = kernel(rows)
         bound = expected_error_bound(rows, labels, m)
@@ -202,7 +202,8 @@ class TestTheorem1:
         exact = clustering_error(rows, labels)
         assert (np.diff(bounds) < 0).all()
         assert bounds[-1] > exact
-        # With rows repeated s times, n / m stays 1; the exact error is multiplied by s.
+        # All rows are repeated s times, so the exact error is multiplied by s. The
+        # number of landmarks m is always n.
         shares = [
             expected_error_bound(
                 np.tile(rows[:100], (s, 1)),
@@ -216,7 +217,7 @@ class TestTheorem1:
         assert shares[1] - 1 < 0.2 * (shares[0] - 1)
 
     def test_rows_of_norm_zero_add_nothing_to_the_bound(self, rng):
-        """The bound equals that of the nonzero rows for the same m / n."""
+        """The bound equals the bound of the nonzero rows alone, for the same m / n."""
         X = rng.standard_normal((20, 3))
         X[:10] = 0
         labels = np.repeat([0, 1], 10)
@@ -286,7 +287,7 @@ class TestCorollary1:
         assert (np.diff(bound.sharp) < 0).all()
 
     def test_the_example_of_the_paper_is_reproduced(self):
-        """If `a` eigenvalues are n/a, the bound is at most 1 + C a / (m (a - C))."""
+        """All `a` nonzero eigenvalues are n/a; the bound is 1 + C a / (m (a - C))."""
         K = np.kron(np.eye(10), np.ones((8, 8)))  # a = 10, n = 80
         bound = relative_error_bound(spectrum(K, "precomputed"), 2, 40)
         assert bound.simple - 1 == pytest.approx(2 * 10 / (40 * 8))
@@ -489,7 +490,7 @@ class TestSuggestion:
         assert nystroem_error(model.fit(X), X).relative_trace < 1e-9
 
     def test_a_rank_that_uniform_landmarks_miss_is_not_trusted(self):
-        """Only one of 300 rows has the second direction, so the coherence is high."""
+        """Only one of 300 rows points in the second direction. So coherence is high."""
         X = np.repeat([[1.0, 0.0]], 300, axis=0)
         X[7] = [0.0, 1.0]
         assert suggest_n_landmarks(X, 1, "linear", tolerance=1e-4).n_landmarks == 300
@@ -544,7 +545,7 @@ def test_public_list_is_complete():
 
 
 def test_isolated_rows_do_not_spoil_an_estimate(monkeypatch):
-    """Some landmarks have no similarity to the rows used to find peaks."""
+    """Some landmarks have no similarity to the rows that determine `row_peaks`."""
     monkeypatch.setattr("akkm.theory._spectrum._EXTENDED_ROWS", 50)
     X = np.random.default_rng(0).normal(size=(4000, 2))
     X[::50] += 1e3 * np.arange(1, 81)[:, None]

@@ -228,7 +228,7 @@ def read_model_edits(data: bytes, folder: Path) -> None:
 
 
 def use_model(data: bytes, folder: Path) -> None:
-    """Load a model; run `info` and `predict` with it, which must exit with 0 or 2."""
+    """Load a model; run `info` and `predict` with it. Both must exit with 0 or 2."""
     model, rows = folder / "m.skops", folder / "new.npy"
     model.write_bytes(data)
     try:
