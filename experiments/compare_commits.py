@@ -3,8 +3,8 @@
     AKKM_DATA=folder python -m experiments.compare_commits OLD NEW
 
 Both commits are checked out into temporary folders. Each commit clusters the same data
-sets in its own process. Labels and clustering errors that are not identical bit for
-bit are printed. The exit code is 1 if any label differs.
+sets in its own process. Fits whose labels or clustering errors are not identical bit
+for bit are printed. The exit code is 1 if any label differs.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def data_sets(folder: Path) -> None:
 
 
 def fits() -> Iterator[tuple[str, Fit]]:
-    """Yield the name and function of each fit: every estimator, several settings."""
+    """Yield the name and the function of each fit. Every estimator has at least one."""
     import akkm
 
     seed = {"random_state": 0}
@@ -144,8 +144,8 @@ def digests(folder: Path) -> dict[str, list[str]]:
     found = {}
     for path in sorted(folder.iterdir()):
         X = sparse.load_npz(path) if path.suffix == ".npz" else np.load(path)
-        # Only ApproxKernelKMeans gets all rows. Other methods are too slow for that:
-        # the time of exact kernel k-means grows with the square of n.
+        # Estimators other than ApproxKernelKMeans get at most 5,000 rows, because the
+        # time of exact kernel k-means grows with the square of n.
         rows = X[:5000] if X.shape[0] > 5000 else X
         for name, fit in fits():
             try:

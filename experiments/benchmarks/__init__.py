@@ -1,8 +1,8 @@
 """Benchmarks: akkm compared with other libraries and methods, and how akkm scales.
 
-Each benchmark measures one thing. It writes its tables from stored records in
-`results/`, or only prints them. Tests of correctness and the paper's own experiments do
-not belong here.
+Each benchmark measures one thing. Some benchmarks store records in `results/` and write
+their tables from these records. The others only print their results. Tests of
+correctness and the paper's own experiments do not belong here.
 """
 
 from pathlib import Path

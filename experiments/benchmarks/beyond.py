@@ -130,7 +130,10 @@ def hdbscan(X: Array, n_clusters: int, seed: int) -> Array:
 
 
 def umap_hdbscan(X: Array, n_clusters: int, seed: int) -> Array:
-    """Cluster as UMAP's documentation advises; UMAP gets no seed, to use all cores."""
+    """Cluster as UMAP's documentation advises.
+
+    UMAP gets no seed, because it uses only one core if it has a seed.
+    """
     from sklearn.cluster import HDBSCAN
     from umap import UMAP
 

@@ -21,11 +21,11 @@ _DEFAULT_SET = ("speed", "methods")
 @click.group(invoke_without_command=True, epilog=_EXAMPLES)
 @click.pass_context
 def bench(context: click.Context) -> None:
-    """Run benchmarks; without a name, the default set: speed and methods.
+    """Run the named benchmark, or by default the two benchmarks speed and methods.
 
-    Results are stored in experiments/benchmarks/results as soon as they are measured,
-    and are not measured again. The tables are written from them. Most benchmarks need
-    AKKM_DATA.
+    Each result is stored in experiments/benchmarks/results as soon as it is measured,
+    and is not measured again. Tables are written from the stored results. Most
+    benchmarks need AKKM_DATA.
     """
     if context.invoked_subcommand is None:
         for name in _DEFAULT_SET:

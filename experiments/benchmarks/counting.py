@@ -189,7 +189,7 @@ def measure(data: str, method: str, seed: int) -> Record:
 
 
 def report(records: JsonLines) -> str:
-    """Return the page: how often each number was estimated, and how often surely."""
+    """Return the page: how often each number was a sure or an unsure estimate."""
     return markdown(
         "How many clusters?",
         [

@@ -24,7 +24,8 @@ _SEED = 20_260_000
 def exact_error(X: Array, labels: Array, kernel: Kernel) -> float:
     """Return sum_i k(x_i, x_i) - sum_k (1 / n_k) sum_{i, j in k} k(x_i, x_j).
 
-    The sums are over at most 20,000 rows, which are the same for all methods.
+    n_k is the number of rows of cluster k. The sums are over at most 20,000 rows, which
+    are the same for all methods.
     """
     rows = _fixed_sample(len(X), EXACT_ROWS)
     X, member = X[rows], _one_hot(labels[rows])  # (n, C)

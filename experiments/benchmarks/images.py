@@ -67,7 +67,7 @@ _PAPER_ARI = {
 
 
 def measure_features(of: str) -> Record:
-    """Measure the time and memory that turn image files into rows, in a new process."""
+    """Measure the time and memory to turn image files into rows, in a new process."""
     return in_new_process(make_features)
 
 
@@ -136,7 +136,7 @@ def measure_quality(of: str, method: str, seed: int) -> Record:
 
 
 def measure_fit(of: str, seed: int) -> Record:
-    """Measure the time and NMI of aKKm on the pyramids, with the default starts."""
+    """Measure the time and NMI of aKKm on the pyramids, with the default n_init."""
     settings: Any = {"kernel": "intersection", "n_landmarks": _M, "random_state": seed}
     X = pyramids()
     start = perf_counter()

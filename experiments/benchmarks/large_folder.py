@@ -1,9 +1,9 @@
 """Measure `akkm cluster` on a folder of Parquet files that exceed the memory limit.
 
 Writes Parquet files with columns of numbers and a column of words, in row groups of
-100,000 rows. Clusters the folder in a new process, and prints its size, the time and
-the peak memory. Then clusters the first file twice, once with its rows in memory and
-once with its rows on disk, and compares the labels::
+100,000 rows. Clusters the folder in a new process. Prints the size of the folder, the
+time and the peak memory. Then clusters the first file twice, once with its rows in
+memory and once with its rows on disk, and compares the labels::
 
     python -m experiments.benchmarks.large_folder /tmp/large --gigabytes 8
 """

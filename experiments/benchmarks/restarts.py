@@ -81,7 +81,7 @@ class _CaughtPoints(Exception):
 
 @lru_cache(maxsize=1)
 def points_of(space: str, data: str) -> tuple[Array, int]:
-    """Return the points (s, q) that an estimator clusters with restarts, and C."""
+    """Return the points (s, q) on which an estimator restarts k-means, and C."""
     X, _, C = DATA[data][0]()
 
     def catch(self: KMeans, points: Array, *_: Any, **__: Any) -> KMeans:
@@ -153,9 +153,10 @@ def breathing(X: Array, C: int, rng: np.random.Generator) -> Runs:
 
 
 def _without(X: Array, centers: Array, count: int) -> Array:
-    """Return centers without `count` of them whose removal raises the error least.
+    """Return the centers that remain after `count` of them are removed.
 
-    If possible, the nearest neighbour of a removed center is not removed.
+    Centers are removed if their removal raises the error least. If possible, the
+    nearest neighbour of a removed center remains.
     """
     D = pairwise_distances(X, centers, metric="sqeuclidean")
     nearest_two = np.partition(D, 1, axis=1)[:, :2]

@@ -2,7 +2,7 @@
 
 Writes a mixture of 20 Gaussians in 100 columns as Parquet, one file per million rows.
 Existing files are kept. Clusters all rows from the files, and the first 4 million rows
-as an array. Both fits have m = 500 and their own process. Prints elapsed and processor
+as an array. Each fit has m = 500 and its own process. Prints elapsed and processor
 time per row, and peak memory. The files are in the folder that AKKM_SCALE names, by
 default in the benchmarks' cache.
 """

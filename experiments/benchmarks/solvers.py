@@ -24,7 +24,10 @@ _MAX_STEPS = 20_000
 
 
 def steepest_descent(K: Array, B: Array, tolerance: float) -> int:
-    """Return the number of steps until all residuals are small; step length 1 / λ₁."""
+    """Return the number of steepest descent steps until all residuals are small.
+
+    The step length is 1 / λ₁, where λ₁ is the largest eigenvalue of K.
+    """
     step = 1 / np.linalg.eigvalsh(K)[-1]
     A = np.zeros_like(B)
     for steps in range(_MAX_STEPS):

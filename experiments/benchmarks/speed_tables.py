@@ -171,7 +171,7 @@ def _median(runs: Runs, field: str) -> float:
 
 
 def _ratio(runs: Runs, reference: Runs, field: str, factor: float = 1) -> str:
-    """Return the median over seeds of a field, divided by that of the reference."""
+    """Return the median of the ratios of runs to reference runs with the same seed."""
     pairs = [(runs[s][field], reference[s][field]) for s in runs if s in reference]
     ratios = [factor * value / unit for value, unit in pairs if unit > 0]
     return _digits(median(ratios)) if ratios else "–"

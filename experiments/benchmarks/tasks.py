@@ -67,9 +67,10 @@ class Section:
                     yield {"settings": task.settings, **about}
 
     def reduced(self, quick: bool, seeds: int | None) -> Section:
-        """Return the section with other tasks.
+        """Return the section with changed tasks.
 
-        They are small if `quick` is true, and have this number of seeds if it is given.
+        The tasks are small if `quick` is true. Their number of seeds is `seeds`, or
+        unchanged if `seeds` is None.
         """
         tasks = self.tasks
         if quick:

@@ -127,7 +127,10 @@ def curves(data: KernelData) -> Curves:
 
 
 def error_in_span(K: Array, labels: Array, drawn: Array) -> float:
-    """Return L(U, ξ) = tr(K) - tr(Ũ K_B K̂⁺ K_Bᵀ Ũᵀ) for the landmarks `drawn`."""
+    """Return L(U, ξ) = tr(K) - tr(Ũ K_B K̂⁺ K_Bᵀ Ũᵀ) for the landmarks `drawn`.
+
+    docs/theory.md defines the symbols.
+    """
     if not drawn.size:
         return float(np.trace(K))
     coordinates = K[:, drawn] @ factor(K[np.ix_(drawn, drawn)]).whitener
@@ -211,7 +214,7 @@ def print_curves(name: str, c: Curves) -> None:
 
 
 def compare(data: KernelData) -> list[str]:
-    """Return a table row that compares the square root rule with the suggested m.
+    """Return a table row that compares two m: by the square root rule, and suggested.
 
     Errors are means over five seeds, divided by the mean errors at m = 2,000 (or at m =
     n if there are fewer rows).

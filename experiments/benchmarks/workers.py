@@ -142,8 +142,8 @@ def estimate(n: int = 10**9, workers: int = 100, draws: int = 1000) -> None:
 
     The simulation assumes a network of 10 Gbit/s with a latency of 1 ms per message. It
     assumes that the scheduler takes 1 ms per task, and that the speed of workers varies
-    by 10 % from iteration to iteration. The time per row is measured. So is the share
-    of evaluated rows in each iteration, in a fit to a million rows.
+    by 10 % from iteration to iteration. The time per row is measured. The share of
+    evaluated rows in each iteration is that of a real fit to a million rows.
     """
     evaluated, skipped = time_per_row()
     X = np.concatenate([_block(i, 250_000, 100) for i in range(4)])
@@ -154,8 +154,8 @@ def estimate(n: int = 10**9, workers: int = 100, draws: int = 1000) -> None:
     rows, C, m, d = n / workers, 10, 500, 100
     message = 8 * C * m / 1.25e9 + 1e-3
     fan = np.ceil(np.log(workers) / np.log(8))
-    # Before the first iteration, a sample of 128 MB is sent to the client. To cluster
-    # the sample takes 30 s. Then the landmarks are sent to all workers.
+    # Before the first iteration, a sample of 128 MB is sent to the client, which
+    # clusters it in 30 s. Then the landmarks are sent to all workers.
     start = 128e6 / 1.25e9 + 30.0 + m * d * 4 * workers / 1.25e9
     totals = []
     for _ in range(draws):

@@ -1,6 +1,6 @@
 """The paper's data sets, prepared for its experiments, and tiny twins of them.
 
-Reading, verifying, scaling and caching belong here; clustering does not.
+Code that reads, verifies, scales or caches data belongs here. Clustering does not.
 """
 
 from experiments.datasets.catalogue import NAMES, Dataset, availability, describe, load

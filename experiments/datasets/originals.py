@@ -111,7 +111,11 @@ def kdd_columns(numbers: Array, protocol: Array, flag: Array) -> Array:
 
 
 def _stand_in(labels: Array) -> Array:
-    """Return shuffled rows of the 10 % file that have the full file's class counts."""
+    """Return the row numbers of the stand-in, shuffled.
+
+    The rows are drawn from the 10 % file, so that the class counts are those of the
+    full file.
+    """
     rng = np.random.default_rng(0)
     rows = [np.flatnonzero(~np.isin(labels, list(_KDD_COUNTS)))]
     for name, count in _KDD_COUNTS.items():

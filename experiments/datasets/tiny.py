@@ -36,8 +36,7 @@ def tiny_covtype(rng: np.random.Generator) -> tuple[Array, Array]:
 def tiny_kddcup99(rng: np.random.Generator, copies: int = 1) -> tuple[Array, Array]:
     """Return X (n, 50) with numbers and one-hot words, and classes (n,).
 
-    The classes have unequal sizes. n is 300 times `copies`: the number of times that
-    each row occurs.
+    The classes have unequal sizes. Each of the 300 distinct rows occurs `copies` times.
     """
     y = rng.choice(CLASSES, size=ROWS, p=(0.6, 0.25, 0.1, 0.05))
     numbers = rng.random((CLASSES, 36))[y] * rng.uniform(0.6, 1, size=(ROWS, 36))

@@ -25,8 +25,8 @@ class Costs:
     cpu_seconds: float = 0.0  # of all threads
     peak_bytes: int = 0
     above_bytes: int = 0  # peak_bytes minus the memory in use before the block
-    # "VmHWM": peak_bytes is the peak during the block. "ru_maxrss": it is the peak of
-    # the process since its start, because the system can't reset the peak.
+    # "VmHWM" if peak_bytes is the peak during the block; "ru_maxrss" if it is the peak
+    # since the start of the process, because the system can't reset the peak.
     memory_by: str = ""
 
 
@@ -47,7 +47,7 @@ def _reset_peak() -> tuple[int, str]:
     """Reset the process's peak memory, if possible.
 
     Returns the bytes to subtract from the next peak, and `Costs.memory_by`. The bytes
-    are the memory in use, or the peak so far if it could not be reset.
+    are the memory in use, or the peak so far if the peak could not be reset.
     """
     try:
         (_PROC / "clear_refs").write_text("5")
@@ -109,6 +109,6 @@ def machine() -> str:
 
 
 def machines(records: Iterable[dict[str, Any]], default: str) -> str:
-    """Return the distinct machines of records; `default` if none is recorded."""
+    """Return the names of all machines; records without a name come from `default`."""
     names = dict.fromkeys(record.get("machine", default) for record in records)
     return "; ".join(names).replace(" 1 cores", " 1 core")

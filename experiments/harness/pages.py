@@ -48,7 +48,7 @@ class ResultTable:
 class Picture:
     """A figure: a separate file for the Markdown page, embedded in the HTML page."""
 
-    name: str  # of the file
+    name: str  # name of the file
     caption: str
     png: bytes
 

@@ -79,7 +79,7 @@ def faster_than_exact(results: Results) -> list[Comparison]:
 
 
 def _plus(a: Spread | None, b: Spread | None) -> Spread | None:
-    """Return a + b with the standard deviation of a; b was measured only once."""
+    """Return a + b with the standard deviation of `a`; `b` was measured only once."""
     return None if a is None or b is None else Spread(a.mean + b.mean, a.sd, a.n)
 
 
@@ -145,7 +145,7 @@ def _power(sizes: list[int], times: list[Spread | None]) -> float | None:
 
 
 def crossing(results: Results) -> list[Comparison]:
-    """Compare: is nysSC faster than aKKm at the least m and slower at the largest m?"""
+    """Compare: is nysSC faster than aKKm at the smallest m, slower at the largest?"""
     data, sizes = "covtype", results.sizes("covtype")
     return [
         compare(
@@ -212,7 +212,7 @@ def uniform_is_cheapest(results: Results) -> list[Comparison]:
 
 
 def costly_samplings(results: Results) -> list[Comparison]:
-    """Compare the times of sampling strategies that differ much.
+    """Compare the times of expensive and cheap sampling strategies.
 
     The claim is that column-norm and k-means sampling take more than ten times as long
     as diagonal sampling.

@@ -1,6 +1,6 @@
-"""Figure 1: aKKm and tKKm (two-step kernel k-means) on points in the plane, by step.
+"""Figure 1: the steps of aKKm and tKKm on points in the plane.
 
-The steps are results of fits that are stopped after a number of iterations.
+tKKm is two-step kernel k-means. Each step is shown by a fit that stops after it.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _STYLES = {
     "ensembles of ten": ("#d55e00", "D"),
 }
 # Lines are shifted sideways so that their error bars don't overlap. To shift a line,
-# its m is multiplied by a power of this factor.
+# its values of m are multiplied by a power of this factor.
 _SHIFT = 1.1
 _DASHES = {"KKm": "-", "lKKm": ":", "k-means": "--"}
 _LONG_NAMES = {"KKm": "kernel k-means"}

@@ -43,7 +43,7 @@ class Outcome:
     labels: Array | None = None  # (n,)
     n_iter: int | None = None
     inertia: float | None = None  # the method's own clustering error at the end
-    seconds: dict[str, float] = field(default_factory=dict)  # of steps beside the fit
+    seconds: dict[str, float] = field(default_factory=dict)  # steps other than the fit
 
 
 def fit(prepared: PreparedData, cell: Cell) -> Outcome:

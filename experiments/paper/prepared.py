@@ -62,14 +62,15 @@ class PreparedData:
         return cls(replace(data, kernel=replace(kernel, **params)))
 
     def start(self, seed: int) -> Array:
-        """Return random start labels (n,); with one seed, all methods get the same."""
+        """Return random start labels (n,), which depend only on the seed."""
         return np.random.default_rng(seed).integers(self.n_clusters, size=self.n)
 
     def landmarks(self, strategy: str, m: int, seed: int) -> tuple[Array, float]:
-        """Return row numbers (m,) and the seconds that it took to choose them.
+        """Return the row numbers (m,) of landmarks, and the seconds to choose them.
 
-        Column norms depend on neither m nor seed, so they are computed only once. The
-        returned seconds always include the whole time of this computation.
+        The column norms of the strategy "column-norm" depend on neither m nor seed, so
+        they are computed only once. For this strategy, the returned seconds always
+        include the whole time of the computation.
         """
         rng = np.random.default_rng((seed, m))
         norms, before = self._column_norms if strategy == "column-norm" else (None, 0.0)

@@ -39,7 +39,7 @@ def setting(data: str, m: int) -> str:
 def sizes_of(
     results: Results, data: str, least: int = 0, most: int = 10**9
 ) -> list[int]:
-    """Return the planned m from `least` to `most`; a tiny run scales these limits."""
+    """Return the planned m between two limits; a tiny run divides the limits by 20."""
     bounds = results.scaled(least), results.scaled(most)
     return [m for m in results.sizes(data) if bounds[0] <= m <= bounds[1]]
 

@@ -1,4 +1,4 @@
-"""Compare means over seeds, and combine the comparisons to a verdict on a claim."""
+"""Compare means over seeds, and combine the comparisons into a verdict."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ RULE = (
 )
 HOLDS, PARTLY, FAILS = "holds", "holds in part", "does not hold here"
 OPEN, SO_FAR = "not measured yet", " so far"
-# Number of comparisons that hold and are shown, at most. Comparisons that do not hold
-# are always shown.
+# Of the comparisons that hold, at most this many are shown. Comparisons that do not
+# hold are always shown.
 _MOST_SHOWN = 6
 
 
@@ -104,27 +104,27 @@ class Value:
 
 
 def above(what: str, a: Value, b: Value) -> Comparison:
-    """Compare: is a significantly above b?"""
+    """Compare: is `a` significantly above `b`?"""
     return _compare(what, a, b, _exceeds)
 
 
 def below(what: str, a: Value, b: Value) -> Comparison:
-    """Compare: is a significantly below b?"""
+    """Compare: is `a` significantly below `b`?"""
     return _compare(what, a, b, lambda x, y: _exceeds(y, x))
 
 
 def alike(what: str, a: Value, b: Value) -> Comparison:
-    """Compare: are a and b, numbers from 0 to 1, alike as defined in `RULE`?"""
+    """Compare: are `a` and `b`, numbers from 0 to 1, alike as defined in `RULE`?"""
     return _compare(what, a, b, _is_alike)
 
 
 def worse(what: str, a: Value, b: Value) -> Comparison:
-    """Compare: is the mean of a below that of b, and are a and b not alike?"""
+    """Compare: is the mean of `a` below that of `b`, and are they not alike?"""
     return _compare(what, a, b, lambda x, y: x.mean < y.mean and not _is_alike(x, y))
 
 
 def no_worse(what: str, a: Value, b: Value) -> Comparison:
-    """Compare: is the mean of a at least that of b, or are a and b alike?"""
+    """Compare: is the mean of `a` at least that of `b`, or are they alike?"""
     return _compare(what, a, b, lambda x, y: x.mean >= y.mean or _is_alike(x, y))
 
 
