@@ -1,7 +1,13 @@
 """The `akkm` command: its subcommands and its exit codes.
 
-Exit codes: 0 success; 1 a bug in akkm; 2 bad input, bad usage or a problem with
-the machine (one line on standard error says which); 130 Ctrl-C; 143 terminated.
+Exit codes:
+
+* 0: success
+* 1: a bug in akkm
+* 2: bad input, bad usage or a problem with the machine; one line on standard error
+  says which
+* 130: stopped by Ctrl-C
+* 143: terminated by SIGTERM
 """
 
 import errno

@@ -10,7 +10,7 @@ import click
 
 
 class Printer:
-    """Prints to standard output, unless it is quiet.
+    """Prints to standard output; prints nothing if `quiet`.
 
     On a terminal, names are bold. Elsewhere, click removes styles.
     """
@@ -57,7 +57,7 @@ class Printer:
 
 
 def printable(text: str) -> str:
-    r"""Replace bytes of file names that are not UTF-8 by question marks.
+    r"""Replace the bytes of a file name that are not valid UTF-8 by question marks.
 
     Examples
     --------

@@ -29,8 +29,8 @@ from akkm.theory import suggest_n_landmarks
 _SAMPLE_ROWS = 50_000
 # Minimum number of sampled rows per cluster.
 _ROWS_PER_CLUSTER = 100
-# For methods whose time grows faster than n: the power of n with which it grows. The
-# method exact compares all pairs of rows; diffusion searches each row's neighbours.
+# Methods whose time grows faster than n, each with the exponent p if time grows like
+# n ** p. The method exact compares all pairs of rows; diffusion searches neighbours.
 _POWERS = {"exact": 2.0, "diffusion": 1.5}
 # Minimum number of sampled rows for these methods, instead of _SAMPLE_ROWS.
 _FEW_ROWS = 4_000
@@ -85,7 +85,7 @@ def plan(
         n_fitted = min(n, sample or n)
         _work.require_enough(n_fitted, method)
         if method.method == "diffusion" and n_fitted > max_graph_rows(d):
-            method = replace(method, method="sparse")  # as the estimator does
+            method = replace(method, method="sparse")  # the estimator does the same
             estimator = build(method, encoding.scale)
         on_disk = parsed and 4 * n * d > memory * 2**20
         if on_disk and n_fitted == n:

@@ -26,9 +26,10 @@ _PIECES_IN_MEMORY = 18
 _SPOOL_BYTES = 48e6
 # Bytes per row for the row numbers in this file, which are mapped into memory.
 _MAPPED_BYTES = 16
-# The methods sparse and diffusion run k-means in an embedding: its minimum number of
-# columns, and its number of columns per cluster.
+# Minimum number of columns of the embedding in which the methods sparse and diffusion
+# run k-means.
 _EMBEDDED = 40
+# Number of columns of this embedding per cluster.
 _EMBEDDED_PER_CLUSTER = 3
 
 
@@ -41,7 +42,7 @@ class Task:
     n_fitted: int  # fewer than n with --sample
     n_columns: int
     n_clusters: int
-    n_landmarks: int  # 0 for diffusion; for exact, in its initialisation
+    n_landmarks: int  # 0 for diffusion; exact uses landmarks to initialise
     id_bytes: float  # per row, of ids and known classes
     n_parallel: int  # members of an ensemble that are fitted at the same time
     memory: float  # --memory in bytes
@@ -83,7 +84,7 @@ def memory_lines(
     measured = costs.resident or python + read_bytes + X.shape[0] * row
     total = measured + max(held - X.shape[0] * row, 0) + fit + cache
     if costs.resident:
-        total -= costs.whole.peak  # which `costs.resident` includes
+        total -= costs.whole.peak  # already in `costs.resident`
     total = _rounded_up(total * (1 + _MARGIN))
     head = f"at most {megabytes(total)}, also with --labels; a report needs more"
     if not costs.resident:
@@ -116,7 +117,7 @@ def _rounded_up(size: float) -> float:
 
 
 def _sample_bytes(task: Task, n: int, row: float, itemsize: int) -> float:
-    """Bytes of the samples from which n rows are initialised."""
+    """Bytes of the samples on which a fit to n rows is initialised."""
     kernel_row = float(task.n_landmarks * itemsize)
     if task.method in ("sparse", "diffusion"):  # they run k-means in an embedding
         width = max(_EMBEDDED, _EMBEDDED_PER_CLUSTER * task.n_clusters)

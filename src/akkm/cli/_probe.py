@@ -58,7 +58,7 @@ class Probe:
         ratio = max(n / self.whole.rows, 1)
         if power > 1:
             return self.first_seconds + self.whole.seconds * ratio**power
-        # Every row is assigned to a center at least once.
+        # At least the time of a prediction: every row is assigned at least once.
         slope = max(self._slope("seconds"), self.predict_seconds)
         more = slope * self.whole.rows * (ratio - 1)
         return self.first_seconds + self.whole.seconds + more

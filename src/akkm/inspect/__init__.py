@@ -6,11 +6,11 @@ Nothing in this package formats numbers, draws or writes HTML. `akkm.report`,
 `_columns`
     Which columns distinguish the clusters, and how much.
 `_distances`, `_certainty`
-    Distances of rows to the own and the next center; certainty of labels; typical rows.
+    Distances of rows to centers; certainty of labels; typical rows.
 `_quality`, `_checks`
     Convergence, landmarks and kernel width; the checks that follow from them.
 `_plane`, `_values`, `_sample`
-    The map of rows in the plane; original values of rows; samples of all clusters.
+    The map of rows in the plane; original values of rows; samples of rows.
 `_classes`
     Comparison with given classes.
 """

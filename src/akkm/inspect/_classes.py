@@ -112,7 +112,7 @@ def _encode(labels: Any) -> tuple[list[str], Array]:
 
 
 def _encode_arrow(labels: Any) -> tuple[Array, Array, Array]:
-    """Distinct values, the index of each row's value (n,), a mask of missing (n,)."""
+    """Distinct values; per row, the index of its value and whether it is missing."""
     if hasattr(labels, "combine_chunks"):
         labels = labels.combine_chunks()
     if hasattr(labels, "dictionary_decode"):  # dictionary may have nulls or duplicates

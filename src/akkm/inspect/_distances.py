@@ -52,7 +52,7 @@ class CenterDistances:
     d_b² - d_a² over the rows of a. If centers are means, this divisor is the squared
     distance between the two centers. Certainty is then the row's position between the
     border (0) and the center of its cluster (1). Directions in which the two centers do
-    not differ have no influence on it.
+    not differ have no influence on the certainty.
 
     Examples
     --------

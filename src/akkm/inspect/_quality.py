@@ -69,7 +69,7 @@ class LandmarkCoverage:
     counts : tuple of int
         Number of landmarks or leaders; one entry per member of an ensemble.
     ranks : tuple of int
-        Dimension of their span, where the estimator stores it; one entry per member.
+        Dimension of their span, if the estimator stores it; one entry per member.
     captured : float or None
         Share of the trace of the kernel matrix that lies in their span, for the first
         member of an ensemble. None if it is unknown.
@@ -103,7 +103,7 @@ class LandmarkCoverage:
 
 @dataclass(frozen=True)
 class KernelSimilarity:
-    """How similar rows are, if k(x, x) is constant; values are scaled to k(x, x) = 1.
+    """Similarities of rows for constant k(x, x), scaled so that k(x, x) = 1.
 
     Parameters
     ----------

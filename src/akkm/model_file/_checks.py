@@ -69,7 +69,7 @@ def _kernel(value: Any, sizes: Sizes) -> None:
 
 
 def _labelings(below: str) -> Check:
-    """A check for one integer array per member; `below` names the size as limit."""
+    """A check for one array of integers per member, below the size `below` if given."""
 
     def check(value: Any, sizes: Sizes) -> None:
         require(isinstance(value, tuple), "no tuple")

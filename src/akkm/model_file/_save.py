@@ -133,7 +133,7 @@ def require_savable(kernel: Any) -> None:
 
 
 def _without_training_state(estimator: Any) -> Any:
-    """Return a copy that can predict, without data of rows, process and files."""
+    """Return a copy without per-row attributes, process attributes and file names."""
     bare = copy.copy(estimator)
     for attribute in (*_PER_ROW, *_OF_PROCESS):
         bare.__dict__.pop(attribute, None)

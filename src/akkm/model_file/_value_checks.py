@@ -73,7 +73,7 @@ def flags(names: str) -> Check:
 
 
 def rows(names: str) -> Check:
-    """A check for rows: array, CSR matrix, or columns of a precomputed kernel."""
+    """A check for rows: array, CSR matrix, or column numbers of a kernel matrix."""
     dense, columns = numbers(names), integers(names.split()[0], below="d")
 
     def check(value: Any, sizes: Sizes) -> None:

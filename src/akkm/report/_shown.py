@@ -24,7 +24,7 @@ _MAX_NUMBERS = 20
 _NUMBERS_AFTER = 5
 # A fit of at most this many iterations is described in a sentence, not a picture.
 _FEW_ITERATIONS = 3
-# Number of typical rows that are shown of each cluster.
+# Number of typical rows that are shown for each cluster.
 _TYPICAL_ROWS = 3
 # Number of columns that describe a cluster in words.
 _WORDS = 3
