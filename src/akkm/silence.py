@@ -56,7 +56,7 @@ _filters = _Filters()
 
 @contextmanager
 def ignore_warnings(category: type[Warning]) -> Iterator[None]:
-    """Ignore warnings of one category in all threads, until the last block ends.
+    """Ignore warnings of one category in all threads while such a block is open.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Checkpoints: the position of a fit, from which the fit can resume.
 
 A checkpoint has the centers, the sums over the clusters and the history. The state of
-the rows is not written: one pass over the rows restores it from the centers. A
-checkpoint is therefore small for every n. The sums are written because their last
+the rows is not written: one pass over the rows restores it from the centers. The size
+of a checkpoint therefore hardly depends on n. The sums are written because their last
 digits depend on all previous iterations. So a resumed fit gives the same result, bit
 for bit, as a fit that was not interrupted.
 """

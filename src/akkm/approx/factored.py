@@ -23,7 +23,7 @@ class Factored:
     strip: Strip
     gram: Gram
     probes: Probes
-    # whether at least two different landmarks have a non-zero kernel value
+    # whether k(x, y) is not negligible for at least two different landmarks x and y
     resolved: bool = True
 
     def model(self, centers: Centers) -> Model:

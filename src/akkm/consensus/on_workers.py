@@ -50,7 +50,7 @@ def vote_on_workers(
     """Labels and agreement (n,) as Dask arrays, with the chunks of the labelings."""
     import dask.array as da
 
-    # Persist the votes: labels and agreement must not compute them again.
+    # Persist the votes, so that labels and agreement do not compute them twice.
     votes = da.map_blocks(_vote_block, *labelings, vote=vote, dtype=_VOTES).persist()
     return votes["labels"], votes["agreement"]
 

@@ -7,8 +7,8 @@ by Δ. This changes d²(center k) - d²(own center) by
     -2 β_a·(Δ_k - Δ_a) + (|β_k'|² - |β_k|²) - (|β_a'|² - |β_a|²)  -  2 e·(Δ_k - Δ_a).
 
 Primes mark the present centers. All terms but the last are known exactly for the pair
-(a, k). The last term is at most 2 upper |Δ_k - Δ_a|. This gives the first bound, which
-is tight for centers that moved little.
+(a, k). The last term is at most 2 upper |Δ_k - Δ_a| in absolute value. This gives the
+first lower bound on the present difference. It is tight for centers that moved little.
 
 The second bound is for centers that moved far. The row is at most u' = upper + |Δ_a|
 from its own center. If center k is now at distance D from the own center, the row's
@@ -38,8 +38,10 @@ class State:
     """Label and bounds of each row: the only arrays of length n that a fit keeps."""
 
     labels: Array  # (n,) int32, -1 before the first sweep
-    upper: Array  # (n,) float32 ≥ distance to the own center, when last evaluated
-    gap: Array  # (n,) float32 ≤ d²(next center) - d²(own center), when last evaluated
+    # (n,) float32, upper bound on the distance to the own center at the last evaluation
+    upper: Array
+    # (n,) float32, lower bound on d²(next center) - d²(own center) at that time
+    gap: Array
     # (n,) float64, length of the row's image, NaN until computed. If every length is 1,
     # this is a read-only array that takes the memory of one number.
     length: Array
@@ -130,7 +132,7 @@ class Moves:
     def current_upper(self, state: State, chunk: slice) -> Array:
         """Return upper bounds (b,) on each row's present distance to its own center.
 
-        Rows evaluated in this iteration have a stamp one above the last past position.
+        For rows evaluated in this iteration, which have stamp S, no center has moved.
         """
         shift = np.append(self.shift, np.zeros(self.n_clusters))
         return state.upper[chunk] + shift[self._columns(state, chunk)]

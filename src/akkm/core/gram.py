@@ -31,8 +31,8 @@ class Gram:
     """The factored kernel matrix of m landmarks.
 
     A point with kernel row φ has whitened coordinates φ W. The squared distance between
-    two points of the landmarks' span is the sum of the squared differences of their r
-    coordinates, each multiplied by its sign.
+    two points of the landmarks' span is a sum over the r coordinates: the squared
+    difference in a coordinate, multiplied by the sign of that coordinate.
     """
 
     whitener: Array  # W, (m, r) float64, columns by decreasing |eigenvalue|

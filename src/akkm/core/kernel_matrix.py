@@ -15,10 +15,11 @@ def kernel_matrix(X: RowsLike, kernel: Kernel, indices: Array) -> Array:
 
 
 def is_resolved(K: Array, kernel: Kernel) -> bool:
-    """Return whether K = k(Z, Z) (m, m) has a non-zero entry off the diagonal.
+    """Return whether K = k(Z, Z) (m, m) has a non-negligible entry off the diagonal.
 
-    If the kernel is far narrower than the distances between points, there is none: then
-    k(x, y) is negligible against k(x, x) = 1 for all pairs of different points.
+    If the kernel is far narrower than the distances between points, all such entries
+    k(x, y) are negligible against k(x, x) = 1. The result is always true for a single
+    point, and for kernels whose k(x, x) is not 1.
     """
     if len(K) < 2 or not kernel.unit:
         return True

@@ -115,9 +115,9 @@ def lloyd(
 
     Assumes validated arrays. `dtype` is the precision of the kernel rows. `watch` is
     called after each iteration and stops the run by returning true. Without `prune`,
-    every row is evaluated in every iteration; the labels are the same. `resume` is a
-    position of an interrupted run. The result is then equal, bit for bit, to that of
-    the run without interruption.
+    every row is evaluated in every iteration; the labels are the same. `resume` is the
+    position of an interrupted run. A resumed run has the same result, bit for bit, as a
+    run without interruption.
     """
     if resume is None and centers is not None:
         resume = Position.start(centers)
@@ -162,7 +162,7 @@ def lloyd(
 def _refresh(parts: Parts, stats: Stats, largest: Array) -> Array:
     """Recompute the sums of clusters that shrank to a small share of their size.
 
-    Otherwise rounding errors from when the sum was large would distort the small sum.
+    Otherwise, rounding errors made while a sum was large would distort the small sum.
     Returns the largest size (C,) of each cluster since its sums were last recomputed.
     """
     largest = np.maximum(largest, stats.counts)
@@ -177,8 +177,8 @@ def centers_of(stats: Stats, gram: Gram, previous: Centers | None) -> Centers:
     """Return the centers at the clusters' means: α = Û K_B K̂⁻¹.
 
     An empty cluster keeps its previous center. Without `previous`, it copies the
-    center of the first nonempty cluster. Rows equally near to both then go to the
-    cluster of lower number.
+    center of the first nonempty cluster. Rows are then equally near to both clusters,
+    and go to the cluster of lower number.
     """
     filled = stats.counts > 0
     means = stats.sums / np.where(filled, stats.counts, 1)[:, None]

@@ -36,7 +36,7 @@ class Probes:
 
     @staticmethod
     def of(strip: Strip, rows: RowsLike, gram: Gram, K: Array) -> "Probes":
-        """Compare a few rows of K (m, m) with their float32 values.
+        """Return probes: a few rows of K (m, m), and the same rows in float32.
 
         `rows` (m, d) are the landmarks.
         """
@@ -118,7 +118,7 @@ class Scorer:
         return self.errors.max(initial=0) * np.fmax(length, self.lengths.max(initial=0))
 
     def tie(self, length: Array) -> Array:
-        """Return limits (b,) up to which gaps of float64 scores may be rounding."""
+        """Return limits (b,) up to which float64 gaps may be rounding errors."""
         longest = np.fmax(length, self.lengths.max(initial=0))
         return self.float64_errors.max(initial=0) * longest
 

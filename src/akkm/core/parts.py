@@ -93,7 +93,7 @@ class Parts(Protocol):
     """Rows with their labels and bounds, in this process or on many workers."""
 
     def label_stats(self, n_clusters: int) -> Stats:
-        """Sum the kernel rows of each cluster by the present labels."""
+        """Return the sums over the rows of each cluster, by their present labels."""
 
     def sweep(self, scorer: Scorer, moves: Moves | None, stamp: int) -> Sweep:
         """Assign the rows whose label is not proved, or all rows if `moves` is None."""
@@ -124,7 +124,7 @@ class Part:
     """Rows of this process, with their weights and state."""
 
     strip: Strip
-    gram: Gram | None  # None if k(x, x) gives the lengths: a positive definite kernel
+    gram: Gram | None  # None for a positive definite kernel: k(x, x) gives lengths
     weights: Array | None  # (n,)
     state: State
     engine: Threads
@@ -152,7 +152,7 @@ class Part:
         return self.state.labels
 
     def label_stats(self, n_clusters: int) -> Stats:
-        """Sum the kernel rows of each cluster by the present labels."""
+        """Return the sums over the rows of each cluster, by their present labels."""
 
         def sum_chunk(chunk: slice) -> Stats:
             stats = Stats.zeros(n_clusters, self.strip.m)

@@ -24,7 +24,7 @@ class _Setup:
     """Data sent to every worker: the landmarks and their factored kernel matrix."""
 
     strip: Strip  # without rows
-    gram: Gram | None  # None if k(x, x) gives the lengths: a positive definite kernel
+    gram: Gram | None  # None for a positive definite kernel: k(x, x) gives lengths
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class RemoteParts:
         return self._cluster.map(task, setups, self._blocks, self._held, *same)
 
     def label_stats(self, n_clusters: int) -> Stats:
-        """Sum the kernel rows of each cluster by the present labels."""
+        """Return the sums over the rows of each cluster, by their present labels."""
         stats: Stats = self._cluster.add(
             self._each(_call, "label_stats", (n_clusters,))
         )

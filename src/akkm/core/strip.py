@@ -175,7 +175,7 @@ class Strip:
         return out
 
     def _fill(self, X: RowsLike, out: Array) -> None:
-        """Write the kernel rows of X to `out`, in its precision."""
+        """Write the kernel rows of X to `out`, in the precision of `out`."""
         # Callers check whether the values are finite.
         with np.errstate(over="ignore", invalid="ignore"):
             self._fill_for(out.dtype)(cast(X, out.dtype), out)

@@ -37,10 +37,10 @@ _SAMPLE, _SAMPLE_PER_CELL = 8192, 32
 # Rounds end at the recall _RECALL, measured on _CHECKED_ROWS rows, or when each row has
 # been compared with _MOST_CELLS cells.
 _RECALL, _CHECKED_ROWS, _MOST_CELLS = 0.98, 200, 64
-# At first, only this many nearest cells of each row are determined: mostly enough.
+# Number of nearest cells that are determined for each row at first; usually enough.
 _ROUNDS = 16
-# A new row is compared with this many cells. Some of its neighbours may be missed,
-# because its place is a mean over neighbours.
+# A new row is compared with this many cells. Missing some neighbours does little harm,
+# because the row's place is a mean over its neighbours.
 _CELLS_OF_NEW_ROW = 3
 # Rows per matrix product, and points per block of an exact search.
 _BLOCK, _EXACT_BLOCK = 512, 16384
@@ -118,7 +118,7 @@ class Cells:
 
     metric: str
     points: RowsLike  # (n, d) prepared rows, see `_prepared`
-    offsets: Array  # (n,) squared lengths of the points; zeros for other metrics
+    offsets: Array  # (n,) squared lengths of the points, or zeros; see `_offsets`
     centers: Array  # (m, q) centers of the cells
     starts: Array  # (m + 1,) first point of each cell, and n
 
@@ -155,7 +155,7 @@ class Cells:
         lists = _Lists.empty(n, k, X.dtype)
         sample = np.sort(rng.choice(n, min(n, _CHECKED_ROWS), replace=False))
         limit = self._exact(X[sample], k, sample).distances.max(axis=1)[:, None]
-        limit += 1e-5 * np.abs(limit)  # rounding errors
+        limit += 1e-5 * np.abs(limit)  # allow for rounding errors
         most, rounds = min(_MOST_CELLS, len(self.centers)), 0
         while rounds < most:
             known = most if rounds else min(_ROUNDS, most)
@@ -366,7 +366,10 @@ def _prepared(X: RowsLike, metric: str, shift: Array | None) -> RowsLike:
 
 
 def _axes(sample: RowsLike, metric: str, rng: np.random.Generator) -> RowsLike | None:
-    """Leading singular vectors (d, q) of a sample, or some of its rows as pivots."""
+    """Leading singular vectors (d, q) of a sample, or some of its rows as pivots.
+
+    With pivots, the coordinates of a row are its distances to the pivots.
+    """
     if not _is_product(metric):
         return sample[rng.choice(sample.shape[0], _COORDINATES, replace=False)]
     if sample.shape[1] <= _COORDINATES and not sparse.issparse(sample):

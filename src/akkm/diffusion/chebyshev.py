@@ -47,7 +47,7 @@ def leading_eigenpairs_by_filter(
     rng: np.random.Generator,
     say: Callable[[str], Any] = lambda text: None,
 ) -> tuple[Array, Array]:
-    """The largest eigenvalues of S and their eigenvectors, without known eigenvectors.
+    """The largest eigenvalues of S and their eigenvectors, apart from known ones.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class GraphEmbedding:
     n_components: int  # number of large components, before components were linked
 
     def __call__(self, X: RowsLike, engine: Threads) -> tuple[Array, Array]:
-        """Embed rows X (n, d): points (n, q), and whether each is outlying (n,).
+        """Return the embedding (n, q) of rows X (n, d), and which rows are outlying.
 
         A row that equals a point of the graph gets the embedding of that point. Any
         other row gets the mean embedding of its neighbours in the graph, weighted by
@@ -193,7 +193,7 @@ def distinct_rows(X: RowsLike, weights: Array | None) -> Array:
 
 
 def _hashes(X: RowsLike, rows: Array) -> Array:
-    """The hashes of some rows (u,), computed in blocks."""
+    """The hashes (u,) of the given rows of X, computed in blocks."""
     blocks = [rows[a : a + _BLOCK] for a in range(0, len(rows), _BLOCK)]
     return np.concatenate([row_hashes(X[block]) for block in blocks])
 

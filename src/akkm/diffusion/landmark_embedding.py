@@ -38,7 +38,7 @@ _SMALL_IF_ESTIMATED = (0.005, 15, 0.1)
 _LINK = 1e-3
 # Eigenvalues up to this number count as zero; the largest eigenvalue is one.
 _ZERO = 1e-12
-# The number of eigenpairs is _PAIRS plus _PAIRS_PER_CLUSTER times the clusters.
+# Number of eigenpairs: _PAIRS plus _PAIRS_PER_CLUSTER times the number of clusters.
 _PAIRS, _PAIRS_PER_CLUSTER = 20, 2
 # The largest number of clusters that can be estimated.
 _MOST_CLUSTERS = 40
@@ -46,7 +46,7 @@ _MOST_CLUSTERS = 40
 
 @dataclass(frozen=True)
 class TiedLandmarks:
-    """Landmarks without small components, and the ties of all rows to them."""
+    """The landmarks outside small components, and the ties of all rows to them."""
 
     points: RowsLike  # (m, d)
     ties: Ties
@@ -132,8 +132,9 @@ def tie_to_large_components(
 ) -> TiedLandmarks:
     """Tie rows to landmarks, after dropping landmarks in small components.
 
-    Landmarks are connected if a row is tied to both. A component of little weight would
-    use up a cluster, so its rows are tied to the nearest of the other landmarks.
+    Two landmarks are connected if some row is tied to both. A component of little
+    weight would use up a cluster, so its rows are tied to the nearest landmarks of
+    other components.
     """
     ties = tie_rows(X, points, n_neighbors, engine)
     width = float(np.average(ties.squared.mean(axis=1), weights=weights))
@@ -169,7 +170,7 @@ def _components(ties: Ties, width: float, weights: Array, m: int) -> Array:
 
 
 def _shared_weight(tied: TiedLandmarks, weights: Array, engine: Threads) -> Any:
-    """A = Pᵀ diag(weights) P, CSR (m, m)."""
+    """The similarities A = Pᵀ diag(weights) P of landmarks, CSR (m, m)."""
     m = tied.points.shape[0]
 
     def product(chunk: slice) -> Any:

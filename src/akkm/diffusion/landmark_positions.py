@@ -1,4 +1,4 @@
-"""Place landmarks near all rows, with few in dense regions."""
+"""Place landmarks near all rows, but only a few landmarks in dense regions."""
 
 import numpy as np
 from scipy import sparse

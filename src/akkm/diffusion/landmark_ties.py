@@ -32,7 +32,7 @@ class Ties:
     squared: Array  # (n, p) float64 squared distances, ascending
 
     def weights(self, width: float) -> Array:
-        """exp(-d² / width), normalised to sum to one in each row: (n, p) float64."""
+        """Weights exp(-d² / width), scaled to a sum of one in each row: (n, p)."""
         # Use distances relative to the nearest landmark. Otherwise the weights of
         # distant rows would all be zero.
         excess = self.squared - self.squared[:, :1]
@@ -109,7 +109,7 @@ def _nearest(
 
 
 class _Products:
-    """Squared distances to points (m, d) by a matrix product, with rounding errors."""
+    """Squared distances to points (m, d) by a matrix product, with error bounds."""
 
     def __init__(self, points: RowsLike, dtype: Any) -> None:
         self._dtype = np.dtype(np.float64 if sparse.issparse(points) else dtype)
@@ -173,7 +173,7 @@ def match_storage(X: RowsLike, points: RowsLike) -> RowsLike:
 
 
 def rounded_mean(points: Array) -> Array:
-    """The mean of the points (d,), which is subtracted for precision.
+    """The rounded mean (d,) of the points, which is subtracted for precision.
 
     It is rounded to multiples of a power of two. So differences of integers stay exact,
     and equal distances stay equal.

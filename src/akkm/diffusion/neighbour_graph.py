@@ -42,7 +42,8 @@ def shared_neighbour_similarity(neighbours: Neighbours) -> Any:
     A = _adjacency(neighbours.indices, n)
     transposed = A.T.tocsr()
     both = A.minimum(transposed) + _EITHER * A.maximum(transposed)
-    # Most pairs that share neighbours are no edges, so A Aᵀ is never stored as a whole.
+    # A Aᵀ is never stored as a whole: most pairs of rows that share neighbours are not
+    # joined by an edge.
     starts = range(0, n, _BLOCK)
     blocks = [
         (A[a : a + _BLOCK] @ transposed).multiply(both[a : a + _BLOCK]) for a in starts

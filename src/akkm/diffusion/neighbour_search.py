@@ -60,9 +60,9 @@ def search_for(
     rng: np.random.Generator,
     exact_rows: int = EXACT_ROWS,
 ) -> tuple[PointSearch, Array]:
-    """Prepare the search among distinct points X (n, d); return it and their order.
+    """Prepare a search among points X (n, d); return it and the order of its points.
 
-    Point i of the search is row order[i] of X.
+    The points must be distinct. Point i of the search is row order[i] of X.
     """
     if sparse.issparse(X) and metric not in VALID_METRICS_SPARSE["brute"]:
         raise ValueError(
@@ -89,7 +89,7 @@ def search_bytes(n: int, d: int) -> float:
 
 @dataclass(frozen=True)
 class ExactSearch:
-    """Search of all points, by a tree if there are few columns."""
+    """Exact search: by a tree if there are few columns, else among all points."""
 
     points: RowsLike  # (n, d)
     metric: str

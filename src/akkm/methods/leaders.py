@@ -48,7 +48,7 @@ class LeaderPoints:
     threshold: float
 
     def follow(self, X: RowsLike, diag: Array, engine: Threads) -> Array:
-        """Return each row's leader (n,): the first within the threshold, or nearest.
+        """Return each row's leader (n,): first within the threshold, else the nearest.
 
         `diag` (n,) is k(x, x). Rows whose k(x, x) is unknown (NaN) follow the nearest
         leader.
@@ -231,8 +231,8 @@ class LeaderSearch:
         """Make every row of positive weight a leader.
 
         Equal rows follow the first of them, but each counts its own weight.
-        With a kernel that is not positive definite, a row may follow a different row
-        whose squared distance is zero or negative.
+        With a kernel that is not positive definite, a row may follow a different row,
+        because their squared distance is zero or negative.
         """
         leaders = np.flatnonzero(self.can_lead)
         points = self._points(leaders, 0.0)
@@ -259,8 +259,8 @@ class LeaderSearch:
         """Return a threshold that gives about `wanted` leaders, and these leaders.
 
         The threshold is above `low`. If no threshold gives about `wanted` leaders, the
-        result is one that gives fewer, or more if fewer would be below `least`. The
-        leaders are None if there are more than _TOLERANCE times `wanted`.
+        returned one gives fewer. If this would be fewer than `least`, it gives more.
+        The leaders are None if there are more than _TOLERANCE times `wanted`.
         """
 
         def attempt(threshold: float) -> tuple[Leaders | None, float]:

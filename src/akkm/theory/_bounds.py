@@ -109,7 +109,7 @@ def _excess(K: Array, V: Array, KV: Array, c: float) -> float:
 
 
 def _require_semidefinite(K: Array, kernel: Kernel, dtype: Any) -> None:
-    """Raise ValueError if K has negative eigenvalues beyond rounding in that dtype."""
+    """Raise ValueError if K has negative eigenvalues beyond rounding in `dtype`."""
     rounding = len(K) * float(np.finfo(dtype).eps) * np.abs(K).max()
     A = K.copy()
     A[np.diag_indices_from(A)] += max(rounding, np.finfo(np.float64).tiny)
