@@ -29,6 +29,7 @@ FUZZ_START ?= 0
 fuzz: .venv/fuzz  ## try random command lines, random fits and damaged files; takes two hours
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.command_lines --start $(FUZZ_START) --count 1000
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.fits --start $(FUZZ_START) --count 20000
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.kills --count 100
 	for format in csv npy libsvm arrow model; do \
 		OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.readers $$format --seconds 600 || exit 1; done
 

@@ -43,7 +43,6 @@ MESSAGES = [
     ({"n_clusters": 2.5}, X, r"The 'n_clusters' parameter of"),
     ({"n_clusters": True}, X, r"The 'n_clusters' parameter of"),
     ({"n_init": 10**30}, X, r"must be an int in the range \[1, 2147483647\]"),
-    ({"n_clusters": "auto"}, X, "integer. SparseKernelKMeans and Diffusion"),
     ({"max_iter": 0}, X, "The 'max_iter' parameter of"),
     ({"n_init": "many"}, X, "The 'n_init' parameter of"),
     ({"kernel": "chi2"}, with_entry(-0.5), "Negative values in data: the smallest"),
@@ -66,6 +65,15 @@ MESSAGES = [
     ({"kernel": "poly", "degree": 9}, np.float32(1e5 * X), "overflow in float32"),
     ({"n_jobs": 0}, X, "n_jobs=0 is not valid"),
 ]
+
+
+@pytest.mark.parametrize(
+    "Estimator", [each for each in ESTIMATORS if not has("diffusion")(each)]
+)
+def test_auto_is_refused_by_estimators_that_cannot_estimate(Estimator):
+    expected = "integer. SparseKernelKMeans and Diffusion"
+    with pytest.raises(ValueError, match=expected):
+        Estimator("auto").fit(X)
 
 
 @pytest.mark.parametrize(

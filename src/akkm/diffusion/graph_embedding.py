@@ -12,6 +12,7 @@ from akkm.core.threads import Threads
 from akkm.diffusion import neighbour_graph as graph
 from akkm.diffusion.diffusion_time import diffusion_map, unit_rows
 from akkm.diffusion.estimate_k import OUTLIER_SHARE
+from akkm.diffusion.landmark_positions import project
 from akkm.diffusion.neighbour_graph import Neighbours
 from akkm.diffusion.neighbour_search import NewRowSearch, search_for
 from akkm.diffusion.spectrum import DiffusionKernel, fit_diffusion_kernel
@@ -115,7 +116,8 @@ def fit_graph_embedding(
     u, metric = len(rows), settings.metric
     k = limit_neighbours(settings.n_neighbors, u, settings.n_clusters)
     # Without duplicates, no copy of the rows is made here.
-    points = X if u == X.shape[0] else X[rows]
+    in_order = u == X.shape[0] and bool((np.diff(rows) > 0).all())
+    points = X if in_order else X[rows]
     search, order = search_for(points, metric, engine, rng)
     neighbours = Neighbours(*search.neighbours(k, engine, rng, say))
     W = graph.shared_neighbour_similarity(neighbours)
@@ -183,13 +185,20 @@ def max_graph_rows(n_columns: int) -> int:
 
 
 def distinct_rows(X: RowsLike, weights: Array | None) -> Array:
-    """Sorted indices (u,) of distinct rows of positive weight.
+    """Indices (u,) of distinct rows of positive weight; of equal rows, the first.
 
-    Of equal rows, the first is taken.
+    Up to 20,000 rows are sorted by a random projection. The graph of few rows then does
+    not depend on their order in X, not even in its last bits. With few rows, many
+    distances in the embedding are equal, and such bits would decide the numbers of the
+    clusters. More rows are sorted by index.
     """
     rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
     _, first = np.unique(_hashes(X, rows), return_index=True)
-    return np.sort(rows[first])
+    distinct = np.sort(rows[first])
+    if len(distinct) > _SAMPLE:
+        return distinct
+    direction = np.random.default_rng(0).standard_normal(X.shape[1])
+    return distinct[np.argsort(project(X[distinct], direction), kind="stable")]
 
 
 def _hashes(X: RowsLike, rows: Array) -> Array:

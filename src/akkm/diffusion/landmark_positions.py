@@ -78,14 +78,21 @@ def distinct_candidates(
     if len(drawn) > size:
         drawn = np.sort(rng.choice(drawn, size, replace=False))
     C = X[drawn]
-    # Sum row by row, so that the projections of equal rows agree to the last bit.
-    if sparse.issparse(C):
-        projection = C.astype(np.float64) @ direction
-    else:
-        blocks = [C[i : i + 512].astype(np.float64) for i in range(0, len(C), 512)]
-        projection = np.concatenate([(b * direction).sum(axis=1) for b in blocks])
+    projection = project(C, direction)
     _, first, which = np.unique(projection, return_index=True, return_inverse=True)
     return C[first], np.bincount(which, w[drawn])
+
+
+def project(X: RowsLike, direction: Array) -> Array:
+    """Return x · direction of each row of X (n, d), in float64: (n,).
+
+    Each row is summed on its own, so the projections of equal rows agree to the last
+    bit.
+    """
+    if sparse.issparse(X):
+        return np.asarray(X.astype(np.float64) @ direction)
+    blocks = [X[i : i + 512].astype(np.float64) for i in range(0, len(X), 512)]
+    return np.concatenate([(block * direction).sum(axis=1) for block in blocks])
 
 
 def _draw_distant(
