@@ -72,8 +72,8 @@ def check_weights(case, model, folder):
     if "max_rows" in params:
         return  # the random sample depends on the number of rows
     w = np.random.default_rng(1).integers(1, 4, size=n)
-    if Estimator.__name__ == "KernelKMeans" and w.sum() > 256:
-        return  # the start uses 256 landmarks that are drawn from the rows
+    if Estimator.__name__ == "KernelKMeans" and not np.ndim(params.get("init")):
+        return  # its start depends on landmarks, and these differ
     repeated = dict(params)
     if np.ndim(params.get("init")):
         repeated["init"] = np.repeat(params["init"], w)
@@ -128,6 +128,8 @@ def check_precomputed(case, model, folder):
         return
     if np.ndim(case.params.get("landmarks")) == 2 or not model.kernel_.psd:
         return
+    if case.params.get("solver") == "gradient":
+        return  # it refuses precomputed kernels
     params = case.params | {"kernel": "precomputed"}
     K = exact_kernel(model.kernel_, case.X, case.X)
     other = fit(replace(case, params=params, X=(K + K.T) / 2, container="C"), folder)[0]
