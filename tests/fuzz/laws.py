@@ -137,7 +137,13 @@ def _check_predict(case, model, rows, labels):
         some = slice(len(labels) // 3, len(labels) // 3 + 3)
         with warnings.catch_warnings(action="error"):
             alone = model.predict(rows[some])
-        require((alone == labels[some]).all(), "predict: a few rows get other labels")
+        other = alone != labels[some]
+        if sets("embedding_")(case.Estimator):
+            # In the embedding, rounding may decide between centers that coincide.
+            distances, row = model.transform(rows[some]), np.arange(len(alone))
+            gap = np.abs(distances[row, alone] - distances[row, labels[some]])
+            other &= gap > 1e-3
+        require(not other.any(), "predict: a few rows get other labels")
 
 
 def _unknown_lengths(case, model):
@@ -254,5 +260,5 @@ def scale_of(case, model):
 def tolerance_of(case, error, scale):
     stored_in_float32 = case.container.startswith("open_rows") and case.X.itemsize < 4
     if case.X.dtype in (np.float32, np.float16) or stored_in_float32:
-        return 1e-3 * abs(error) + 1e-5 * scale
+        return 1e-3 * abs(error) + 1e-4 * scale  # a Gaussian kernel may be off by 2e-4
     return 1e-6 * abs(error) + 1e-9 * scale

@@ -95,11 +95,14 @@ class Scorer:
         columns = np.ascontiguousarray(alpha.T)
         coefficients = np.zeros((len(columns), padded(len(norms))), dtype=dtype)
         coefficients[:, : len(norms)] = columns
+        errors = _SAFETY * errors
+        if dtype != np.float32:
+            errors = np.maximum(_FINER * errors, _summation_errors(columns, norms))
         return Scorer(
             columns=columns,
             norms=norms,
             coefficients=coefficients,
-            errors=_SAFETY * errors * (1 if dtype == np.float32 else _FINER),
+            errors=errors,
             blur=4e-7 + blur if dtype == np.float32 else 1e-13 + blur * _FINER,
         )
 
@@ -111,7 +114,11 @@ class Scorer:
     @property
     def float64_errors(self) -> Array:
         """Rounding errors (C,) of scores computed in float64."""
-        return self.errors * (_FINER if self.coefficients.dtype == np.float32 else 1)
+        if self.coefficients.dtype != np.float32:
+            return self.errors
+        return np.maximum(
+            _FINER * self.errors, _summation_errors(self.columns, self.norms)
+        )
 
     def slack(self, length: Array) -> Array:
         """Return limits (b,) up to which gaps between scores may be rounding errors."""
@@ -152,6 +159,16 @@ class Scorer:
         scores += self.norms[:, None]
         require_finite(scores, phi.dtype)
         return scores
+
+
+def _summation_errors(columns: Array, norms: Array) -> Array:
+    """Bound the float64 errors of scores per unit of row length: (C,).
+
+    A score is a sum of m products, whose rounding errors grow like the root of m. The
+    few rows on which errors are measured may have smaller errors by chance.
+    """
+    eps = float(np.finfo(np.float64).eps)
+    return 2 * _SAFETY * eps * np.sqrt(len(columns) * np.abs(norms))
 
 
 def require_finite(values: Array, dtype: Any) -> None:
