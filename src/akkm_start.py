@@ -6,6 +6,7 @@ NumPy and scikit-learn.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from contextlib import suppress
@@ -20,10 +21,14 @@ def main() -> None:
     # A background process ignores Ctrl-C: don't change that.
     if usual is signal.default_int_handler:
         signal.signal(signal.SIGINT, _exit_at_once)
+    # Modules stay in memory, so looking for unused objects meanwhile is wasted time.
+    gc.disable()
     from akkm.cli import main as run
 
     with suppress(ImportError):  # `run` reports missing libraries
         import akkm.cli._app  # noqa: F401 (imports all libraries)
+    gc.freeze()
+    gc.enable()
     signal.signal(signal.SIGINT, usual)
     run()
 
