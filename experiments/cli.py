@@ -139,7 +139,7 @@ def _echo_columns(rows: Sequence[Sequence[str]]) -> None:
 def run_(
     names: tuple[str, ...], all_: bool, data: tuple[str, ...], folder: str, tiny: bool
 ) -> None:
-    """Run the cells of experiments that have no record yet.
+    """Run the given experiments; cells that already have a record are skipped.
 
     A cell is one run of one method. Each record is stored as soon as its cell is done.
     After an interruption, the same command continues with the remaining cells. Several

@@ -154,7 +154,7 @@ NO_CLUSTERS: dict[str, tuple[Callable[[int], Array], int]] = {
     "one Gaussian, 2 columns": (partial(bell, 2), 1),
     "one Gaussian, 10 columns": (partial(bell, 10), 1),
 }
-# Data sets that test the rule. Some were used to choose one of its thresholds.
+# Data sets that test the rule. Only one threshold depends on them, see above.
 HELD_OUT: dict[str, tuple[Callable[[int], Array], int]] = {
     "5 blobs of 2,000 to 50 rows": (unequal_sizes, 5),
     "3 blobs, spread 0.5 to 2.5": (unequal_spreads, 3),
@@ -232,7 +232,7 @@ def _blocks(
 
 
 def _counts(runs: list[Record]) -> str:
-    """Return each estimate with the number of seeds in which it is sure and unsure."""
+    """Return each estimate with its numbers of sure seeds and of unsure seeds."""
     sure = Counter(r["found"] for r in runs if r["sure"])
     unsure = Counter(r["found"] for r in runs if not r["sure"])
     numbers = sorted(sure | unsure, key=lambda k: -sure[k] - unsure[k])

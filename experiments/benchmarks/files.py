@@ -1,4 +1,4 @@
-"""Compare the command line on a CSV file with a fit of the same rows as an array.
+"""Compare the costs of `akkm cluster` on a CSV file and of `fit` on an array.
 
 The command line clusters the Cover Type file twice: once without output files, and
 once with labels, model and report. The same rows are clustered as a NumPy array. The

@@ -115,8 +115,9 @@ def _rows(data: str) -> Array:
 def measure_mcla(of: str, seed: int) -> Record:
     """Measure the time of MCLA and, for comparison, of a kernel pass.
 
-    MCLA combines ten noisy copies of a planted partition. The kernel pass computes the
-    kernel values of as many rows with 1,000 landmarks.
+    MCLA combines ten noisy copies of a planted partition of n rows, where n is the size
+    of the KDD stand-in. The kernel pass computes the kernel values of the stand-in's
+    rows with 1,000 landmarks.
     """
     task = next(t for s in SECTIONS if s.name == "kdd" for t in s.tasks if t.m == 1000)
     planted, labelings = _noisy_copies(task.n, 23, 10)

@@ -1,4 +1,4 @@
-"""Compare a Dask cluster of two processes with two threads (docs/large.md).
+"""Compare fits on a Dask cluster with fits in this process (docs/large.md).
 
 The benchmark has four parts:
 

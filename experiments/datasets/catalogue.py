@@ -38,7 +38,7 @@ class Dataset:
     kernel: Kernel
     n_clusters: int  # the number of classes
     note: str  # how the rows were made
-    stand_in: bool = False  # whether the rows are a tiny twin or a stand-in
+    stand_in: bool = False  # True for a tiny twin and for the KDD stand-in
 
 
 @dataclass(frozen=True)

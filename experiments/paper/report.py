@@ -64,7 +64,7 @@ def write_report(
     except ImportError as error:
         raise ImportError(
             "matplotlib is not installed, and figures need it. Install it with: pip "
-            "install 'akkm[plot]'"
+            "install '.[plot]'"
         ) from error
     results = Results(Store(folder), experiments(tiny=tiny), tiny=tiny)
     blocks = _blocks(results)

@@ -138,8 +138,9 @@ class KernelKMeans(ExactClusterer):
         labels.
     n_init : int or "auto", default="auto"
         Number of runs; the best run is kept. "auto" is 4 for "k-means++" and 1 for
-        "random". With "k-means++", each run clusters a sample, and the best run is
-        improved by adding and removing centers.
+        "random". With "random", each run is a complete fit. With "k-means++", these are
+        runs of the initialisation on a sample. The best of them is improved by adding
+        and removing centers, and one exact run starts from the result.
     max_iter : int, default=300
         Maximal number of iterations.
     random_state : int, RandomState instance or None, default=None
