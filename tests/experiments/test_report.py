@@ -110,5 +110,5 @@ def test_a_partial_report_marks_missing_cells_and_stand_ins(tmp_path):
 
 def test_the_report_needs_matplotlib(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"akkm\[plot\]"):
+    with pytest.raises(ImportError, match=r"\.\[plot\]"):
         write_report(tmp_path)
