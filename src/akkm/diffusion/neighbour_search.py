@@ -124,6 +124,7 @@ class ExactSearch:
         more = min(k + _TIES, self.points.shape[0])
         _require_squares(X)
         distances, indices = search.fit(self.points).kneighbors(X, more)
+        require_finite_distances(distances)
         unit = distances.max(axis=1, keepdims=True, initial=0.0)
         unit[unit == 0] = 1
         order = np.lexsort((indices, np.round(distances / unit, 9)))[:, :k]
