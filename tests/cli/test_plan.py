@@ -106,7 +106,8 @@ def test_a_probe_of_an_ensemble_fits_two_members(rng):
     costs = probe(model, X, 200, 20, 3, fitted=True)
     assert len(model.members_) == 2
     model.set_params(n_members=2)
-    assert probe(model, X, 200, 20, 3, fitted=True).whole.peak < costs.whole.peak
+    two = probe(model, X, 200, 20, 3, fitted=True)
+    assert costs.whole.seconds > 100 * two.whole.seconds  # for 50,000 members
 
 
 class TestSampleAndMemory:
