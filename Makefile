@@ -39,7 +39,7 @@ check: .venv/ready  ## check style, format, types, docstrings and imports
 	$(BIN)/mypy
 	$(BIN)/python -m pytest --quiet --durations 0 --durations-min 1 tests/test_docstrings.py tests/test_project.py
 
-bench: .venv/bench  ## measure the numbers that the docs quote; real data need AKKM_DATA
+bench: .venv/bench  ## measure the numbers that the docs quote; set AKKM_DATA for real data
 	$(BIN)/python -m experiments bench
 
 paper: .venv/ready  ## repeat the paper's experiments on tiny generated data; takes a minute

@@ -139,11 +139,12 @@ def _echo_columns(rows: Sequence[Sequence[str]]) -> None:
 def run_(
     names: tuple[str, ...], all_: bool, data: tuple[str, ...], folder: str, tiny: bool
 ) -> None:
-    """Run the given experiments; cells that already have a record are skipped.
+    """Run the given experiments.
 
-    A cell is one run of one method. Each record is stored as soon as its cell is done.
-    After an interruption, the same command continues with the remaining cells. Several
-    processes can share a folder if each has its own data sets (--data).
+    A cell is one run of one method. Cells that already have a record are skipped. Each
+    record is stored as soon as its cell is done. After an interruption, the same
+    command continues with the remaining cells. Several processes can share a folder if
+    each has its own data sets (--data).
     """
     from experiments.datasets import availability
     from experiments.paper import Progress, experiments, run

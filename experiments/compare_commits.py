@@ -3,8 +3,8 @@
     AKKM_DATA=folder python -m experiments.compare_commits OLD NEW
 
 Both commits are checked out into temporary folders. Each commit clusters the same data
-sets in its own process. Fits whose labels or clustering errors are not identical bit
-for bit are printed. The exit code is 1 if any label differs.
+sets in its own process. A fit is printed if its labels or its clustering error are not
+identical bit for bit. The exit code is 1 if any label differs.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def data_sets(folder: Path) -> None:
 
 
 def fits() -> Iterator[tuple[str, Fit]]:
-    """Yield the name and the function of each fit. Every estimator has at least one."""
+    """Yield the name of each fit and the function that does it, for all estimators."""
     import akkm
 
     seed = {"random_state": 0}
@@ -137,7 +137,7 @@ def _from_dask(X: Any) -> Any:
 
 
 def digests(folder: Path) -> dict[str, list[str]]:
-    """Return, by the name of each fit, [digest of the labels, clustering error]."""
+    """Return a dict: name of a fit -> [digest of its labels, its clustering error]."""
     import warnings
 
     warnings.simplefilter("ignore")

@@ -37,7 +37,7 @@ _GUIDE = DOCS / "which-method.md"
 _BEGIN, _END = "<!-- written by experiments bench beyond -->", "<!-- end -->"
 # Number of seconds after which a run is stopped.
 _TIMEOUT = 3600
-# Records that do not name their machine were measured on this machine.
+# Older records have no field "machine". They were measured on the following machine.
 _MACHINE = (
     "AMD EPYC, 2 cores; Python 3.11.7, numpy 2.4.6, scipy 1.17.1, scikit-learn 1.9.1, "
     "tslearn 0.10.0"
@@ -87,7 +87,8 @@ def spirals() -> Data:
     return (X + rng.normal(scale=0.3, size=X.shape)).astype(np.float32), y, 2
 
 
-DATA: dict[str, tuple[Callable[[], Data], bool]] = {  # True: needs AKKM_DATA
+# For each data set: a function that returns the data, and whether it needs AKKM_DATA.
+DATA: dict[str, tuple[Callable[[], Data], bool]] = {
     "digits": (digits, False),
     "MNIST 1,000": (lambda: mnist(1_000), True),
     "MNIST 10,000": (lambda: mnist(10_000), True),
@@ -132,7 +133,7 @@ def hdbscan(X: Array, n_clusters: int, seed: int) -> Array:
 def umap_hdbscan(X: Array, n_clusters: int, seed: int) -> Array:
     """Cluster as UMAP's documentation advises.
 
-    UMAP gets no seed, because it uses only one core if it has a seed.
+    UMAP gets no seed, because with a seed it uses only one core.
     """
     from sklearn.cluster import HDBSCAN
     from umap import UMAP
@@ -214,10 +215,11 @@ def report(records: JsonLines) -> str:
         ),
         Paragraph(machines(records.records, _MACHINE)),
         Paragraph(
-            "NMI and ARI are means over seeds ± standard deviation. Work is the median "
-            "processor time of all threads, relative to k-means with ten restarts. "
-            "Memory is the peak of the process, data included. Rows that a method does "
-            "not assign to any cluster count as one cluster."
+            "NMI and ARI are means over seeds ± standard deviations. Clustered is the "
+            "share of rows that a method assigns to a cluster; for NMI and ARI, the "
+            "other rows form a cluster of their own. Work is the median processor time "
+            "of all threads, divided by that of k-means with ten restarts. Peak MB is "
+            "the peak memory of the process, data included."
         ),
     ]
     head = ["", "NMI", "ARI", "clustered", "work", "peak MB", "seeds"]
@@ -286,7 +288,7 @@ def summary(records: JsonLines) -> str:
 
 
 def main(only: Sequence[str] = (), seeds: int = 10) -> None:
-    """Run missing measurements; write the page and the tables of which-method.md."""
+    """Run missing measurements; write the page and the tables in which-method.md."""
     records = JsonLines(RESULTS / "beyond.jsonl")
     run_missing(records, runs(only, seeds), measure)
     write_file(RESULTS / "beyond.md", report(records))

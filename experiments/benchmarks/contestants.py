@@ -86,7 +86,7 @@ def tslearn(task: Task, seed: int, X: Array) -> Result:
 def bare_pass(task: Task, seed: int, X: Array) -> Result:
     """Compute the kernel values of all rows with m landmarks, and nothing else.
 
-    This takes one GEMM and one elementwise function.
+    This takes one matrix product (GEMM) and one elementwise function.
     """
     Z = X[np.random.default_rng(seed).choice(len(X), task.m, replace=False)]
     starts = range(0, len(X), _BLOCK_ROWS)
@@ -169,7 +169,7 @@ CONTESTANTS: dict[str, Callable[[Task, int, Array], Result]] = {
 
 
 def memory_needed(task: Task, contestant: str) -> int:
-    """Return the bytes of a contestant's n x m arrays; only Nystroem has them."""
+    """Return the bytes of n x m arrays, which only contestants with Nystroem have."""
     nystroem = contestant in (tasks.KMEANS, tasks.MINIBATCH)
     return 2 * task.n * task.m * 4 if nystroem else 0
 

@@ -1,9 +1,10 @@
-"""Compare the costs of `akkm cluster` on a CSV file and of `fit` on an array.
+"""Compare the cost of `akkm cluster` on a CSV file with the cost of `fit` on an array.
 
-The command line clusters the Cover Type file twice: once without output files, and
-once with labels, model and report. The same rows are clustered as a NumPy array. The
-time in which pyarrow parses the file is measured, too. The four runs take turns, each
-in its own process. Prints the medians of time and peak memory.
+There are four runs. In two runs, the command line clusters the Cover Type file: once
+without output files, and once with labels, model and report. In another run, `fit`
+clusters the same rows as a NumPy array. In the last run, pyarrow only parses the file.
+The runs take turns, each in its own process. The benchmark prints the medians of time
+and peak memory.
 """
 
 from __future__ import annotations

@@ -55,11 +55,12 @@ _C, _SEEDS, _M = 12, range(10), 1000
 _SIZES = (100, 200, 500, 1000, 2000, 5000)
 # Number of rows on which NumPy is timed.
 _SLOW_ROWS = 100
-# The paper's seconds for kernel values of _PAPER_ROWS rows with m landmarks (Table 2).
+# For each m: the seconds in which the paper computes the kernel values of _PAPER_ROWS
+# rows with m landmarks (Table 2).
 _PAPER_SECONDS = {100: 203.65, 200: 527.11, 500: 810.03, 1000: 1564.26, 2000: 3867.10,
                   5000: 14165.98}  # fmt: skip
 _PAPER_ROWS = 20_000
-# The paper's ARI of each method with kernel k-means, by m (Table 3).
+# For each method and m: the ARI with kernel k-means in the paper (Table 3).
 _PAPER_ARI = {
     "aKKm": dict(zip(_SIZES, (0.71, 0.71, 0.75, 0.77, 0.78, 0.84), strict=True)),
     "tKKm": dict(zip(_SIZES, (0.28, 0.34, 0.51, 0.58, 0.59, 0.68), strict=True)),
@@ -174,9 +175,10 @@ def report(records: JsonLines) -> str:
             "by hand."
         ),
         Paragraph(
-            "12,000 gray images of 224 x 224 pixels from 12 ImageNet synsets, 1,000 "
-            "each (the paper had 20,000 from 12 synsets). Spatial pyramids of four "
-            "levels, 200 visual words, histogram intersection."
+            "The data are 12,000 gray images of 224 x 224 pixels: 1,000 images from "
+            "each of 12 ImageNet synsets (classes). The paper used 20,000 images from "
+            "12 synsets. Rows are spatial pyramids of four levels with 200 visual "
+            "words. The kernel is histogram intersection."
         ),
         *_features_section(records),
         *_kernel_section(records),
@@ -196,8 +198,8 @@ def _features_section(records: JsonLines) -> Iterator[Block]:
             f"{last['entries'] / last['rows']:,.0f} nonzero entries on average. This "
             f"took {total:,.0f} s: {last['learning']:,.0f} s for the vocabulary, and "
             f"{1000 * last['describing'] / last['rows']:.0f} ms per image. Peak memory "
-            f"was {last['peak MB']:,.0f} MB. The paper's features took 24,236 s for "
-            "20,000 images."
+            f"was {last['peak MB']:,.0f} MB. In the paper, the features of 20,000 "
+            "images took 24,236 s."
         )
 
 
@@ -225,9 +227,10 @@ def _kernel_section(records: JsonLines) -> Iterator[Block]:
         rows.append([*row, f"{paper / per_pair:,.0f}"])
     yield Heading("Kernel rows")
     yield Paragraph(
-        f"Kernel values of {n:,} rows with {_M:,} landmarks; medians of {len(runs)} "
-        f"rounds. NumPy is timed on {_SLOW_ROWS} rows, and its time is extrapolated. "
-        f"The paper took {1e6 * paper:.0f} µs per pair."
+        f"The time to compute the kernel values of {n:,} rows with {_M:,} landmarks. "
+        f"Values are medians of {len(runs)} rounds. NumPy is timed on {_SLOW_ROWS} "
+        "rows, and its time is extrapolated. A pair is a row and a landmark. The paper "
+        f"took {1e6 * paper:.0f} µs per pair."
     )
     head = ["", "s", "µs per pair", "speed / NumPy", "speed / paper"]
     yield ResultTable("", head, rows)
@@ -261,8 +264,8 @@ def _quality_section(records: JsonLines) -> Iterator[Block]:
     if rows:
         yield Heading("NMI with the synsets")
         yield Paragraph(
-            "One start by k-means++ per seed unless noted; mean and standard deviation "
-            "over seeds."
+            "Values are means and standard deviations over seeds. Each fit has one "
+            "k-means++ start, unless noted otherwise."
         )
         yield ResultTable("", ["", "NMI", "seeds"], rows)
 
@@ -283,11 +286,12 @@ def _agreement_section(records: JsonLines) -> Iterator[Block]:
     exact = {record["seed"]: record["exact nmi"] for record in agreement}
     yield Heading("Agreement with exact kernel k-means")
     yield Paragraph(
-        "ARI with the labels of exact kernel k-means. All methods start from the same "
-        "random labels, as in the paper. Mean and standard deviation over "
-        f"{len(exact)} seeds. "
-        "NMI of the exact labels with the synsets: "
-        f"{_spread(list(exact.values()))}."
+        "The columns aKKm and tKKm show the ARI with the labels of exact kernel "
+        "k-means, each followed by the paper's ARI. The columns NMI show the NMI with "
+        "the synsets. As in the paper, methods start from random labels; here, all of "
+        "them start from the same labels. Values are means and standard deviations "
+        f"over {len(exact)} seeds. The labels of exact kernel k-means have an NMI of "
+        f"{_spread(list(exact.values()))} with the synsets."
     )
     head = ["m", "aKKm", "paper", "NMI", "tKKm", "paper", "NMI"]
     yield ResultTable("", head, rows)

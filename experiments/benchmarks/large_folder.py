@@ -1,9 +1,9 @@
 """Measure `akkm cluster` on a folder of Parquet files that exceed the memory limit.
 
-Writes Parquet files with columns of numbers and a column of words, in row groups of
-100,000 rows. Clusters the folder in a new process. Prints the size of the folder, the
-time and the peak memory. Then clusters the first file twice, once with its rows in
-memory and once with its rows on disk, and compares the labels::
+The benchmark writes Parquet files with columns of numbers and a column of words, in row
+groups of 100,000 rows. It clusters the folder in a new process, and prints the size of
+the folder, the time and the peak memory. Then it clusters the first file twice, once
+with its rows in memory and once with its rows on disk, and compares the labels::
 
     python -m experiments.benchmarks.large_folder /tmp/large --gigabytes 8
 """
@@ -78,7 +78,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="folder for the files")
     parser.add_argument("--gigabytes", type=float, default=8.0)
-    parser.add_argument("--memory", default="1024", help="--memory for akkm, in MB")
+    parser.add_argument("--memory", default="1024", help="akkm's memory limit, in MB")
     given = parser.parse_args()
     size = write_folder(given.folder, given.gigabytes)
     files = sorted(given.folder.glob("part-*.parquet"))

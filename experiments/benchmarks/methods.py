@@ -58,7 +58,7 @@ _DATA: dict[str, tuple[str, int, Kernel]] = {
 # Number of rows on which the trace error is measured. The rows are the same for all
 # strategies.
 _MEASURED = 20_000
-# Old records, which do not name their machine, were measured on this machine.
+# Older records have no field "machine". They were measured on the following machine.
 _MACHINE = (
     "AMD EPYC, 1 cores; Python 3.11.7, numpy 2.4.6, scipy 1.17.1, scikit-learn 1.9.1, "
     "tslearn 0.10.0"
@@ -177,9 +177,12 @@ def report(records: JsonLines) -> str:
         Paragraph(machines(records.records, _MACHINE)),
         Heading("Landmark strategies"),
         Paragraph(
-            "Relative trace error, tr(K - K_B K̂⁺ K_Bᵀ) / tr(K), on "
-            f"{_MEASURED:,} sampled rows: mean over 5 seeds for uniform and "
-            "rpcholesky, 2 for the others, 1 for column-norm. Seconds are medians."
+            "A column with the name of a strategy shows its relative trace error, "
+            f"tr(K - K_B K̂⁺ K_Bᵀ) / tr(K), on {_MEASURED:,} sampled rows. K is the "
+            "kernel matrix of the sampled rows, K_B that of the sampled rows with the "
+            "landmarks, and K̂ that of the landmarks. Errors are means over seeds: 5 "
+            "seeds for uniform and rpcholesky, 1 seed for column-norm, and 2 seeds for "
+            "the other strategies. A column s shows the median time in seconds."
         ),
     ]
     for data, (title, n, _) in _DATA.items():
@@ -191,8 +194,9 @@ def report(records: JsonLines) -> str:
         Paragraph(
             "MCLA combines ten copies of a partition of 4,898,431 rows into 23 "
             "clusters. In each copy the clusters are renumbered, and a fifth of the "
-            "labels are random. For comparison, one kernel pass over as many rows is "
-            f"timed (50 columns, m = 1,000). Medians of {n_runs} runs."
+            "labels are random. For comparison, one kernel pass over as many rows of "
+            "50 columns is timed, with m = 1,000 landmarks. Times are medians of "
+            f"{n_runs} runs."
         ),
         _mcla(records),
         Heading("Ensemble, MNIST, sigmoid kernel"),

@@ -219,10 +219,13 @@ def report(records: JsonLines) -> str:
                 "`restarts.jsonl`, not by hand."
             ),
             Paragraph(
-                "The lowest error reached in the time of ten restarts, relative to the "
-                "lowest error of these restarts; mean over seeds. Below 1 is better "
-                "than restarts. In brackets: the numbers of seeds in which the error "
-                "is lower, equal (to 1e-6) and higher."
+                "The first column names a data set, and the estimator on whose points "
+                "k-means is run. The columns local search and breathing show the "
+                "lowest error that the algorithm reaches in the time of ten restarts, "
+                "divided by the lowest error of these restarts. Values are means over "
+                "seeds. A value below 1 is better than restarts. The numbers in "
+                "brackets count the seeds in which the error is lower, equal (to 1e-6) "
+                "and higher."
             ),
             ResultTable("", head, rows),
         ],

@@ -16,16 +16,19 @@ from experiments.harness.store import JsonLines, Record
 
 _ABOUT = (
     "Written by `python -m experiments bench speed` from `raw.jsonl`, not by hand.",
-    "Each run is a process of its own; contestants take turns, seed by seed. Seconds "
-    "are the time of `fit`, end to end, after a small fit to warm up. Memory above the "
-    "data is the peak during `fit` minus the memory in use before, which includes the "
-    "data. "
-    "Ratios are computed per seed. Seconds, memory, ratios and iterations are medians "
-    "over seeds, errors are means. All contestants are judged by the same two "
-    "clustering errors: with the exact kernel, on sampled rows; and with centers in "
-    "the span of common landmarks, on all rows. For akkm, only iterations over all "
-    "rows are counted, not the earlier ones on samples. The bare pass is one GEMM and "
-    "one elementwise function over all rows on all cores.",
+    "A contestant is a method whose time and memory are measured. Each run has its own "
+    "process, and contestants take turns, seed by seed. Seconds are the time of `fit`, "
+    "measured after a small fit to warm up. Memory above the data is the peak memory "
+    "during `fit` minus the memory in use before `fit`, when the data are already in "
+    "memory. For akkm, only iterations over all rows are counted; earlier iterations "
+    "on samples are not. The bare kernel pass computes the kernel values of all rows "
+    "on all cores, with one matrix product (GEMM) and one elementwise function.",
+    "All contestants are judged by the same two clustering errors. The exact error is "
+    "computed with the exact kernel, on sampled rows. The Nyström error is computed on "
+    "all rows, with centers in the span of landmarks that are the same for all "
+    "contestants. Errors are means over seeds. Seconds, memory and iterations are "
+    "medians over seeds. Ratios are computed for each seed; the table shows their "
+    "medians.",
 )
 _LETTERS = {"n": "n", "m": "m", "n_clusters": "C"}
 _SECONDS, _MEMORY, _PEAK = "seconds", "peak_above_data_bytes", "peak_bytes"
@@ -109,7 +112,7 @@ def _growth(records: JsonLines, section: Section, vary: str) -> list[Block]:
         _LETTERS[vary],
         "seconds",
         "µs per row",
-        "relative to the first",
+        "µs per row / first line",
         "peak MB above data",
         "iterations",
         f"seconds, {KMEANS}",
@@ -161,7 +164,8 @@ def _linear_fit(sizes: list[int], costs: list[float]) -> str:
 
 def _missing_reason(records: JsonLines, task: Task, contestant: str) -> str:
     if not fits_in_memory(task, contestant):
-        return f"does not fit: {memory_needed(task, contestant) / 1e9:.0f} GB needed"
+        needed = memory_needed(task, contestant) / 1e9
+        return f"does not fit in memory: {needed:.0f} GB needed"
     runs = records.find(settings=task.settings, contestant=contestant)
     return f"failed: {runs[0]['failed']}" if runs else "not run"
 

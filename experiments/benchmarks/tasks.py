@@ -59,7 +59,7 @@ class Section:
     note: str = ""  # what readers need to know to compare fairly
 
     def runs(self) -> Iterator[dict[str, Any]]:
-        """Yield all runs, seed by seed: runs to be compared should be close in time."""
+        """Yield all runs, seed by seed, so that compared runs are close in time."""
         for seed in range(max(task.seeds for task in self.tasks)):
             for task in self.tasks:
                 for contestant in task.contestants if seed < task.seeds else ():
@@ -124,15 +124,16 @@ SECTIONS = (
         "covtype",
         "Cover Type",
         (_covtype(581_012, 1000, contestants=_EVERYONE, seeds=5),),
-        note="akkm chooses the best of several starts on a sample; KMeans has one "
-        "start. This may explain differences in error.",
+        note="akkm tries several starts on a sample, and continues from the best one. "
+        "KMeans has only one start. This may explain differences in error.",
     ),
     Section(
         "mnist",
         "MNIST",
         (_mnist(70_000, 1000, contestants=_EVERYONE, seeds=3),),
-        note="This kernel is indefinite. akkm drops negative eigenvalues. Nystroem, "
-        "which is not made for such kernels, uses their absolute values.",
+        note="The sigmoid kernel is indefinite: its matrices have negative "
+        "eigenvalues. akkm drops these eigenvalues. Nystroem is not made for such "
+        "kernels; it uses the absolute values of the eigenvalues.",
     ),
     Section(
         "kdd",
@@ -141,10 +142,11 @@ SECTIONS = (
             _kdd(1000, contestants=_EVERYONE, seeds=1),
             _kdd(2000, contestants=(AKKM,), seeds=1),
         ),
-        note="Stand-in: drawn from the 10 % file, with the full file's size and class "
-        "counts. The landmarks' kernel matrix is singular. In float32, as here, "
-        "rounding spoils the features of Nystroem; in float64 it does not. So the "
-        "errors of Nystroem here say nothing about the method.",
+        note="The rows of the stand-in are drawn from the 10 % file. Their number and "
+        "their class counts are those of the full file. The landmarks' kernel matrix "
+        "is singular. This benchmark uses float32, in which rounding errors spoil the "
+        "features of Nystroem. In float64, they would not. So errors of Nystroem in "
+        "this table say nothing about the method.",
     ),
     Section(
         "tslearn",
@@ -156,7 +158,7 @@ SECTIONS = (
         "exact",
         "Exact kernel k-means, all of MNIST",
         (_mnist(70_000, 1000, contestants=(EXACT_ONCE,), seeds=1),),
-        note="Landmarks are used only for the error.",
+        note="Only the Nyström error uses landmarks.",
     ),
     Section(
         "methods",
@@ -169,8 +171,8 @@ SECTIONS = (
                 seeds=1,
             ),
         ),
-        note="Spectral clustering minimises another objective. There are about 1,000 "
-        "leaders.",
+        note="Spectral clustering does not minimise these errors, but another "
+        "objective. There are about 1,000 leaders.",
     ),
     Section(
         "growth",

@@ -42,7 +42,7 @@ _SAMPLES = 20
 _ROWS = 20_000
 # Number of landmarks of the fits with which other fits are compared.
 _MANY = 2_000
-# Number of seeds, or of samples of landmarks for the indefinite kernel.
+# Number of seeds. For the indefinite kernel: number of samples of landmarks.
 _SEEDS = 5
 # Number of rows for the indefinite kernel.
 _FEW = 4_000
@@ -214,10 +214,10 @@ def print_curves(name: str, c: Curves) -> None:
 
 
 def compare(data: KernelData) -> list[str]:
-    """Return a table row that compares two m: by the square root rule, and suggested.
+    """Return a table row that compares the m of the square root rule with suggested m.
 
-    Errors are means over five seeds, divided by the mean errors at m = 2,000 (or at m =
-    n if there are fewer rows).
+    Errors are means over five seeds, divided by the mean errors at m = 2,000. If there
+    are fewer than 2,000 rows, they are divided by the mean errors at m = n.
     """
     suggestion = suggest_n_landmarks(
         data.X, data.n_clusters, random_state=0, **data.kernel

@@ -59,9 +59,10 @@ _ABOUT = {
         "ImageNet, 12 synsets",
         Intersection(),
         12,
-        "12,000 gray images of 224 x 224 pixels, 1,000 of each of 12 synsets (the "
-        "paper: 20,000 of 12); spatial pyramids of four levels and 200 visual words "
-        "(17,000 columns); pyramid match kernel",
+        "12,000 gray images of 224 x 224 pixels: 1,000 images from each of 12 synsets. "
+        "The paper used 20,000 images from 12 synsets. Rows are spatial pyramids of "
+        "four levels with 200 visual words (17,000 columns). The kernel is the pyramid "
+        "match kernel.",
         ARCHIVE,
         ("pyramids.npz", "imagenet12"),
         fetchable=False,
@@ -70,8 +71,8 @@ _ABOUT = {
         "MNIST",
         Sigmoid(gamma=0.0045, coef0=0.11),
         10,
-        "70,000 x 784, training and test images together, pixels divided by 255; "
-        "tanh(0.0045 x·y + 0.11)",
+        "Training and test images together. Pixels are divided by 255. The kernel is "
+        "tanh(0.0045 x·y + 0.11).",
         "mnist/train-images-idx3-ubyte.gz",
         ("mnist.npz",),
         fetchable=True,
@@ -80,8 +81,8 @@ _ABOUT = {
         "Cover Type",
         RBF(sigma=0.35),
         7,
-        "581,012 x 54, every column scaled to [0, 1]; exp(-|x - y|² / (2 sigma²)) with "
-        "sigma = 0.35",
+        "Every column is scaled to [0, 1]. The kernel is exp(-|x - y|² / (2 sigma²)) "
+        "with sigma = 0.35.",
         "covtype/covtype.data.gz",
         ("covtype.npz",),
         fetchable=True,
@@ -90,8 +91,8 @@ _ABOUT = {
         "KDD Cup 99, 10 % file",
         Polynomial(gamma=1.0, degree=3, coef0=1.0),
         23,
-        "494,021 x 50: the numeric columns that are not constant, each scaled to "
-        "[0, 1]; protocol and flag one-hot encoded; service left out; (x·y + 1)³",
+        "Numeric columns that are not constant are scaled to [0, 1]. Protocol and flag "
+        "are one-hot encoded. Service is left out. The kernel is (x·y + 1)³.",
         "kddcup99/kddcup.data_10_percent.gz",
         ("kddcup99.npz",),
         fetchable=True,
@@ -100,18 +101,18 @@ _ABOUT = {
         "KDD Cup 99",
         Polynomial(gamma=1.0, degree=3, coef0=1.0),
         23,
-        "4,898,431 x 50, encoded like the 10 % file; (x·y + 1)³",
+        "Columns are encoded like those of the 10 % file. The kernel is (x·y + 1)³.",
         "kddcup99/kddcup.data_10_percent.gz",
         ("kddcup99-full.npz",),
         fetchable=True,
     ),
 }
 _STAND_IN = (
-    "a stand-in: rows of the 10 % file, where rows of seven classes are drawn with "
-    "replacement to match the full file's class counts; time and memory are realistic, "
-    "but many rows occur more than once"
+    "This stand-in consists of rows of the 10 % file. Rows of seven classes are drawn "
+    "with replacement, so that the class counts are those of the full file. Time and "
+    "memory are realistic, but many rows occur more than once."
 )
-_GENERATED = "generated rows with the same kinds of columns as the real data"
+_GENERATED = "Generated rows with the same kinds of columns as the real data."
 _MAKE = {
     "mnist": originals.mnist,
     "covtype": originals.covtype,
@@ -192,13 +193,16 @@ def _prepared(name: str) -> bool:
     return all((cache_folder() / file).exists() for file in _ABOUT[name].prepared)
 
 
-def describe(name: str) -> tuple[str, str]:
-    """Return the title of a data set and how its rows are made, without loading it.
+def describe(name: str, *, stand_in: bool | None = None) -> tuple[str, str]:
+    """Describe a data set without loading it.
 
     Parameters
     ----------
     name : str
         As in `load`.
+    stand_in : bool, optional
+        Whether to describe the stand-in for "kddcup99-full". By default, this depends
+        on whether `load` would return the stand-in.
 
     Returns
     -------
@@ -216,8 +220,8 @@ def describe(name: str) -> tuple[str, str]:
     about = _ABOUT[name.removeprefix(_TINY)]
     if name.startswith(_TINY):
         return f"{about.title}, tiny twin", _GENERATED
-    if name == "kddcup99-full" and not _has_full():
-        return f"{about.title}, stand-in", f"{about.note}; {_STAND_IN}"
+    if name == "kddcup99-full" and (not _has_full() if stand_in is None else stand_in):
+        return f"{about.title}, stand-in", f"{about.note} {_STAND_IN}"
     return about.title, about.note
 
 

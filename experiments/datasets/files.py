@@ -50,14 +50,17 @@ def data_folder() -> Path | None:
         return None
     if not Path(name).is_dir():
         raise FileNotFoundError(
-            f"AKKM_DATA={name} is not a folder. Set it to the folder that contains "
-            "mnist/, covtype/, kddcup99/ and imagenet12/, or unset it."
+            f"AKKM_DATA={name} is not a folder. Set AKKM_DATA to the folder that "
+            "contains mnist/, covtype/, kddcup99/ and imagenet12/, or unset AKKM_DATA."
         )
     return Path(name)
 
 
 def cache_folder() -> Path:
-    """Return the folder of prepared arrays: AKKM_CACHE, or scikit-learn's data home."""
+    """Return the folder of prepared arrays; create it if it does not exist.
+
+    AKKM_CACHE names the folder. By default, it is `akkm` in scikit-learn's data home.
+    """
     from sklearn.datasets import get_data_home
 
     name = os.environ.get("AKKM_CACHE")
@@ -67,7 +70,7 @@ def cache_folder() -> Path:
 
 
 def has_original(place: str) -> bool:
-    """Whether the folder AKKM_DATA contains an original file."""
+    """Whether an original file exists in the folder that AKKM_DATA names."""
     folder = data_folder()
     return folder is not None and (folder / place).exists()
 
@@ -76,25 +79,29 @@ def original(place: str) -> Path:
     """Return the path of an original file after verifying its checksum."""
     folder = data_folder()
     if folder is None or not (folder / place).exists():
-        given = "AKKM_DATA is not set" if folder is None else f"it is not in {folder}"
+        given = (
+            "AKKM_DATA is not set"
+            if folder is None
+            else f"AKKM_DATA={folder} does not contain this file"
+        )
         raise FileNotFoundError(
-            f"{place} is needed, but {given}. Set AKKM_DATA to a folder that "
-            "contains it."
+            f"{place} is needed, but {given}. Set AKKM_DATA to a folder that contains "
+            "the file."
         )
     path = folder / place
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != CHECKSUMS[place]:
         raise ValueError(
-            f"{path} has the sha256 {digest[:12]}…, expected {CHECKSUMS[place][:12]}…: "
-            "it is incomplete or another version. Download it again, or unset "
+            f"{path} has the sha256 {digest[:12]}…, expected {CHECKSUMS[place][:12]}…. "
+            "The file is incomplete or another version. Download it again, or unset "
             "AKKM_DATA to let scikit-learn fetch it."
         )
     return path
 
 
 def cached_arrays(name: str, make: Callable[[], dict[str, Array]]) -> dict[str, Array]:
-    """Return arrays from the cache; make and cache them if they are missing."""
+    """Return arrays from the cache. If they are missing, make and cache them."""
     path = cache_folder() / f"{name}.npz"
     if not path.exists():
         arrays = make()
@@ -112,5 +119,6 @@ def naming_broken_file(path: Path) -> Iterator[None]:
         yield
     except (ValueError, EOFError, BadZipFile) as error:
         raise ValueError(
-            f"{path} can't be read ({error}). Remove it; it will be created again."
+            f"{path} can't be read ({error}). Remove the file; it will be created "
+            "again."
         ) from None

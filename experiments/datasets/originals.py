@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from experiments.datasets.files import data_folder, original
 
 Array = NDArray[Any]
-Arrays = dict[str, Array]  # X: (n, d) float32, classes: (n,) uint8, from 0
+Arrays = dict[str, Array]  # X: (n, d) float32; classes: (n,) uint8, numbered from 0
 
 # The 10 % file has fewer rows of these seven classes than the full file. The numbers
 # are the row counts in the full file.
@@ -64,7 +64,7 @@ def covtype() -> Arrays:
 
 
 def kdd_ten_percent() -> Arrays:
-    """Return the 10 % file, and the rows of it that form a stand-in for the full file.
+    """Return the 10 % file, and the row numbers of the stand-in for the full file.
 
     X has 50 columns. Numeric columns that are not constant are scaled to [0, 1].
     Protocol and flag are one-hot encoded. The column `service` is left out.

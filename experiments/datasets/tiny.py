@@ -25,7 +25,10 @@ def tiny_mnist(rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 def tiny_covtype(rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return X (300, 54) with numbers and one-hot area and soil, and classes (300,)."""
+    """Return X (300, 54), which has numbers, area and soil; and classes (300,).
+
+    Area and soil are one-hot encoded.
+    """
     y = rng.integers(CLASSES, size=ROWS)
     numbers = rng.random((CLASSES, 10))[y] + rng.normal(scale=0.1, size=(ROWS, 10))
     area = _one_hot((y + (rng.random(ROWS) < 0.2)) % 4, 4)
@@ -34,9 +37,10 @@ def tiny_covtype(rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 def tiny_kddcup99(rng: np.random.Generator, copies: int = 1) -> tuple[Array, Array]:
-    """Return X (n, 50) with numbers and one-hot words, and classes (n,).
+    """Return X (n, 50), which has numbers, protocol and flag; and classes (n,).
 
-    The classes have unequal sizes. Each of the 300 distinct rows occurs `copies` times.
+    Protocol and flag are one-hot encoded. The classes have unequal sizes. Each of the
+    300 distinct rows occurs `copies` times.
     """
     y = rng.choice(CLASSES, size=ROWS, p=(0.6, 0.25, 0.1, 0.05))
     numbers = rng.random((CLASSES, 36))[y] * rng.uniform(0.6, 1, size=(ROWS, 36))
@@ -48,7 +52,10 @@ def tiny_kddcup99(rng: np.random.Generator, copies: int = 1) -> tuple[Array, Arr
 
 
 def tiny_imagenet12(rng: np.random.Generator) -> tuple[Any, Array]:
-    """Return histograms (300, 850) of 10 words in 85 image cells; classes (300,)."""
+    """Return X (300, 850), histograms of 10 words in 85 cells; and classes (300,).
+
+    The cells are those of a spatial pyramid.
+    """
     y = rng.integers(CLASSES, size=ROWS)
     chance = rng.dirichlet(np.full(850, 0.1), size=CLASSES)
     counts = np.array([rng.multinomial(200, chance[k]) for k in y])

@@ -37,8 +37,8 @@ class JsonLines:
                 self.records.append(dict(json.loads(line)))
             except (ValueError, TypeError):
                 raise ValueError(
-                    f"{self.path}, line {number} is not a JSON object, as each line "
-                    "must be. Remove the line; its measurement will be repeated."
+                    f"{self.path}, line {number} is not a JSON object, but each line "
+                    "must be one. Remove the line; its measurement will be repeated."
                 ) from None
 
     def find(self, **fields: Any) -> list[Record]:

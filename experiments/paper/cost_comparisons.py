@@ -84,7 +84,7 @@ def _plus(a: Spread | None, b: Spread | None) -> Spread | None:
 
 
 def kernel_and_clustering(data: str, *, more: str) -> Comparisons:
-    """Compare the times of computing kernel values and of clustering.
+    """Compare the time to compute kernel values with the time of clustering.
 
     `more` says which of them is claimed to take longer: "kernel" or "clustering".
     """
@@ -111,7 +111,7 @@ def few_against_many(data: str, ours: str, other: str) -> Comparisons:
     def comparisons(results: Results) -> list[Comparison]:
         sizes = {ours: results.scaled(100), other: results.scaled(1000)}
         both = (
-            value(results, "seconds", data, method, m, f"{method} at {m:,}")
+            value(results, "seconds", data, method, m, f"{method} (m = {m:,})")
             for method, m in sizes.items()
         )
         return [below(SHORT[data], *both)]
@@ -122,8 +122,8 @@ def few_against_many(data: str, ours: str, other: str) -> Comparisons:
 def spectral_grows(results: Results) -> list[Comparison]:
     """Compare: does the time of nysSC grow about as fast as m³, from m = 1,000 on?
 
-    Time ~ m^p is fitted. p must be at least 2.5, or at least the p of the paper's times
-    if that is smaller.
+    A power m^p is fitted to the times. p must be at least 2.5, or at least the p of the
+    paper's times if that is smaller.
     """
     data = "covtype"
     sizes = sizes_of(results, data, 1000)
@@ -131,8 +131,8 @@ def spectral_grows(results: Results) -> list[Comparison]:
     theirs = _power(sizes, [results.paper("seconds", data, "nysSC", m) for m in sizes])
     if ours is None:
         return [Comparison(SHORT[data], None)]
-    text = f"{SHORT[data]}: m to the power {ours:.2f}"
-    text += "" if theirs is None else f", the paper's {theirs:.2f}"
+    text = f"{SHORT[data]}: power {ours:.2f}"
+    text += "" if theirs is None else f", in the paper {theirs:.2f}"
     return [Comparison(text, ours >= min(2.5, theirs or 2.5))]
 
 
@@ -145,7 +145,10 @@ def _power(sizes: list[int], times: list[Spread | None]) -> float | None:
 
 
 def crossing(results: Results) -> list[Comparison]:
-    """Compare: is nysSC faster than aKKm at the smallest m, slower at the largest?"""
+    """Compare the times of nysSC and aKKm.
+
+    The claim is that nysSC is faster at the smallest m, and slower at the largest m.
+    """
     data, sizes = "covtype", results.sizes("covtype")
     return [
         compare(
@@ -219,7 +222,8 @@ def costly_samplings(results: Results) -> list[Comparison]:
     """
 
     def rule(slow: float, cheap: float) -> tuple[str, bool]:
-        return f"{slow / cheap:,.0f} times diagonal's", slow / cheap > _MUCH_LONGER
+        ratio = slow / cheap
+        return f"{ratio:,.0f} times as long as diagonal", ratio > _MUCH_LONGER
 
     def took(data: str, m: int, strategy: str) -> Spread | None:
         return results.get("sampling", data, "aKKm", m, landmarks=strategy)

@@ -1,6 +1,6 @@
 """Figure 1: the steps of aKKm and tKKm on points in the plane.
 
-tKKm is two-step kernel k-means. Each step is shown by a fit that stops after it.
+tKKm is two-step kernel k-means. To show a step, a fit is stopped after this step.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 _N, _M, _C, _SEED = 500, 50, 2, 0
 _KERNEL = {"kernel": "rbf", "gamma": 2.0}
 _COLOURS = ("#0072b2", "#e69f00")
-# Number of grid points in each direction, at which the nearest center is determined.
+# The nearest center is determined on a grid with this many points in each direction.
 _GRID = 120
 
 
@@ -75,9 +75,10 @@ def figure1() -> Picture:
     caption = (
         f"Figure 1. {_N} points in the plane, of which {_M} are landmarks (circled). "
         "aKKm (top) labels all points in every iteration. tKKm (bottom) labels only "
-        "landmarks, and all other points (gray until then) at the end. Shading shows "
-        "which center is nearest. Crosses mark the points whose images are nearest to "
-        "the centers. Both methods start from the same random labels."
+        "landmarks in its iterations. At the end it labels all other points, which are "
+        "gray until then. Shading shows which center is nearest. Crosses mark the "
+        "points whose images are nearest to the centers. Both methods start from the "
+        "same random labels."
     )
     return Picture("figure1.png", caption, file.getvalue())
 

@@ -12,8 +12,8 @@ from typing import Any
 
 # A tiny run uses tiny twins of the data and this number of seeds.
 _TINY_SEEDS = 2
-# A tiny run uses only these of the paper's numbers of landmarks. None stands for no
-# landmarks.
+# Of the paper's numbers of landmarks, a tiny run uses only these. None stands for
+# methods without landmarks.
 _TINY_SIZES = (None, 100, 1000, 5000)
 # A tiny run divides the paper's numbers of landmarks by this factor.
 TINY_FACTOR = 20
@@ -38,7 +38,7 @@ class Cell:
     method: str
     m: int | None  # number of landmarks; None for methods without landmarks
     seed: int
-    settings: tuple[tuple[str, Any], ...] = ()  # those that are not defaults
+    settings: tuple[tuple[str, Any], ...] = ()  # only those that differ from defaults
 
     @property
     def key(self) -> str:

@@ -27,7 +27,7 @@ SHORT = {
     "covtype": "Cover Type",
     "kddcup99-full": "KDD",
 }
-OTHERS = ("diagonal", "column-norm", "k-means")  # all strategies but uniform sampling
+OTHERS = ("diagonal", "column-norm", "k-means")  # sampling strategies except uniform
 _NAMES = {"nmi": "NMI", "ari": "ARI", "reduction": "error reduction"}
 
 
@@ -115,7 +115,7 @@ def few_against_many(results: Results) -> list[Comparison]:
     few, many = results.scaled(100), results.scaled(1000)
 
     def nmi(method: str, m: int) -> Value:
-        return value(results, "nmi", "imagenet12", method, m, f"{method} at {m:,}")
+        return value(results, "nmi", "imagenet12", method, m, f"{method} (m = {m:,})")
 
     return [
         above("NMI", nmi("aKKm", few), nmi("tKKm", many)),
@@ -128,8 +128,8 @@ def against_k_means(
 ) -> Comparisons:
     """Compare the NMI of each method with that of k-means.
 
-    The claim is that the method is above k-means if `beat` is true, and otherwise that
-    k-means is no worse than the method.
+    If `beat` is true, the claim is that the method is above k-means. Otherwise, the
+    claim is that k-means is no worse than the method.
     """
 
     def comparisons(results: Results) -> list[Comparison]:
@@ -215,11 +215,12 @@ def gain_most_when_few(results: Results) -> list[Comparison]:
 
 
 def mnist_ensemble(results: Results) -> list[Comparison]:
-    """Compare on MNIST: ensembles at m = 100 with single runs at m = 100 and 1,000."""
+    """Compare ensembles at m = 100 with single runs at m = 100 and 1,000, on MNIST."""
     few, many = results.scaled(100), results.scaled(1000)
-    joined = value(results, "nmi", "mnist", "ensemble", few, f"ensembles at {few:,}")
+    name = f"ensembles (m = {few:,})"
+    joined = value(results, "nmi", "mnist", "ensemble", few, name)
     alone = value(results, "nmi", "mnist", "aKKm", few)
-    single = value(results, "nmi", "mnist", "aKKm", many, f"single at {many:,}")
+    single = value(results, "nmi", "mnist", "aKKm", many, f"single (m = {many:,})")
     gain = Comparison("gain", None)
     if joined.spread is not None and alone.spread is not None:
         more = joined.spread.mean / alone.spread.mean - 1

@@ -90,6 +90,13 @@ def _blocks(results: Results) -> list[Block]:
             "named *paper* contain the paper's values, from ten runs in MATLAB on a "
             "2.8 GHz processor."
         ),
+        Paragraph(
+            "KKm is exact kernel k-means, aKKm approximate kernel k-means, tKKm "
+            "two-step kernel k-means, nysSC spectral clustering with Nyström's method, "
+            "and lKKm leaders kernel k-means. MCLA is the meta-clustering algorithm "
+            "that combines the labels of an ensemble. m is the number of landmarks. A "
+            "cell is one run of one method."
+        ),
         _about_the_run(results),
         Heading("Claims"),
         *_claims(results),
@@ -97,24 +104,28 @@ def _blocks(results: Results) -> list[Block]:
         *tables.data_sets(results),
         Heading("Running time"),
         Paragraph(
-            "Times are from rows to labels. The kernel column is the time to compute "
-            "the kernel values of all rows with m landmarks, measured alone. The times "
-            "of the methods include this time. Only kernel k-means on images gets a "
-            "precomputed kernel matrix. aKKm may cache up to 8 GB of kernel values. "
-            "The paper's columns for aKKm and tKKm are the sum of its kernel and "
-            "clustering times. Its times of nysSC include the kernel. Only on images, "
-            "the printed time is below the kernel time, so the kernel time is added. "
-            "Its times of kernel k-means do not include the kernel. The machines "
-            "differ, so only ratios between methods are comparable; the last table "
-            "shows them."
+            "A time is that of a whole fit, from rows to labels. The kernel column is "
+            "the time to compute the kernel values of all rows with m landmarks, "
+            "measured alone. The times of the methods include this time. Only kernel "
+            "k-means on images gets a precomputed kernel matrix. aKKm may cache up to "
+            "8 GB of kernel values."
+        ),
+        Paragraph(
+            "For aKKm and tKKm, the paper's column is the sum of the paper's kernel "
+            "time and its clustering time. The paper's times of nysSC include the "
+            "kernel time, except on images: there, the printed time is below the "
+            "kernel time, so we add the kernel time. The paper's times of kernel "
+            "k-means do not include the kernel time. The machines differ, so only "
+            "ratios between methods are comparable. The last table of this section "
+            "shows these ratios."
         ),
         *tables.running_time(results),
         Heading("Agreement with kernel k-means"),
         Paragraph(
-            "Adjusted Rand index of the labels of aKKm and tKKm with those of exact "
-            "kernel k-means. All three start from the same random labels. The paper "
-            "does not say whether its methods also had the same start; from different "
-            "starts the labels may agree less."
+            "The tables show the adjusted Rand index of the labels of aKKm and tKKm "
+            "with the labels of exact kernel k-means. All three methods start from the "
+            "same random labels. The paper does not say whether its methods also had "
+            "the same start. From different starts, the labels may agree less."
         ),
         *tables.agreement(results),
         Heading("aKKm and tKKm step by step"),
@@ -123,30 +134,31 @@ def _blocks(results: Results) -> list[Block]:
         Paragraph(
             "Error reduction is the share by which a method reduces the clustering "
             "error of its random start. Errors are measured with the exact kernel, on "
-            f"the same {ERROR_ROWS:,} rows for all methods (all, if there are fewer)."
+            f"the same {ERROR_ROWS:,} rows for all methods. Smaller data sets are used "
+            "as a whole."
         ),
         drawn["3"],
         drawn["4"],
         Heading("Sampling strategies"),
         Paragraph(
             "The tables show the time to choose landmarks. Column norms depend on "
-            "neither m nor seed: n times 10,000 kernel values are computed once. Each "
-            "line includes the whole time of this computation. The paper takes the "
-            "norms from an existing kernel matrix. Diagonal sampling draws rows with "
-            "probabilities proportional to k(x, x), and column-norm sampling with "
-            "probabilities proportional to the squared column norms. The paper "
-            "describes sorting these numbers and taking the first m rows. In the "
-            "paper's source Figure 5 comes before Figures 3 and 4, so the figures may "
-            "be numbered differently."
+            "neither m nor the seed. They are computed once, from n x 10,000 kernel "
+            "values. Each line includes the whole time of this computation. The paper "
+            "takes the norms from an existing kernel matrix. Diagonal sampling draws "
+            "rows with probabilities proportional to k(x, x). Column-norm sampling "
+            "draws rows with probabilities proportional to the squared column norms. "
+            "In the paper, rows are sorted by these numbers, and the first m rows are "
+            "taken. In the source of the paper, Figure 5 comes before Figures 3 and 4. "
+            "So the numbers of the figures may differ between versions of the paper."
         ),
         *tables.sampling(results),
         drawn["5"],
         Heading("Ensembles"),
         Paragraph(
-            "An ensemble combines ten runs of aKKm by MCLA, which is also timed alone. "
-            "Each run starts from random labels and has its own landmarks. m goes up "
-            "to 1,000, on Cover Type to 200 and on KDD to 100, because an ensemble "
-            "takes ten times as long as a single run."
+            "An ensemble combines ten runs of aKKm by MCLA. MCLA is also timed alone. "
+            "Each run starts from random labels and has its own landmarks. An ensemble "
+            "takes ten times as long as a single run. So m is at most 1,000; on Cover "
+            "Type it is at most 200, and on KDD it is 100."
         ),
         *tables.consensus(results),
         drawn["6"],
@@ -168,7 +180,7 @@ def _about_the_run(results: Results) -> Paragraph:
     if results.records:
         spent = sum(record.get("total_seconds", 0) for record in results.records)
         hours, minutes = divmod(round(spent / 60), 60)
-        facts.append(f"One after the other, they took {hours} h {minutes} min.")
+        facts.append(f"Run one after the other, they took {hours} h {minutes} min.")
         machines = {(r["processor"], r["threads"]) for r in results.records}
         facts += [
             f"{name.replace(' 1 cores', ' 1 core')}; {threads} "

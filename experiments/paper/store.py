@@ -45,9 +45,9 @@ class Store:
     def is_done(self, cell: Cell, *, exact_planned: bool) -> bool:
         """Return whether a cell has a record and need not be run again.
 
-        A cell is run again if its labels were not compared with exact labels, but this
-        is possible now. It is possible if the exact labels are saved, or if they are
-        computed in the same run (`exact_planned`).
+        A cell with a record is run again if its labels were not compared with exact
+        labels, but can be compared now. This is possible if the exact labels are saved,
+        or if the same run computes them (`exact_planned`).
         """
         record = self.get(cell)
         if record is None:

@@ -22,16 +22,20 @@ _NAMES = {
 
 
 def title(results: Results, data: str) -> str:
-    """Return the title of a data set. A stand-in is called a stand-in in its title."""
+    """Return the title of a data set. The title of a stand-in contains "stand-in"."""
     return _about(results, data)[0]
 
 
 def _about(results: Results, data: str) -> tuple[str, str, str]:
-    """Return title, shape and note of a data set, if possible from its first record."""
+    """Return title, shape and description of a data set.
+
+    The shape is that of the first record.
+    """
     for record in results.records:
         if record["cell"]["data"] == results.name(data):
             shape = f"{record['rows']:,} x {record['columns']:,}"
-            return record["title"], shape, record["note"]
+            title, note = describe(results.name(data), stand_in=record["stand_in"])
+            return title, shape, note
     title, note = describe(results.name(data))
     return title, "not run yet", note
 
@@ -67,7 +71,7 @@ def data_sets(results: Results) -> list[Block]:
 
 
 def running_time(results: Results) -> list[Block]:
-    """Return Table 2, running times, and a table of their ratios between methods."""
+    """Return Table 2, the running times, and a table of ratios between methods."""
     blocks: list[Block] = []
     for data, letter in zip(DATA, "abcd", strict=True):
         head = ["m", "runs", "kernel", "paper"]
@@ -250,7 +254,7 @@ def consensus(results: Results) -> list[Block]:
         ensemble = results.get("seconds", data, "ensemble", sizes[0])
         row.append(seconds(ensemble, gap))
         rows.append(row)
-    head = ["", "MCLA of ten", "paper", "whole ensemble"]
+    head = ["", "MCLA of ten partitions", "paper", "whole ensemble"]
     return [ResultTable("Table 5, at the smallest m", head, rows)]
 
 
@@ -265,7 +269,7 @@ _OTHER = {
     "coef0": "(x·y)³ instead of (x·y + 1)³",
     "indefinite": "negative eigenvalues: {}",
     "rows": "rows: {}",
-    "init": "start: {}, restarts on a sample",
+    "init": "start: {}, with restarts on a sample",
 }
 
 
@@ -302,9 +306,10 @@ def choices(results: Results) -> list[Block]:
     return [
         Paragraph(
             "In every row, the ARI compares aKKm with kernel k-means under the default "
-            "choices. Negative eigenvalues of the tanh kernel are dropped together "
-            "with positive ones that are as small (clip), replaced by their absolute "
-            "values (flip), or inverted like the others (pinv), as in the paper."
+            "choices. The tanh kernel of MNIST has negative eigenvalues. By default "
+            "(clip), they are dropped, together with positive eigenvalues that are as "
+            "small. With flip, they are replaced by their absolute values. With pinv, "
+            "they are inverted like the positive eigenvalues, as in the paper."
         ),
         *blocks,
     ]

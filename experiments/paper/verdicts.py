@@ -14,12 +14,13 @@ from experiments.paper.results import Results, Spread
 # most _ALIKE and at most the share _ALIKE_SHARE of the larger number.
 _ALIKE, _ALIKE_SHARE = 0.02, 0.05
 RULE = (
-    "A number is above another if its mean over seeds is significantly larger (Welch's "
-    "test, 5 %; a single seed is not enough). Two numbers (NMI, ARI, error reduction) "
-    "are alike if they don't differ significantly, or if they differ by no more than "
-    f"{_ALIKE} and {_ALIKE_SHARE:.0%} of the larger one. With many seeds two numbers "
-    "can be alike although one is above the other. A claim holds if all of its "
-    "comparisons come out as claimed, and holds in part if some do."
+    "A number is above another if its mean over seeds is significantly larger by "
+    "Welch's test at the 5 % level. A single seed is not enough for this test. Two "
+    "values of NMI, ARI or error reduction are alike if they don't differ "
+    f"significantly. They are also alike if they differ by at most {_ALIKE} and by at "
+    f"most {_ALIKE_SHARE:.0%} of the larger value. So with many seeds, two numbers can "
+    "be alike although one is above the other. A claim holds if all of its comparisons "
+    "come out as claimed. It holds in part if only some do."
 )
 HOLDS, PARTLY, FAILS = "holds", "holds in part", "does not hold here"
 OPEN, SO_FAR = "not measured yet", " so far"

@@ -81,6 +81,12 @@ def test_every_data_set_has_a_twin_and_a_description():
         assert note
 
 
+@pytest.mark.parametrize("stand_in", [True, False])
+def test_a_description_says_whether_it_is_that_of_the_stand_in(stand_in):
+    title, note = describe("kddcup99-full", stand_in=stand_in)
+    assert ("stand-in" in title) == ("stand-in" in note) == stand_in
+
+
 def test_an_unknown_name_lists_the_known_ones():
     with pytest.raises(ValueError, match=r"Unknown data set 'iris'.*mnist"):
         load("iris")
@@ -179,7 +185,9 @@ def test_a_damaged_file_in_the_cache_is_named(folders):
         ("kernel.npy", b"half of it", image_rows.image_kernel),
     ):
         (folders[1] / name).write_bytes(text)
-        with pytest.raises(ValueError, match=rf"{name} can't be read .*Remove it"):
+        with pytest.raises(
+            ValueError, match=rf"{name} can't be read .*Remove the file"
+        ):
             read()
 
 

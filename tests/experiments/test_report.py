@@ -60,7 +60,7 @@ def test_a_complete_run_has_every_table_figure_and_claim(text, all_cells):
     assert f"{n} of {n} cells were run, 0 of them failed" in text
     for place in ("Table 2(a)", "Table 2(d)", "Table 3", "Table 4(b)", "Table 5"):
         assert place in text
-    assert "left out, as in the paper: all pairs of so many rows" in text
+    assert "left out, as in the paper: too many pairs of rows" in text
     for claim in CLAIMS:
         assert claim.text in text
     for name in FIGURES:
@@ -94,7 +94,7 @@ def test_the_page_has_as_many_tables_as_the_markdown(text, page):
 
 def test_a_partial_report_marks_missing_cells_and_stand_ins(tmp_path):
     cell = Cell("kddcup99-full", "tKKm", 100, 0)
-    record = {"title": "KDD Cup 99, stand-in", "note": "", "stand_in": True}
+    record = {"title": "KDD Cup 99, stand-in", "stand_in": True}
     record |= {"cell": {**cell.__dict__, "settings": []}, "failed": "no"}
     record |= {"rows": 10, "columns": 2, "processor": "x", "threads": 1}
     Store(tmp_path).add(cell, record | {"versions": {}})
