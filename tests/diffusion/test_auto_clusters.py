@@ -177,7 +177,7 @@ class TestCommandLine:
         command = f"three.npy -k auto --method {method}"
         told = run(f"cluster {command} --model m.skops --report r.html")
         assert told.exit_code == 0, told.output
-        line = r"clusters +3, sure: the gap after them in the spectrum is (0\.9|1\.0)"
+        line = r"clusters +3, sure: the gap in the spectrum is (0\.9|1\.0)"
         assert re.search(line, told.stdout)
         assert re.search(line, run("info m.skops").stdout)
         saved = load_model("m.skops")

@@ -149,7 +149,7 @@ class TestEstimator:
 
     def test_walks_too_short_for_the_eigenvectors_give_a_warning(self, rng):
         X = rng.normal(size=(1500, 4))
-        with pytest.warns(UserWarning, match=r"diffusion=1 is so short that more"):
+        with pytest.warns(UserWarning, match=r"diffusion=1 needs more than"):
             DiffusionKernelKMeans(2, diffusion=1, random_state=0).fit(X)
 
     @pytest.mark.parametrize("C", [2, 3, 5])

@@ -78,8 +78,8 @@ class TestGaps:
         ("sizes", "why"),
         [
             ([70, 30], "the gap"),
-            ([85, 15], "one of them has 85 % of the rows"),
-            ([700, 297, 3], "one of them has less than 0.5 % of the rows"),
+            ([85, 15], "one cluster has 85 % of the rows"),
+            ([700, 297, 3], "one cluster has less than 0.5 % of the rows"),
         ],
     )
     def test_unbalanced_clusters_make_the_estimate_unsure(self, sizes, why):
@@ -148,7 +148,7 @@ class TestCut:
         found = estimate_n_clusters(values, cut)
         assert 0.2 < found.gaps[1] < 0.5
         assert (found.n_clusters, found.sure) == (3, False)
-        assert "they share almost no similarity, but there may be" in found.why
+        assert "the clusters share almost no similarity, but there may be" in found.why
         assert asked == [4, 3]  # larger numbers of clusters are tried first
         # If no cuts are given, the wide gap decides. If all gaps are tiny, a tight cut
         # is not enough.
@@ -170,7 +170,7 @@ class TestCut:
         # gap, and it is unsure.
         found = estimate_n_clusters(values, lambda k: Cut(0.001, False))
         assert (found.n_clusters, found.sure) == (4, False)
-        assert found.why.endswith("but one of them has only a few rows")
+        assert found.why.endswith("but one cluster has only a few rows")
         values = spectrum(1.0, 2.5, 50.0, 51.0)
         found = estimate_n_clusters(
             values, lambda k: Cut(0.3 if k == 2 else 0.01, False), 0.1

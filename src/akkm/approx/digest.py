@@ -1,11 +1,12 @@
 """A digest of all rows, so that a fit does not resume with other data.
 
-A row's values are read as 32-bit words. The row's digest is the sum of the words, each
-multiplied by a fixed 64-bit key of its column, modulo 2⁶⁴. Each row's digest is mixed
-with the row's number, and the sum over all rows is the digest of the data. If a value
-changes or two rows change places, the digest changes, except with a probability of
-about 2⁻³². The digest does not depend on how the rows are cut into blocks: an array, a
-CSR matrix, files and partitions with equal values have equal digests.
+A row's values are read as 32-bit words. Each word is multiplied by a fixed 64-bit key
+that depends on its column. The row's digest is the sum of these products, modulo 2⁶⁴.
+Each row's digest is mixed with the row's number, and the sum over all rows is the
+digest of the data. If a value changes or two rows change places, the digest changes,
+except with a probability of about 2⁻³². The digest does not depend on how the rows are
+stored or cut into blocks: an array, a CSR matrix, files and partitions with equal
+values have equal digests.
 
 The digest detects mistakes. It is not cryptographic.
 """
@@ -18,7 +19,8 @@ from scipy import sparse
 from akkm.rows import as_rows
 from akkm.typing import Array, RowsLike
 
-# Number of words that are multiplied at a time; they fit in the processor's cache.
+# Number of words that are multiplied at a time. They fit in the processor's cache, even
+# after conversion to 64 bits.
 _WORDS = 2**15
 _MASK = 2**64 - 1
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # odd, with no pattern in its bits
@@ -48,8 +50,6 @@ def _digest_block(block: Any, rows: slice) -> int:
     else:
         words = np.ascontiguousarray(block).view(np.uint32)
         step = max(1, _WORDS // len(keys))
-        # `@` converts words to 64 bits; converted larger blocks would not fit in the
-        # cache.
         cuts = [words[start : start + step] for start in range(0, len(words), step)]
         sums = np.concatenate([keys[:0], *(cut @ keys for cut in cuts)])
     sums += _GOLDEN * np.arange(rows.start, rows.stop, dtype=np.uint64)
@@ -57,7 +57,10 @@ def _digest_block(block: Any, rows: slice) -> int:
 
 
 def _sparse_sums(block: Any, keys: Array) -> Array:
-    """Return row digests (b,) of a CSR matrix (b, d), by keys (d, words per value)."""
+    """Return the digests (b,) of the rows of a CSR matrix (b, d).
+
+    `keys` (d, w) are the keys of the w words of each column's value.
+    """
     words = block.data.view(np.uint32).reshape(-1, keys.shape[1])
     products = (words * keys[block.indices]).sum(axis=1, dtype=np.uint64)
     totals = np.append(np.uint64(0), np.cumsum(products))

@@ -23,7 +23,7 @@ class Factored:
     strip: Strip
     gram: Gram
     probes: Probes
-    # whether k(x, y) is not negligible for at least two different landmarks x and y
+    # False if all kernel values between different landmarks are negligible
     resolved: bool = True
 
     def model(self, centers: Centers) -> Model:
@@ -69,6 +69,9 @@ def factor(
 
 
 def kmeans_problem(points: Array) -> Factored:
-    """Express k-means of points (n, q) as kernel k-means with the axes as landmarks."""
+    """Express k-means of points (n, q) as kernel k-means with a linear kernel.
+
+    The landmarks are the q unit vectors.
+    """
     axes = np.eye(points.shape[1], dtype=points.dtype)
     return factor(points, Linear(), Landmarks(axes, axes, None), dtype=points.dtype)

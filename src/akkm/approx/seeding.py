@@ -26,12 +26,13 @@ _SAMPLE = 10_000
 _PER_CLUSTER = 20
 # Factor by which each further sample is larger than the previous one.
 _GROWTH = 8
-# k-means runs in two leading coordinates per cluster, within these limits.
+# Number of leading coordinates in which k-means runs: two per cluster, within these
+# limits.
 _MIN_COORDINATES, _MAX_COORDINATES = 64, 256
 # Breathing: maximum number of centers that are added, and then removed, at a time.
 _BREATH = 5
-# Breathing: distance of an added center from the center of the cluster that it splits,
-# relative to the root mean squared error.
+# Breathing: an added center splits a cluster. Its distance from the center of this
+# cluster is this number times the root mean squared error.
 _NUDGE = 0.01
 # Breathing: smallest relative decrease of the error that counts as an improvement.
 _SAME = 1e-9
@@ -177,7 +178,8 @@ def _best_labels(
     mean = np.average(coordinates, axis=0, weights=weights)
     rank = _rank(coordinates, mean)
     order = np.argsort(rank, kind="stable")
-    # With few distinct rows, some clusters stay empty.
+    # There can't be more clusters than distinct rows. Distinct rows are counted only if
+    # there are few distinct ranks, because counting rows is slow.
     distinct = len(np.unique(np.round(rank / max(np.abs(rank).max(), 1e-300), 9)))
     few = distinct < 2 * n_clusters
     most = _distinct(coordinates) if few else n_clusters
@@ -255,7 +257,10 @@ def _breathe(
 
 
 def _centers_to_keep(X: Array, w: Array, centers: Array, count: int) -> Array:
-    """Return a mask (C,) of all centers but the `count` that are cheapest to remove."""
+    """Return a mask (C,) of the centers to keep: all but `count` centers.
+
+    The removed centers are those whose removal increases the error least.
+    """
     lengths = np.einsum("ij,ij->i", centers, centers)
     scores = lengths - 2 * X @ centers.T
     near = np.partition(scores, 1, axis=1)
@@ -265,7 +270,7 @@ def _centers_to_keep(X: Array, w: Array, centers: Array, count: int) -> Array:
     apart = lengths[:, None] + lengths - 2 * centers @ centers.T
     np.fill_diagonal(apart, np.inf)
     kept = np.ones(len(centers), dtype=bool)
-    spared = np.zeros(len(centers), dtype=bool)
+    spared = np.zeros(len(centers), dtype=bool)  # neighbours of removed centers
     order = np.argsort(loss, kind="stable")
     for c in np.concatenate([order, order]):  # the second pass also removes neighbours
         if (~kept).sum() < count and kept[c] and not spared[c]:

@@ -17,11 +17,12 @@ from akkm.core.threads import Threads
 from akkm.kernels import to_dense
 from akkm.typing import Array, RowsLike
 
-# Total weight of the rows in the clusters' sums, as a share of all rows so far. The
-# weight of older rows shrinks, because they were assigned to outdated centers.
+# Total weight of the clusters' sums, relative to the number of rows so far. It is below
+# 1, because the weight of older rows shrinks: they were assigned to outdated centers.
 _MEMORY = 0.5
-# Maximum number of new rows before the centers move, as a share of the rows so far. A
-# larger batch is cut, so that it does not outweigh all earlier rows at once.
+# The centers move at the latest when this many new rows have come, relative to the
+# number of rows so far. A larger batch is cut, so that it does not outweigh all earlier
+# rows at once.
 _LARGEST_STEP = 0.25
 
 
@@ -62,7 +63,7 @@ class Reservoir:
 
 
 def _stack(first: RowsLike, second: RowsLike) -> RowsLike:
-    """Stack two blocks of rows, in the storage of the first: dense or sparse."""
+    """Stack two blocks of rows; the result is dense or sparse like the first block."""
     if sparse.issparse(first):
         return sparse.vstack([first, sparse.csr_array(second)], "csr")
     return np.vstack([first, to_dense(second)])

@@ -14,7 +14,7 @@ def main() -> None:
     try:
         from akkm.cli._app import app
     except ImportError as error:
-        cure = "the command line needs, in a clone of akkm: pip install '.[cli]'"
+        cure = "to install the command line, run in a clone: pip install '.[cli]'"
         print(f"akkm: error: {error}; {cure}", file=sys.stderr)
         sys.exit(2)
     app()

@@ -107,7 +107,7 @@ def _explain(error: Exception, run: Run) -> int:
 
 def _fail(text: str, code: int = _BAD, *, prefix: str = "akkm: error: ") -> int:
     """Print an error message and return the exit code."""
-    if prefix and len(text) > _LONGEST:  # it contains a very long name
+    if prefix and len(text) > _LONGEST:  # the text may contain a very long name
         text = f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
     click.echo(printable(f"{prefix}{text}"), err=True)
     return code

@@ -64,7 +64,7 @@ def compare(first: str, second: str) -> None:
 
 
 def _places(keys: Any, others: Any) -> Array:
-    """Index (n,) of each key among the other keys, -1 if it is not among them."""
+    """The position (n,) of each key in `others`, or -1 if `others` does not have it."""
     if keys.type != others.type:  # numbers from a CSV file are text
         keys, others = keys.cast(pa.string()), others.cast(pa.string())
     return pc.index_in(keys, value_set=others).fill_null(-1).to_numpy()

@@ -53,9 +53,10 @@ def images(
 ) -> None:
     """Cluster the images in FOLDER and its subfolders.
 
-    Reads all image formats that OpenCV knows. Each image becomes histograms of visual
-    words in the cells of a spatial pyramid; the pyramid match kernel compares them. The
-    report shows the most typical and the least certain images of each cluster.
+    Reads all image formats that OpenCV knows. Each image is described by histograms of
+    visual words in the cells of a spatial pyramid. The pyramid match kernel compares
+    these histograms. The report shows the most typical and the least certain images of
+    each cluster.
     """
     estimator = build(method, "none")
     pyramid = SpatialPyramid(**words, random_state=method.seed, n_jobs=method.threads)

@@ -57,8 +57,8 @@ def _distances(
 ) -> tuple[Array, dict[str, Array]]:
     """Clusters (b,), and a dict of distances and margins (b,).
 
-    The distance is from the row to the center of its cluster. The margin is the
-    distance to the nearest other center minus the distance to the own center.
+    The distance is from the row to the center of its cluster. The margin is the row's
+    distance to the nearest other center minus its distance to its own center.
     """
     if clusters is None and isinstance(estimator, LeadersKernelKMeans):
         clusters = estimator.predict(X)  # the leader's cluster, not the nearest center
@@ -122,7 +122,9 @@ def require_name(id: str | None) -> None:
 
 def require_writable(path: str, ids: Any) -> None:
     """Raise ValueError if the label file `path` can't contain ids (n,) of this type."""
-    if not str(ids.type).endswith("binary"):  # any binary value may be invalid UTF-8
+    # One id is enough to test most types. Binary ids are all tested, because some of
+    # them may be invalid UTF-8.
+    if not str(ids.type).endswith("binary"):
         ids = ids[:1]
     try:
         list(write_batches([pa.table({"id": ids})], io.BytesIO(), path))

@@ -76,7 +76,7 @@ class Source:
         "--na",
         metavar="TEXT",
         multiple=True,
-        help="Text that also means a missing value in a CSV file, in addition to an "
+        help="A further text that means a missing value in a CSV file, besides an "
         "empty cell, NA, n/a, NaN, None and null; may be given several times.",
     )
 
@@ -218,5 +218,5 @@ sample_option = click.option(
     "--sample",
     type=COUNT,
     metavar="N",
-    help="Cluster N random rows, then assign all rows to their clusters.",
+    help="Cluster N random rows, then assign all other rows to these clusters.",
 )

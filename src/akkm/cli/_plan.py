@@ -29,12 +29,12 @@ from akkm.theory import suggest_n_landmarks
 _SAMPLE_ROWS = 50_000
 # Minimum number of sampled rows per cluster.
 _ROWS_PER_CLUSTER = 100
-# Methods whose time grows faster than n, each with the exponent p if time grows like
-# n ** p. The method exact compares all pairs of rows; diffusion searches neighbours.
+# Methods whose time grows faster than n: it grows like n to this power. The method
+# exact compares all pairs of rows; diffusion searches neighbours.
 _POWERS = {"exact": 2.0, "diffusion": 1.5}
 # Minimum number of sampled rows for these methods, instead of _SAMPLE_ROWS.
 _FEW_ROWS = 4_000
-# Number of rows from which the theoretical error bound is computed.
+# Number of sampled rows that are used to compute the theoretical error bound.
 _THEORY_ROWS = 2_000
 # Relative error that the bound should guarantee.
 _TOLERANCE = 0.05
@@ -120,7 +120,7 @@ def plan(
     if method.k == "auto":
         sampled = f"estimated on {costs.whole.rows:,} of {n:,} rows"
         counted = [str(estimator.evidence_), sampled]
-    assigned = "random rows; the others will be assigned to their clusters"
+    assigned = "random rows; the others will be assigned to the clusters of these"
     notes = list(encoder.notes_)
     if on_disk:
         notes.append(_work.storage_note(n, d, memory))

@@ -15,12 +15,13 @@ _MARGIN = 0.05
 _ROW_BYTES = 48
 # Number of copies of ids and known classes while the batches of a column are joined.
 _COPIES = 3
-# Rows on disk are read in pieces. The size of a piece is --memory divided by this.
+# Rows on disk are read in pieces. The size of a piece is --memory divided by this
+# number.
 _PIECES_PER_MEMORY = 8
 # Minimum number of rows of a piece.
 _MIN_PIECE_ROWS = 1024
-# Memory for reading rows on disk, as a multiple of the size of a piece: for pieces, for
-# the columns from which pieces are made, and for copies.
+# Memory for reading rows on disk, as a multiple of the size of a piece. It holds
+# pieces, the columns from which pieces are made, and copies of both.
 _PIECES_IN_MEMORY = 18
 # Bytes for reading and writing the temporary file of rows on disk.
 _SPOOL_BYTES = 48e6

@@ -15,14 +15,15 @@ from sklearn.base import clone
 
 from akkm.cli._labels import BATCH_ROWS, label_batches, write_batches
 
-# Number of members with which the time and memory of an ensemble are measured. The time
-# is proportional to the number of members.
+# The time of an ensemble is measured with this many members. It is proportional to the
+# number of members.
 _FEW_MEMBERS = 2
-# Number of members of a second measurement of memory, because memory is a linear
-# function of the number of members.
+# The memory of an ensemble is measured twice: with _FEW_MEMBERS and with _MORE_MEMBERS
+# members. It is a linear function of the number of members.
 _MORE_MEMBERS = 4
-# With more rows than the sample has, a step whose memory grows faster may dominate. So
-# the measured growth per row is multiplied by _STEEPER, and _MORE_BYTES are added.
+# Beyond the sample, the step of a fit that needs most memory may be another one, whose
+# memory grows faster. So the measured growth per row is multiplied by _STEEPER, and
+# _MORE_BYTES are added.
 _STEEPER = 2
 _MORE_BYTES = 32
 

@@ -76,7 +76,7 @@ def options_of(argument: str, record: Any) -> Option:
             return command(**given, **{argument: record(**values)})
 
         decorated: Command = collecting
-        for option in reversed(options.values()):  # the option added last comes first
+        for option in reversed(options.values()):  # click lists the last one first
             decorated = option(decorated)
         return decorated
 

@@ -192,7 +192,8 @@ def score(labels: Any, clusters: Array) -> dict[str, Any]:
     >>> score(pa.array(["a", "a", "b", None]), np.array([1, 1, 0, 0]))
     {'unlabelled': 1, 'nmi': 1.0, 'ari': 1.0}
     """
-    # Arrow groups the rows, because class numbers of all rows might not fit in memory.
+    # Arrow counts the pairs without an array of class numbers of all rows, which might
+    # not fit in memory.
     pairs = pa.table({"label": labels, "cluster": clusters})
     counts = pairs.group_by(["label", "cluster"]).aggregate([([], "count_all")])
     known = counts.filter(pc.invert(pc.is_null(counts["label"], nan_is_null=True)))
@@ -254,7 +255,7 @@ def _write_report(
             command=about["command"],
             notes=[*(encoder.describe() if model.of_table else ()), *notes],
             seconds=about["seconds"],
-            # `encoder.original` leaves out the zeros of sparse rows.
+            # Sparse rows are shown encoded: `encoder.original` leaves out their zeros.
             original=encoder.original if dense else None,
             new_rows=assigned is not None,
             rows=rows,

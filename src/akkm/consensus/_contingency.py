@@ -12,8 +12,9 @@ from akkm.consensus._labelings import Labeling, smallest_dtype
 from akkm.metrics import nmi_from_counts
 from akkm.typing import Array
 
-# The maximum number of bins of a table is the number of rows, within these limits. The
-# upper limit lets tables fit into the processor's cache.
+# The maximum number of bins of a table is the number of rows, within these limits.
+# Counting into many more bins than rows would be slower. The upper limit lets tables
+# fit into the processor's cache.
 _FEWEST_BINS, _MOST_BINS = 2**12, 2**20
 # Number of rows that are counted at a time.
 _ROWS = 2**20
@@ -47,13 +48,13 @@ class Group:
 
 
 def fuse(labelings: list[Labeling]) -> list[Group]:
-    """Group members as long as the table of two groups has at most 2^20 bins.
+    """Put members into groups that are counted together.
 
-    For two groups of two members each, one table holds the counts of all pairs of the
-    four members.
+    One table holds the counts of all pairs of codes of two groups. For two groups of
+    two members each, it contains the counts of all pairs of the four members. Groups
+    grow as long as the table has at most as many bins as there are rows, within limits.
     """
     n = len(labelings[0].codes)
-    # Counting into many more bins than rows would be slower.
     most = isqrt(min(max(n, _FEWEST_BINS), _MOST_BINS))
     groups: list[Group] = []
     for labeling in labelings:

@@ -7,8 +7,8 @@ import numpy as np
 
 from akkm.typing import Array
 
-# If the range of integer labels has at most this many values, labels are encoded by
-# counting instead of sorting, because counting is faster.
+# If integer labels have a range of at most this many values, they are encoded by
+# counting, which is faster than sorting.
 _NARROW = 2**16
 # With more members than this, and more members than rows, the array is probably
 # transposed.

@@ -40,7 +40,9 @@ class Votes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MetaClusters:
-    """The meta-cluster of each cluster of each member, with which new rows are labeled.
+    """The meta-cluster of each cluster of each member.
+
+    They turn the labels that the members give to new rows into votes.
 
     Parameters
     ----------
@@ -160,7 +162,7 @@ def _winners(ballots: Array, ranks: Array, salt: Array) -> Array:
 
 def _count_equal(ballots: Array, vote: Array) -> Array:
     """The number of ballots (r, b) that equal vote (b,): (b,)."""
-    equal = (ballots == vote).view(np.uint8)  # bytes are added many at a time
+    equal = (ballots == vote).view(np.uint8)  # NumPy adds many bytes at a time
     return np.add.reduce(equal, axis=0, dtype=smallest_dtype(len(ballots)))
 
 

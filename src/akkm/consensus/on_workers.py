@@ -1,8 +1,8 @@
 """Combine labelings that are Dask arrays, without gathering all rows.
 
-The labels that all members give to a row are its row of labels. Many rows have equal
-rows of labels. The consensus of the distinct rows of labels, weighted by how often each
-occurs, is the consensus of all rows.
+The label row of a data row consists of the labels that all members give to it. Many
+data rows have equal label rows. The consensus of all data rows is the consensus of the
+distinct label rows, each weighted by the number of data rows that have it.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,10 +19,10 @@ _VOTES = np.dtype([("labels", np.int32), ("agreement", np.float64)])
 def distinct_label_rows(
     labelings: Sequence[Any], weights: Array | None
 ) -> tuple[Array, Array]:
-    """The u distinct rows of labels (r, u), and the total weight of each (u,).
+    """The u distinct label rows, as columns (r, u), and the total weight of each (u,).
 
     `labelings` are r Dask arrays (n,) with the same chunks. Without `weights` (n,) each
-    row has weight one.
+    data row has weight one.
     """
     import dask.array as da
     from dask.base import compute
@@ -32,7 +32,7 @@ def distinct_label_rows(
     weights = np.ones(len(labelings[0])) if weights is None else weights
     columns = [*labelings, da.from_array(weights, chunks=chunks)]
     blocks = zip(*(column.to_delayed() for column in columns), strict=True)
-    with ignore_warnings(UserWarning):  # about the size of the weights
+    with ignore_warnings(UserWarning):  # Dask warns that the weights are large
         parts = compute([delayed(_distinct)(list(b[:-1]), b[-1]) for b in blocks])[0]
     labels, totals = zip(*parts, strict=True)
     return _distinct(np.hstack(labels), np.concatenate(totals))

@@ -1,18 +1,19 @@
 """Bounds that prove a row's label without evaluating the row again.
 
-A row was last evaluated when the centers were at `past[stamp]`. Its image is β_a + e,
-where a is its cluster at that time and |e| ≤ upper. Since then the centers have moved
-by Δ. This changes d²(center k) - d²(own center) by
+When a row was last evaluated, the centers were at β = `past[stamp]`. The row's image is
+β_a + e, where a is the row's cluster and |e| ≤ upper. Since then the centers have moved
+by Δ to β'. The gap to center k is the row's squared distance to center k minus its
+squared distance to its own center. The gap has changed by
 
     -2 β_a·(Δ_k - Δ_a) + (|β_k'|² - |β_k|²) - (|β_a'|² - |β_a|²)  -  2 e·(Δ_k - Δ_a).
 
-Primes mark the present centers. All terms but the last are known exactly for the pair
-(a, k). The last term is at most 2 upper |Δ_k - Δ_a| in absolute value. This gives the
-first lower bound on the present difference. It is tight for centers that moved little.
+All terms but the last are known exactly for the pair (a, k). The last term is at most
+2 upper |Δ_k - Δ_a| in absolute value. This gives the first lower bound on the present
+gap. It is tight for centers that moved little.
 
 The second bound is for centers that moved far. The row is at most u' = upper + |Δ_a|
-from its own center. If center k is now at distance D from the own center, the row's
-squared distance to center k exceeds that to its own center by at least D (D - 2 u').
+from its own center. If center k is now at distance D from that center, the gap to
+center k is at least D (D - 2 u').
 
 If the better of the two bounds is positive for every center, the label is proved and
 the row is skipped.
@@ -38,14 +39,16 @@ class State:
     """Label and bounds of each row: the only arrays of length n that a fit keeps."""
 
     labels: Array  # (n,) int32, -1 before the first sweep
-    # (n,) float32, upper bound on the distance to the own center at the last evaluation
+    # (n,) float32, upper bound on the distance to the row's own center, as of the last
+    # evaluation
     upper: Array
-    # (n,) float32, lower bound on d²(next center) - d²(own center) at that time
+    # (n,) float32, lower bound on the gap to the next best center, as of the last
+    # evaluation
     gap: Array
     # (n,) float64, length of the row's image, NaN until computed. If every length is 1,
     # this is a read-only array that takes the memory of one number.
     length: Array
-    stamp: Array  # (n,) int8, index of the past centers used by the last evaluation
+    stamp: Array  # (n,) int8, index of the past centers that the last evaluation used
 
     @staticmethod
     def start(
@@ -103,8 +106,9 @@ class Moves:
         self.spread = 2 * np.concatenate([spread.T for _, spread, _ in pairs], axis=1)
         self.shift = np.concatenate([shift for _, _, shift in pairs])  # (S C,)
         self.between = _between(now)  # (C, C)
-        # One bound for each column of the tables, and the distance of each center to
-        # the nearest other center. They prove most labels without a loop over centers.
+        # For each column, the least favourable entry; and the distance of each center
+        # to the nearest other center. They prove most labels without a loop over
+        # centers.
         self.min_known = self.known.min(axis=0)
         self.max_spread = self.spread.max(axis=0)
         self.nearest_other = self.between.min(axis=0)
@@ -203,7 +207,11 @@ def _between(now: Centers) -> Array:
 
 
 def _move(then: Centers, now: Centers) -> tuple[Array, Array, Array]:
-    """Known part (C, C), |Δ_k - Δ_a| (C, C) and |Δ_a| (C,) of the first bound."""
+    """The quantities in the bounds.
+
+    They are the known terms (C, C) of the first bound, |Δ_k - Δ_a| (C, C) and |Δ_a|
+    (C,).
+    """
     step = now.beta - then.beta
     squared, rounding = _squared(step)
     spread = np.sqrt(squared.clip(0) + rounding)

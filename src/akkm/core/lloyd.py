@@ -147,7 +147,8 @@ def lloyd(
             stop = watch is not None and watch(step)
         unchanged = history[-1][0] == 0
         if stop or len(history) >= max_iter:
-            # An empty cluster would get a row in the next iteration.
+            # With an empty cluster, the run has not converged: the next iteration would
+            # give it a row.
             converged = unchanged and not _empty(stats).size
             break
         reseeded = _reseed(parts, moves if stamp else None, stats, scorer)
@@ -176,9 +177,9 @@ def _refresh(parts: Parts, stats: Stats, largest: Array) -> Array:
 def centers_of(stats: Stats, gram: Gram, previous: Centers | None) -> Centers:
     """Return the centers at the clusters' means: α = Û K_B K̂⁻¹.
 
-    An empty cluster keeps its previous center. Without `previous`, it copies the
-    center of the first nonempty cluster. Rows are then equally near to both clusters,
-    and go to the cluster of lower number.
+    An empty cluster keeps its previous center. Without `previous`, it gets the center
+    of the first nonempty cluster. Rows are then equally near to both centers, and go to
+    the cluster of lower number.
     """
     filled = stats.counts > 0
     means = stats.sums / np.where(filled, stats.counts, 1)[:, None]

@@ -58,8 +58,8 @@ class Model:
     def diag(self, X: RowsLike) -> Array:
         """Return k(x, x) (n,) of rows X (n, d), or NaN if it is unknown.
 
-        With a precomputed kernel, k(x, x) is known for the matrix that was fitted. If
-        all training rows have the same k(x, x), it is known for any rows.
+        With a precomputed kernel, k(x, x) is known if X is the matrix that was fitted.
+        If all training rows have the same k(x, x), it is known for any X.
         """
         if not isinstance(self.kernel, Precomputed):
             return self.kernel.diag(X)
@@ -81,7 +81,7 @@ class Model:
         `diag` (n,) is k(x, x). By default, it is computed by `self.diag`.
         """
         if diag is None and isinstance(self.kernel, Precomputed):
-            diag = self.diag(X)  # of all rows at once: a block of them has no diagonal
+            diag = self.diag(X)  # of all rows: a block of rows has no diagonal
         S = self.scorer.columns
         if self.gram is not None:
             S = np.hstack([S, self.gram.whitener])

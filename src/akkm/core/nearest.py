@@ -75,7 +75,8 @@ class Scorer:
 
     columns: Array  # (m, C) float64, the transpose of alpha
     norms: Array  # (C,) float64
-    coefficients: Array  # the columns in the precision of the kernel rows, padded
+    # the columns in the precision of the kernel rows, padded with zeros (see `padded`)
+    coefficients: Array
     errors: Array  # (C,) rounding errors of scores in that precision
     blur: float  # relative rounding error of |x|²
 
@@ -164,8 +165,8 @@ class Scorer:
 def _summation_errors(columns: Array, norms: Array) -> Array:
     """Bound the float64 errors of scores per unit of row length: (C,).
 
-    A score is a sum of m products, whose rounding errors grow like the root of m. The
-    few rows on which errors are measured may have smaller errors by chance.
+    A score is a sum of m products, and the rounding error of such a sum grows like the
+    square root of m. The errors measured on a few rows may be smaller by chance.
     """
     eps = float(np.finfo(np.float64).eps)
     return 2 * _SAFETY * eps * np.sqrt(len(columns) * np.abs(norms))

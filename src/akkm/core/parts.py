@@ -124,7 +124,7 @@ class Part:
     """Rows of this process, with their weights and state."""
 
     strip: Strip
-    gram: Gram | None  # None for a positive definite kernel: k(x, x) gives lengths
+    gram: Gram | None  # gives lengths; None if k(x, x) gives them
     weights: Array | None  # (n,)
     state: State
     engine: Threads

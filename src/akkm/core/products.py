@@ -37,8 +37,8 @@ class KernelProduct:
         self._kernel, self._Z = kernel, Z
         self._S = S.astype(self.dtype)
         self._blocks = [slice(s, s + block) for s in range(0, Z.shape[0], block)]
-        # `kernel.bind` often makes a dense copy, so sparse points are bound at each
-        # use.
+        # `kernel.bind` often makes a dense copy. To save memory, sparse points are
+        # bound block by block, whenever they are used.
         self._fills = (
             None if sparse.issparse(Z) else list(map(self._bind, self._blocks))
         )

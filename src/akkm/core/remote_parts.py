@@ -24,7 +24,7 @@ class _Setup:
     """Data sent to every worker: the landmarks and their factored kernel matrix."""
 
     strip: Strip  # without rows
-    gram: Gram | None  # None for a positive definite kernel: k(x, x) gives lengths
+    gram: Gram | None  # gives lengths; None if k(x, x) gives them
 
 
 @dataclass(frozen=True)

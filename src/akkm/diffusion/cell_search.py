@@ -3,8 +3,8 @@
 The points are divided into cells of a few hundred points. A row is compared with the
 points of its nearest cell first, then with those of the next cell, and so on. Each of
 these rounds takes one matrix product per cell. Only distances below the row's k-th
-smallest distance so far are examined. After the first round, few distances are below
-it. The rounds end when nearly all neighbours of some sampled rows have been found.
+smallest distance so far are examined. After the first round, few distances are that
+small. The rounds end when nearly all neighbours of some sampled rows have been found.
 Finally, if i is a neighbour of j, then j is considered as a neighbour of i.
 """
 
@@ -34,10 +34,12 @@ _CELL_SIZE, _CELL_GROWTH = 256, 25
 _COORDINATES, _ITERATIONS = 64, 5
 # Minimum number of sampled points for this k-means, in total and per cell.
 _SAMPLE, _SAMPLE_PER_CELL = 8192, 32
-# Rounds end at the recall _RECALL, measured on _CHECKED_ROWS rows, or when each row has
-# been compared with _MOST_CELLS cells.
+# The recall is the share of the neighbours of _CHECKED_ROWS sampled rows that have been
+# found. Rounds end at the recall _RECALL, or when each row has been compared with
+# _MOST_CELLS cells.
 _RECALL, _CHECKED_ROWS, _MOST_CELLS = 0.98, 200, 64
-# Number of nearest cells that are determined for each row at first; usually enough.
+# Number of nearest cells that are determined for each row at first. More cells are
+# seldom needed.
 _ROUNDS = 16
 # A new row is compared with this many cells. Missing some neighbours does little harm,
 # because the row's place is a mean over its neighbours.
@@ -200,7 +202,10 @@ class Cells:
         engine.for_each(compare, filled.tolist())
 
     def _distances(self, X: RowsLike, points: slice) -> Array:
-        """Distances of rows x (b, d) to a slice of points, minus |x|² if squared."""
+        """Distances of rows x (b, d) to a slice of points: (b, s).
+
+        If distances are squared, |x|² is left out.
+        """
         Z = self.points[points]
         if _is_product(self.metric):
             D = X @ Z.T
@@ -352,7 +357,7 @@ def build_cells(
 
 
 def _prepared(X: RowsLike, metric: str, shift: Array | None) -> RowsLike:
-    """Prepare rows: their Euclidean distances are ordered like the metric's distances.
+    """Prepare rows, so that Euclidean distances have the order of the metric.
 
     Rows are shifted towards the origin for precision, or scaled to unit length. For
     metrics that are neither Euclidean nor angular, rows are returned unchanged.
@@ -389,7 +394,7 @@ def _coordinates(X: RowsLike, metric: str, axes: RowsLike | None) -> Array:
 
 
 def _offsets(X: RowsLike, metric: str) -> Array:
-    """Squared lengths of the rows (n,); zeros if distances are no matrix products."""
+    """Squared lengths of the rows (n,), or zeros if the metric does not need them."""
     if not _is_product(metric):
         return np.zeros(X.shape[0], dtype=X.dtype)
     return row_norms(X, squared=True)

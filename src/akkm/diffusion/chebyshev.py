@@ -7,8 +7,8 @@ unwanted parts of the vectors fade. Then the best approximations of eigenpairs i
 block's span are computed (the Rayleigh-Ritz method), and the interval is adjusted.
 
 The products of the matrix with the block run in float32 and dominate the cost. The
-Rayleigh-Ritz step runs in float64. The errors of its eigenvalues are of the order of
-the squared errors of the vectors.
+Rayleigh-Ritz step runs in float64. The error of an eigenvalue is about the square of
+the error of its vector.
 """
 
 from collections.abc import Callable
@@ -29,13 +29,14 @@ _AMPLIFICATION = 3e3
 _DEGREE = 80
 # The first polynomial has this degree, and eigenvalues up to this bound are unwanted.
 _FIRST_DEGREE, _FIRST_BOUND = 10, 0.5
-# Stop when no rate 1 - eigenvalue has changed by more than this share of the rate. The
-# remaining error is then much smaller, because errors shrink by a large factor.
+# The rate of an eigenvector is 1 - eigenvalue. Stop when no rate has changed by more
+# than this share of it. The remaining error is then much smaller than this share,
+# because each filter divides errors by a large factor.
 _CHANGE = 0.05
 # The largest number of products of the matrix with a block.
 _PRODUCTS = 4000
-# Directions of the block's span are dropped if their squared length is below this share
-# of the largest one.
+# A direction of the block's span is dropped if its squared length is below this share
+# of the largest squared length.
 _DEPENDENT = 1e-10
 _CHUNK = 65536
 

@@ -1,11 +1,12 @@
 """Estimate the number of clusters from gaps in the spectrum.
 
 After t diffusion steps there are C clusters if the C largest values of eigenvalue^t are
-near 1 and the next value is near 0. For each C, the gap between these values is widest
-at some t. The largest width of a gap depends only on the ratio of the two rates
--log(eigenvalue). The logarithm of that ratio is the length of the range of log t in
-which C is the number of clusters. Data with clusters of clusters have several wide
-gaps. The estimate is the largest C with a wide gap.
+near 1 and the next value is near 0. The gap is the difference between the C-th value
+and the next one. It is widest at some t. Its largest width depends only on the ratio of
+the two rates -log(eigenvalue). C is the number of clusters in a range of t; on the
+scale of log t, the length of this range is the logarithm of that ratio. Data with
+clusters of clusters have several wide gaps. The estimate is the largest C with a wide
+gap.
 
 Long clusters, such as rings, need so many steps that their gaps are narrow. C is
 accepted despite a narrow gap if a division of the rows into C groups cuts little
@@ -34,7 +35,7 @@ _NARROW_GAP = 0.2
 # A tight cut is at most this many times the bound. In data without clusters, a cut with
 # a gap above _NARROW_GAP is at least 8 times the bound.
 _TIGHT_RATIO = 6.0
-# A tight cut cuts at most this share of the clusters' similarity, on average. The share
+# A tight cut cuts at most this share of a cluster's similarity, on average. The share
 # is 0.004 at thin spots of long clusters with few rows, 0.0007 at fringes of Gaussian
 # clusters, and 0.0002 between rings joined by a few rows. At a thin spot the share may
 # be lower by chance.
@@ -87,7 +88,7 @@ class Evidence:
 
     @property
     def second(self) -> int | None:
-        """The number with the widest gap, apart from the estimate; None if no gap."""
+        """The number with the widest gap except for the estimate; None if no gap."""
         others = np.where(self.numbers == self.n_clusters, 0.0, self.gaps)
         return int(self.numbers[others.argmax()]) if others.any() else None
 
@@ -113,8 +114,8 @@ def cut_along_eigenvectors(
 ) -> Cut:
     """Cut the rows into groups along the leading eigenvectors, and judge the cut.
 
-    The eigenvectors are rotated so that each row is dominated by one of them (Damle,
-    Minden, Ying 2019).
+    The eigenvectors are rotated so that each row has one large entry, which determines
+    its group (Damle, Minden, Ying 2019).
 
     Parameters
     ----------
@@ -192,7 +193,7 @@ def estimate_n_clusters(
     >>> from akkm.diffusion.estimate_k import estimate_n_clusters
     >>> evidence = estimate_n_clusters(np.array([1.0, 0.999, 0.998, 0.7, 0.65, 0.6]))
     >>> print(evidence)
-    3, sure: the gap after them in the spectrum is 0.97 of 1; next best 2 (0.25)
+    3, sure: the gap in the spectrum is 0.97 of 1; next best 2 (0.25)
     >>> estimate_n_clusters(np.array([1.0, 0.9, 0.85, 0.8, 0.75])).sure
     False
     """
@@ -225,13 +226,13 @@ def estimate_n_clusters(
         no_other = others.max() < _NARROW_GAP and len(wide)
         best = int(wide[-1] if no_other else np.argmax(others))
     sure = bool(gaps[best] >= CONFIDENT_GAP) and not rejected[best]
-    why = f"the gap after them in the spectrum is {gaps[best]:.2f} of 1"
+    why = f"the gap in the spectrum is {gaps[best]:.2f} of 1"
     if sure and accepted.largest > DOMINANT_SHARE:
         sure, why = False, _dominant(accepted.largest)
     elif not sure and accepted.tight:
-        why += "; they share almost no similarity, but there may be more clusters"
+        why += "; the clusters share almost no similarity, but there may be more"
     elif rejected[best]:
-        why += ", but one of them has only a few rows"
+        why += ", but one cluster has only a few rows"
     elif not sure:
         why += ", no wider than data without clusters may have"
     return Evidence(numbers, gaps, times, np.log(ratio), int(numbers[best]), sure, why)
@@ -262,7 +263,7 @@ def check_balance(
     >>> from akkm.diffusion.estimate_k import check_balance, estimate_n_clusters
     >>> evidence = estimate_n_clusters(np.array([1.0, 1.0, 0.7, 0.65]))
     >>> evidence.sure, check_balance(evidence, np.repeat([0, 1], [95, 5])).why
-    (True, 'one of them has 95 % of the rows, and may hide several clusters')
+    (True, 'one cluster has 95 % of the rows, and may hide several clusters')
     """
     shares = np.bincount(labels, weights, minlength=evidence.n_clusters)
     shares = shares / shares.sum()
@@ -270,7 +271,7 @@ def check_balance(
         why = _dominant(shares.max())
     elif evidence.sure and shares.min() < OUTLIER_SHARE:
         why = (
-            f"one of them has less than {100 * OUTLIER_SHARE} % of the rows, and may "
+            f"one cluster has less than {100 * OUTLIER_SHARE} % of the rows, and may "
             "be outliers"
         )
     else:
@@ -281,6 +282,6 @@ def check_balance(
 def _dominant(share: float) -> str:
     """The reason for doubt about a cluster with this share of the rows."""
     return (
-        f"one of them has {100 * share:.0f} % of the rows, and may hide several "
+        f"one cluster has {100 * share:.0f} % of the rows, and may hide several "
         "clusters"
     )

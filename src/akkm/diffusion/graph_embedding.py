@@ -66,8 +66,8 @@ class GraphEmbedding:
 
         A row that equals a point of the graph gets the embedding of that point. Any
         other row gets the mean embedding of its neighbours in the graph, weighted by
-        similarity. It is outlying if outlying neighbours have more than half of the
-        similarity.
+        similarity. It is outlying if more than half of its similarity belongs to
+        outlying neighbours.
         """
         n = X.shape[0]
         embedded = np.empty((n, self.embedding.shape[1]), dtype=self.embedding.dtype)

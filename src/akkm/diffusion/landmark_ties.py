@@ -13,8 +13,8 @@ from akkm.typing import Array, RowsLike
 # The number of candidates is p plus this number, so that rounding hardly ever excludes
 # one of the p nearest landmarks.
 _SPARE = 2
-# Assumed relative rounding error of a squared distance over d columns, in multiples of
-# sqrt(d) times the machine epsilon.
+# The relative rounding error of a squared distance over d columns is assumed to be at
+# most this number times sqrt(d) times the machine epsilon.
 _MARGIN = 4
 # Products of small multiples of this number have no rounding errors.
 _UNIT = 1 / 16
@@ -138,7 +138,8 @@ class _Products:
     def rounding(self, shifted: RowsLike, squared: Array) -> Array:
         """Bounds (b,) on rounding errors of squared distances up to `squared` (b,).
 
-        There are none if all entries are small multiples of `_UNIT`, such as integers.
+        There are no rounding errors if all entries are small multiples of `_UNIT`, such
+        as integers.
         """
         kind = np.finfo(self._dtype)
         size = (2 * np.sqrt(_squared_norms(shifted)) + np.sqrt(squared)) ** 2

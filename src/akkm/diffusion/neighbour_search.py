@@ -15,11 +15,11 @@ from akkm.typing import Array, RowsLike
 
 # With at most EXACT_ROWS rows or at most EXACT_COLUMNS columns, the search is exact.
 EXACT_ROWS, EXACT_COLUMNS = 20_000, 15
-# Number of points compared in addition to the k nearest points, because they may be as
-# near as the k-th.
+# Number of points that are compared in addition to the k nearest points. They may be as
+# near as the k-th point.
 _TIES = 5
-# Bytes per row that a search by cells needs and an exact search does not: coordinates
-# (twice, in the order of rows and of points), nearest cells, lists of neighbours.
+# Bytes per row that a search by cells needs in addition to an exact search: for two
+# copies of the coordinates, the nearest cells, and the lists of neighbours.
 _CELL_BYTES = 2000
 # If entries have a larger absolute value than this, sums of their squares may overflow.
 _LARGEST = 1e150

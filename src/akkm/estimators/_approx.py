@@ -201,7 +201,7 @@ class ApproxKernelKMeans(
         self._warn_unless_resolved(run, factored.resolved, self.inertia_)
         self._warn_if_diverged(run, factored)
         if run.weights is None or is_dask(self.labels_):
-            # The distinct labels are enough for the warning. Counts give them faster.
+            # The warning needs only the distinct labels. Counts give them faster.
             labels = np.flatnonzero(solution.stats.counts > 0)
         self._warn_unless_converged(run, labels, solution.finished)
 

@@ -201,7 +201,8 @@ class KernelClusterer(
         self: Any, X: RowsLike, weights: Array | None, rng: np.random.Generator
     ) -> Kernel:
         """Return the kernel with its width, or the precomputed kernel."""
-        width_rng = rng.spawn(1)[0]  # even if unused, to keep later seeds the same
+        # A generator is spawned even if it is not used: later seeds stay the same.
+        width_rng = rng.spawn(1)[0]
         if self._is_precomputed():
             return _checks.precomputed(X, getattr(self, "landmarks", "uniform"))
         return resolve(
@@ -323,11 +324,11 @@ class KernelClusterer(
             )
 
     def _warn_unless_resolved(self, run: Run, resolved: bool, error: float) -> None:
-        """Warn if the kernel relates no rows: k(x, y) = 0 unless x = y.
+        """Warn if the kernel is zero between any two different rows.
 
-        `resolved` says whether the kernel relates at least some rows; `error` is the
-        clustering error. If k(x, y) = 0 and k(x, x) = 1, each cluster reduces the error
-        by at most the weight of one row.
+        `resolved` says whether the kernel is nonzero between some of the rows that were
+        compared. `error` is the clustering error. If k(x, y) = 0 for all x ≠ y, and
+        k(x, x) = 1, each cluster reduces the error by at most the weight of one row.
         """
         total, largest = float(run.X.shape[0]), 1.0
         if run.weights is not None:
@@ -346,10 +347,10 @@ class KernelClusterer(
     def _warn_if_negative(self, run: Run, span: Gram, treatment: str) -> None:
         if span.negative_mass > _NEGATIVE:
             run.warn(
-                "The kernel is far from positive definite: more than "
-                f"{_NEGATIVE:.0%} of the eigenvalues' absolute sum on the landmarks is "
-                f"negative. Distances to centers then mean little ({treatment}); "
-                "choose other kernel parameters or another kernel.",
+                "The kernel is far from positive definite: negative eigenvalues make "
+                f"up more than {_NEGATIVE:.0%} of the sum of absolute eigenvalues. "
+                f"Distances to centers then mean little ({treatment}); choose other "
+                "kernel parameters or another kernel.",
                 UserWarning,
             )
 

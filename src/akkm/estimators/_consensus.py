@@ -162,7 +162,8 @@ class ConsensusKernelKMeans(VotingClusterer):
             member = clone(prototype).set_params(
                 n_clusters=n_clusters, random_state=seed, n_jobs=self.n_jobs
             )
-            member._warnings = []  # not emitted: members may find fewer clusters
+            # Warnings are queued, but never emitted: a member may find fewer clusters.
+            member._warnings = []
             members.append(member.fit(run.X, sample_weight=run.weights))
             name = f"member {len(members)} of {self.n_members}"
             if run.progress.member(name, f"{n_clusters} clusters"):

@@ -32,11 +32,12 @@ class DiffusionKernelKMeans(WalkClusterer):
     step of a walk goes from a row to one of its neighbours. Clusters may have any
     shape, as long as each is connected and denser than its surroundings.
 
-    The similarity W of two rows is their number of shared neighbours, with more weight
-    if each row is a neighbour of the other. D is the diagonal matrix of the row sums of
-    W. With S = D^(-1/2) W D^(-1/2), the kernel is K = S^(2t). The embedding consists of
-    the leading eigenvectors of S, each times eigenvalue^t. Its rows are then scaled to
-    unit length. Negative eigenvalues count as zero. There is no kernel width to choose.
+    The matrix W contains the similarities of rows. The similarity of two rows is their
+    number of shared neighbours, with more weight if each row is a neighbour of the
+    other. D is the diagonal matrix of the row sums of W. With
+    S = D^(-1/2) W D^(-1/2), the kernel is K = S^(2t). The embedding consists of the
+    leading eigenvectors of S, each times eigenvalue^t. Its rows are then scaled to unit
+    length. Negative eigenvalues count as zero. There is no kernel width to choose.
 
     Parameters
     ----------
@@ -54,7 +55,8 @@ class DiffusionKernelKMeans(WalkClusterer):
     diffusion : float or "auto", default="auto"
         Length t of the walks. "auto" sets it so that the sum of eigenvalue^(2t), the
         effective number of dimensions, is 0.9 times the number of clusters. Shorter
-        walks need more eigenvectors. A warning says if they are too many to compute.
+        walks need more eigenvectors. If there are too many to compute, a warning says
+        so.
     outliers : {"attach", "mark"}, default="attach"
         Treatment of rows in components of the graph that are too small for a cluster.
         "attach" gives them the label of the nearest other rows. "mark" gives them -1.

@@ -97,10 +97,10 @@ class WalkClusterer(EmbeddingClusterer):
         self.diffusion_ = kernel.t
         if kernel.lost_weight:
             run.warn(
-                f"diffusion={kernel.t:g} is so short that more eigenvectors matter "
-                f"than the {len(kernel.eigenvalues)} computed; others have up to "
-                f"{kernel.lost_weight:.2g} of the first one's weight. Raise diffusion, "
-                'or use "auto".',
+                f"diffusion={kernel.t:g} needs more than the "
+                f"{len(kernel.eigenvalues)} eigenvectors that were computed. Those "
+                f"left out have up to {kernel.lost_weight:.2g} times the weight of the "
+                'first. Raise diffusion, or use "auto".',
                 UserWarning,
             )
         return solution

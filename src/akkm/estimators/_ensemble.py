@@ -65,9 +65,9 @@ class EnsembleKernelKMeans(
         As in `ApproxKernelKMeans`, for each member.
     cache_size : float, default=1024
         Total size in megabytes of the members' caches for kernel values, as in
-        `ApproxKernelKMeans`. Members are fitted at the same time, one per thread, but
-        at most 8. Each of these also needs memory for the state of its rows, and at
-        most 256 MB for the kernel values of its initialisation.
+        `ApproxKernelKMeans`. Several members are fitted at the same time: one per
+        thread, but at most 8. Each of these also needs memory for the state of its
+        rows, and at most 256 MB for the kernel values of its initialisation.
     random_state : int, RandomState instance or None, default=None
         The same seed gives the same labels, for any `n_jobs`. Members have their own
         seeds.

@@ -186,7 +186,7 @@ class LeadersKernelKMeans(ExactClusterer):
             leaders = search.find_about(int(count), self.n_clusters, run.rng)
         else:
             leaders = search.one_pass(float(self.threshold))
-        assert leaders is not None  # None would mean more leaders than a limit
+        assert leaders is not None  # a pass returns None only if it has a limit
         if len(leaders.indices) < self.n_clusters:
             raise ValueError(
                 f"A threshold of {leaders.points.threshold:.4g} gives "

@@ -214,7 +214,10 @@ def silenced_opencv() -> Iterator[None]:
 
 
 def _decode(path: str | os.PathLike[str], flags: int) -> Array:
-    """Return the pixels of a file, which NumPy reads: OpenCV can't open all paths."""
+    """Return the pixels of a file.
+
+    NumPy reads the file, because OpenCV can't open all paths.
+    """
     cv2 = opencv()
     name = os.fspath(path)
     try:

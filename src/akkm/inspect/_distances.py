@@ -165,7 +165,7 @@ def _compare(
 
 
 def _consensus_centers(space: Space, sample: RowSample, labels: Array) -> Model:
-    """Means of a consensus' clusters, in the span of its first member's landmarks."""
+    """The means of a consensus's clusters, in the span of one member's landmarks."""
     strip = Strip(space.X, space.kernel, space.points, np.float64)
     sizes = np.bincount(labels[sample.rows], minlength=labels.max() + 1)
     sums = np.zeros((len(sizes), strip.m))
