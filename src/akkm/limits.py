@@ -23,7 +23,7 @@ _HARMLESS = 32 * 2**20
 
 @dataclass(frozen=True)
 class Limit:
-    """The largest number of something in a file; an environment variable replaces it.
+    """A limit on the number of things in a file.
 
     Parameters
     ----------

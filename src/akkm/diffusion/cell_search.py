@@ -34,12 +34,10 @@ _CELL_SIZE, _CELL_GROWTH = 256, 25
 _COORDINATES, _ITERATIONS = 64, 5
 # Minimum number of sampled points for this k-means, in total and per cell.
 _SAMPLE, _SAMPLE_PER_CELL = 8192, 32
-# The recall is the share of the neighbours of _CHECKED_ROWS sampled rows that have been
-# found. Rounds end at the recall _RECALL, or when each row has been compared with
-# _MOST_CELLS cells.
+# Rounds end when the share _RECALL of the neighbours of _CHECKED_ROWS sampled rows has
+# been found, or when each row has been compared with _MOST_CELLS cells.
 _RECALL, _CHECKED_ROWS, _MOST_CELLS = 0.98, 200, 64
-# Number of nearest cells that are determined for each row at first. More cells are
-# seldom needed.
+# Number of nearest cells that are determined at first; more cells are seldom needed.
 _ROUNDS = 16
 # A new row is compared with this many cells. Missing some neighbours does little harm,
 # because the row's place is a mean over its neighbours.
@@ -202,10 +200,7 @@ class Cells:
         engine.for_each(compare, filled.tolist())
 
     def _distances(self, X: RowsLike, points: slice) -> Array:
-        """Distances of rows x (b, d) to a slice of points: (b, s).
-
-        If distances are squared, |x|² is left out.
-        """
+        """Distances of rows x (b, d) to points; |x|² is left out of squared ones."""
         Z = self.points[points]
         if _is_product(self.metric):
             D = X @ Z.T

@@ -150,7 +150,7 @@ class Inspection:
 
     @property
     def all_labels(self) -> Array:
-        """Cluster of each row (n,). If X is a sample: of all rows with known labels."""
+        """Clusters of all rows (n,); for a sample, of all rows with known labels."""
         return self.labels if self._all_labels is None else self._all_labels
 
     @property

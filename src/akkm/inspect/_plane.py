@@ -21,7 +21,7 @@ _TILE_ROWS = 1024
 
 @dataclass(frozen=True)
 class Space:
-    """Rows as input of the kernel, and points whose images span part of its space."""
+    """Rows, a kernel, and points whose images span a part of the kernel's space."""
 
     X: RowsLike  # (n, d), or their embedding (n, q)
     kernel: Kernel

@@ -11,7 +11,8 @@ from akkm.kernels import Precomputed, PrecomputedStrip
 from akkm.theory import nystroem_error
 from akkm.typing import Array, RowsLike
 
-# Number of rows from which the share of the trace in the landmarks' span is estimated.
+# The share of the trace that lies in the landmarks' span is estimated from this many
+# rows.
 _TRACE_ROWS = 2_000
 # Number of rows whose similarity to landmarks or other rows is computed.
 _SIMILARITY_ROWS = 500
@@ -103,7 +104,10 @@ class LandmarkCoverage:
 
 @dataclass(frozen=True)
 class KernelSimilarity:
-    """Similarities of rows for constant k(x, x), scaled so that k(x, x) = 1.
+    """Similarities of rows to landmarks, scaled so that k(x, x) = 1.
+
+    They are computed only if k(x, x) is the same for all rows. If the model has no
+    landmarks, rows are compared with leaders or with other rows.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ def encoded_values(X: RowsLike, found: ColumnDifferences, n_columns: int) -> Row
 def original_values(
     records: Records, found: ColumnDifferences, n_columns: int
 ) -> RowValues:
-    """Values in the original columns that the columns in `found` were made from."""
+    """Values in the original columns, from which the columns in `found` were made."""
     available = [str(name) for name in records(np.arange(1))[0]]
     names = _original_columns(found.names, available)[:n_columns]
 

@@ -15,8 +15,8 @@ from akkm.typing import Array, RowsLike
 _DENSE_BYTES = 256 * 2**20
 
 
-# fill(X, out) writes the kernel values k(X, Z) of rows X (b, d) to out (b, m). The
-# points Z (m, d) are those for which `Kernel.bind` has returned this function.
+# fill(X, out) writes the kernel values k(X, Z) of rows X (b, d) to out (b, m). Such a
+# function is the result of `Kernel.bind(Z)` for points Z (m, d).
 Fill = Callable[[RowsLike, Array], None]
 
 

@@ -11,9 +11,11 @@ _ENTRIES = 2**20
 
 
 def squared_distances(X: RowsLike, Z: RowsLike, i: Array, j: Array) -> Array:
-    """Return |x_i - z_j|² (p,) of the rows i (p,) of X and j (p,) of Z, in float64.
+    """Return |x - z|² (p,) in float64, for pairs of a row x of X and a row z of Z.
 
-    The differences x_i - z_j are computed first. So the result is exact up to its last
+    i (p,) and j (p,) are the row numbers of each pair in X and Z.
+
+    The differences x - z are computed first. So the result is exact up to its last
     digits, even if two rows are close to each other and far from the origin. The result
     is zero for equal rows. It is infinite if the square overflows.
     """

@@ -140,7 +140,7 @@ class RBF(Kernel):
 
 
 def _is_far(sizes: Array) -> Array:
-    """Return for which sizes gamma |x|² (b,) the exponents may be inaccurate."""
+    """Return whether exponents may be inaccurate, for each size gamma |x|²: (b,)."""
     eps = np.finfo(sizes.dtype).eps
     # A comparison with NaN is false. So NaN, the result of an overflow, counts as far.
     return ~(2 * eps * sizes <= _MAX_ERROR[sizes.dtype])

@@ -15,7 +15,7 @@ from akkm.typing import Array, RowsLike
 _SAMPLE = 1000
 # gamma="neighbors" searches the neighbours of these rows among this many sampled rows.
 _NEIGHBOR_SAMPLE = 10_000
-# gamma="neighbors" measures the distance to this nearest neighbour: the 7th.
+# gamma="neighbors" measures the distance to the 7th nearest neighbour.
 _NEIGHBOR = 7
 # Rows per block when moments are summed.
 _MOMENT_ROWS = 8192

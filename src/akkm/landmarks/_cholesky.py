@@ -1,12 +1,12 @@
 """Randomly pivoted Cholesky: select rows that the previous landmarks explain poorly.
 
-Chen, Epperly, Tropp and Webber (2024) draw one pivot at a time, with probabilities
-proportional to the rows' residuals: the part of k(x, x) outside the span of the pivots
-so far. As in the accelerated form (Epperly, Tropp and Webber 2024), pivots are proposed
-in blocks, so that most of the work is matrix products. Of the proposals, those that
-explain most are taken: pivot i reduces the trace of the residual matrix E by
-|E_i|² / E_ii, where E_i is row i of E. The lengths |E_i| are estimated from a random
-sketch E Ω, which is updated after each pivot.
+A row's residual is the part of k(x, x) outside the span of the pivots so far. Chen,
+Epperly, Tropp and Webber (2024) draw one pivot at a time, with probabilities
+proportional to the residuals. As in the accelerated form (Epperly, Tropp and Webber
+2024), pivots are proposed in blocks, so that most of the work is matrix products. Of
+the proposals, those that explain most are taken. Let E be the residual matrix and E_i
+its row i. Pivot i reduces the trace of E by |E_i|² / E_ii. The lengths |E_i| are
+estimated from a random sketch E Ω, which is updated after each pivot.
 """
 
 import numpy as np

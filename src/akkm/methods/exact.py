@@ -73,8 +73,8 @@ def kernel_k_means(
         inside = np.bincount(labels, w * G[np.arange(n), labels], n_clusters)
         norms = inside / np.where(filled, counts, 1)
         U = _members(labels, w, n_clusters) / np.where(filled, counts, 1)
-        # Empty clusters copy the first nonempty center; ties go to the cluster of
-        # lower number.
+        # Empty clusters get the center of the first nonempty cluster. Ties go to the
+        # cluster of lower number.
         first = filled.argmax()
         for array in (G, U, norms[None]):
             array[:, ~filled] = array[:, [first]]
@@ -98,7 +98,8 @@ def kernel_k_means(
         error = float(w @ squared)
         if stop or iteration == max_iter:
             labels = new
-            # An empty cluster would get a row in the next iteration.
+            # With an empty cluster, the run has not converged: the next iteration would
+            # give it a row.
             filled = np.bincount(labels, w, n_clusters) > 0
             converged = changed == 0 and bool(filled.all())
             break

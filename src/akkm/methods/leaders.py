@@ -48,7 +48,7 @@ class LeaderPoints:
     threshold: float
 
     def follow(self, X: RowsLike, diag: Array, engine: Threads) -> Array:
-        """Return each row's leader (n,): first within the threshold, else the nearest.
+        """Return each row's leader: the first within the threshold, else the nearest.
 
         `diag` (n,) is k(x, x). Rows whose k(x, x) is unknown (NaN) follow the nearest
         leader.
@@ -95,7 +95,7 @@ class Leaders:
 
     indices: Array  # (L,) row numbers of the leaders, in the order they were found
     followed: Array  # (n,) position in `indices` of the leader that each row follows
-    # (n,) position in `indices` of the leader whose weight includes that of each row
+    # (n,) position in `indices` of the leader to which each row's weight is added
     counted: Array
     points: LeaderPoints
 
@@ -203,7 +203,8 @@ class LeaderSearch:
 
         The threshold is found by bisection on a sample. If it gives too many leaders on
         all rows, a larger sample is used, and in the end all rows. If fewer than
-        `least` leaders are found, more rows become leaders, although they could follow.
+        `least` leaders are found, more rows become leaders, although they are within
+        the threshold of a leader.
         """
         if wanted >= self.can_lead.sum():
             return self._all_lead()
@@ -230,9 +231,9 @@ class LeaderSearch:
     def _all_lead(self) -> Leaders:
         """Make every row of positive weight a leader.
 
-        Equal rows follow the first of them, but each counts its own weight.
-        With a kernel that is not positive definite, a row may follow a different row,
-        because their squared distance is zero or negative.
+        Equal rows follow the first of them, but each keeps its own weight. With a
+        kernel that is not positive definite, the squared distance of different rows may
+        be zero or negative, and one of them may follow the other.
         """
         leaders = np.flatnonzero(self.can_lead)
         points = self._points(leaders, 0.0)
@@ -242,7 +243,7 @@ class LeaderSearch:
         return Leaders(leaders, followed, counted, points)
 
     def _with_at_least(self, least: int, found: Leaders) -> Leaders:
-        """Make rows leaders until there are `least`; these count their own weight."""
+        """Make more rows leaders, up to `least` in total; each keeps its own weight."""
         missing = least - len(found.indices)
         if missing <= 0:
             return found
@@ -259,7 +260,8 @@ class LeaderSearch:
         """Return a threshold that gives about `wanted` leaders, and these leaders.
 
         The threshold is above `low`. If no threshold gives about `wanted` leaders, the
-        returned one gives fewer. If this would be fewer than `least`, it gives more.
+        returned threshold gives fewer. If these would be fewer than `least`, it gives
+        more.
         The leaders are None if there are more than _TOLERANCE times `wanted`.
         """
 
