@@ -1,6 +1,7 @@
 """Properties of all estimators, or of all estimators with a given capability."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -258,3 +259,15 @@ def test_64_bit_indices_of_sparse_rows_do_not_change_the_labels(Estimator, digit
         expected = model.fit_predict(X)
         np.testing.assert_array_equal(model.fit_predict(wide), expected)
         np.testing.assert_array_equal(model.predict(wide), expected)
+
+
+@every(has("n_clusters"))
+def test_integers_of_eight_bits_do_not_overflow(Estimator, digits):
+    X = digits[0][:300]
+    counts = {"n_landmarks": 120, "n_leaders": 120, "n_init": 2, "max_iter": 100}
+    counts = accepted(Estimator, **counts, n_members=2, n_neighbors=15)
+    narrow = {name: np.int8(value) for name, value in counts.items()}
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        expected = Estimator(100, random_state=0, **counts).fit(X)
+        found = Estimator(np.int8(100), random_state=0, **narrow).fit(X)
+    np.testing.assert_array_equal(found.labels_, expected.labels_)

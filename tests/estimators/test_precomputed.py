@@ -134,3 +134,13 @@ def test_the_error_of_a_strip_is_measured_within_the_span_of_the_landmarks(digit
     wide = ApproxKernelKMeans(5, gamma=0.05, landmarks=rows, init=labels).fit(X)
     assert narrow.inertia_ == pytest.approx(wide.inertia_, rel=0.01)
     assert narrow.score(K[:, :299]) == pytest.approx(-narrow.inertia_)
+
+
+@pytest.mark.parametrize("Estimator", [ApproxKernelKMeans, TwoStepKernelKMeans])
+def test_a_diagonal_that_is_nearly_constant_is_not_taken_as_constant(Estimator, rng):
+    # Far from the origin, k(x, x) of all rows agree to within 1e-7, and the errors of
+    # the rows are smaller than that.
+    K = Linear()(rng.normal(size=(30, 2)) + 1e7)
+    model = create(Estimator, 2, kernel="precomputed").fit(K)
+    assert np.ptp(K.diagonal()) < 1e-6 * K.max()
+    assert model.score(K) == pytest.approx(-model.inertia_, abs=1e-13 * K.trace())

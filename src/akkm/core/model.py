@@ -67,10 +67,10 @@ class Model:
         if known is None:
             return np.full(n, np.nan)
         limit = _SAME * np.abs(known).max()
-        if np.ptp(known) <= limit:
-            return np.full(n, known[0])
         if n == len(known) and np.abs(self.kernel.diag(X) - known).max() <= limit:
             return known
+        if np.ptp(known) <= limit:
+            return np.full(n, known[0])
         return np.full(n, np.nan)
 
     def compare(
@@ -87,7 +87,7 @@ class Model:
             S = np.hstack([S, self.gram.whitener])
         product = KernelProduct(self.kernel, self.points, S, self.dtype)
 
-        @cache  # created only if a row has to be scored in float64
+        @cache  # created only if a row has to be scored again
         def precise() -> KernelProduct:
             columns = self.scorer.columns
             return KernelProduct(self.kernel, self.points, columns, np.float64)
@@ -128,7 +128,9 @@ class Model:
             return scorer.norms[:, None] - 2 * precise()(X[rows]).T
 
         exact = self.dtype == np.float64
-        found = nearest_by_score(scores, scorer, length, None if exact else rescore)
+        found = nearest_by_score(
+            scores, scorer, length, None if exact else rescore, rescore
+        )
         distances = squared[:, None] + scores.T
         # Set squared distances to zero if they may be rounding errors.
         distances[distances < scorer.noise(length[:, None], slice(None))] = 0

@@ -8,11 +8,13 @@ all use `nearest_by_score`, so that a row gets the same label from each of them.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from akkm.core.gram import Gram
+from akkm.core.products import KernelProduct
 from akkm.core.strip import Strip
 from akkm.typing import Array, RowsLike
 
@@ -208,35 +210,59 @@ def nearest(
     def rescore(close: Array) -> Array:
         return scorer.scores(strip.kernel_rows(strip.X[rows][close]))
 
+    @cache
+    def product() -> KernelProduct:
+        return KernelProduct(strip.kernel, strip.Z, scorer.columns, np.float64)
+
+    def rescore_alone(row: Array) -> Array:
+        return scorer.norms[:, None] - 2 * product()(strip.X[rows][row]).T
+
     exact = phi.dtype == np.float64
     scores = scorer.scores(phi)
-    return nearest_by_score(scores, scorer, length, None if exact else rescore)
+    return nearest_by_score(
+        scores, scorer, length, None if exact else rescore, rescore_alone
+    )
 
 
 def nearest_by_score(
     scores: Array,
     scorer: Scorer,
     length: Array,
-    rescore: Callable[[Array], Array] | None = None,
+    rescore: Callable[[Array], Array] | None,
+    rescore_alone: Callable[[Array], Array],
 ) -> NearestCenters:
     """Find the lowest entry of each column of scores (C, b) despite rounding errors.
 
     `length` (b,) are the lengths of the rows, NaN if unknown. If rounding errors might
     have changed the order of the two lowest scores, `rescore` computes the column again
     in float64. If the order is still uncertain, the center with the lower number wins.
+
+    The last digits of a score depend on the rows that are computed together with it.
+    They must not decide whether an order counts as uncertain. So a row near this limit
+    is scored by `rescore_alone`, which computes each row by itself.
     """
     labels, best, gap = _two_lowest(scores)
     slack = scorer.slack(length)
-    close = np.flatnonzero(~(gap > slack))
+    close = np.flatnonzero(~(gap > slack + scorer.tie(length) / 2))
     if close.size:
         own = scores[:, close] if rescore is None else rescore(close)
-        columns, lowest = np.arange(close.size), own.argmin(axis=0)
         ties = scorer.ties(length[close])
-        limit = own[lowest, columns] + np.maximum(ties, ties[lowest, columns])
-        labels[close] = (own <= limit).argmax(axis=0)
-        best[close] = own[labels[close], columns]
+        excess = _excess(own, ties)
+        for column in np.flatnonzero((np.abs(excess) <= ties / 2).any(axis=0)):
+            alone = [column]
+            own[:, alone] = rescore_alone(close[alone])
+            excess[:, alone] = _excess(own[:, alone], ties[:, alone])
+        labels[close] = (excess <= 0).argmax(axis=0)
+        best[close] = own[labels[close], np.arange(close.size)]
         gap[close] = 0
     return NearestCenters(labels, best, gap - slack)
+
+
+def _excess(scores: Array, ties: Array) -> Array:
+    """Return by how much scores (C, b) exceed those that tie with the lowest score."""
+    lowest, columns = scores.argmin(axis=0), np.arange(scores.shape[1])
+    tie = np.maximum(ties, ties[lowest, columns])
+    return np.asarray(scores - scores[lowest, columns] - tie)
 
 
 def _two_lowest(scores: Array) -> tuple[Array, Array, Array]:

@@ -194,7 +194,7 @@ class Part:
 
         With `rebase`, also rebase the bounds of all rows of the chunk.
         """
-        ties = scorer.tie(self.state.length[chunk])
+        ties = 1.5 * scorer.tie(self.state.length[chunk])
         rows = chunk.start + moves.unproved(self.state, chunk, ties)
         if rebase:
             moves.rebase(self.state, chunk)

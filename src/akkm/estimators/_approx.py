@@ -214,7 +214,7 @@ class ApproxKernelKMeans(
 
     def _sample_landmarks(self, run: Run, init: str | Array) -> Landmarks:
         if isinstance(init, str) and init == "k-means++":
-            prefetch_sample(run.X, self.n_clusters, run.weights, run.rng)
+            prefetch_sample(run.X, self._n_clusters, run.weights, run.rng)
         return self._select_landmarks(run)
 
     def _factor(self, run: Run, landmarks: Landmarks) -> Factored:
@@ -244,7 +244,7 @@ class ApproxKernelKMeans(
         return solve(
             factored,
             run.engine,
-            n_clusters=self.n_clusters,
+            n_clusters=self._n_clusters,
             init=init,
             n_init=self._n_runs(init),
             max_iter=self.max_iter,

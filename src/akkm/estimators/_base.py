@@ -275,7 +275,7 @@ class KernelClusterer(
         """Return the name of the initialisation, or valid initial labels (n,)."""
         if isinstance(self.init, str):
             return self.init
-        return _checks.initial_labels(self.init, n, self.n_clusters)
+        return _checks.initial_labels(self.init, n, self._n_clusters)
 
     def _n_runs(self: Any, init: str | Array) -> int:
         """Return the number of runs; the best run is kept."""
@@ -288,14 +288,14 @@ class KernelClusterer(
     def _select_landmarks(self: Any, run: Run) -> Landmarks:
         given = self.landmarks
         if not isinstance(given, str):
-            given = _checks.landmark_array(given, run.X, run.kernel, self.n_clusters)
+            given = _checks.landmark_array(given, run.X, run.kernel, self._n_clusters)
         return select_landmarks(
             run.X,
             run.kernel,
             run.engine,
             given=given,
             n_landmarks=self.n_landmarks,
-            n_clusters=self.n_clusters,
+            n_clusters=self._n_clusters,
             weights=run.weights,
             rng=run.rng,
         )

@@ -108,16 +108,16 @@ class ConsensusKernelKMeans(VotingClusterer):
         # If there are more than C groups without common rows, no cluster shows which
         # groups belong together. Members with fewer clusters may form exactly C groups.
         # If they never do, the first members are used.
-        while consensus.n_groups > self.n_clusters < most:
+        while consensus.n_groups > self._n_clusters < most:
             if len(members) < self.n_members:  # a callback stopped the fit
                 break
-            most = max(self.n_clusters, most // 2)
+            most = max(self._n_clusters, most // 2)
             run.progress.log(
                 f"{consensus.n_groups} groups without common rows; again with at most "
                 f"{most} clusters per member"
             )
             members, consensus = self._fit_consensus(run, most)
-        if consensus.n_groups != self.n_clusters:
+        if consensus.n_groups != self._n_clusters:
             members, consensus = first
         self._set_attributes(members, consensus)
         self.labels_, self.agreement_ = mark_by_vote(
@@ -128,12 +128,12 @@ class ConsensusKernelKMeans(VotingClusterer):
 
     def _most_clusters(self, run: Run) -> int:
         """Return the largest number of clusters of a member."""
-        most = _MAX_FACTOR * self.n_clusters
+        most = _MAX_FACTOR * self._n_clusters
         distinct, _ = distinct_candidates(
             run.X, _CANDIDATES * most, run.weights, run.rng.spawn(1)[0]
         )
         n = distinct.shape[0]
-        return min(most, max(self.n_clusters, n // _ROWS_PER_CLUSTER), n)
+        return min(most, max(self._n_clusters, n // _ROWS_PER_CLUSTER), n)
 
     def _fit_consensus(self, run: Run, most: int) -> tuple[list[Any], Consensus]:
         """Fit members with up to `most` clusters, and combine their labels."""
@@ -142,7 +142,7 @@ class ConsensusKernelKMeans(VotingClusterer):
         n_labels = sum(len(np.unique(labels)) for labels in labelings)
         consensus = bipartite_cut(
             labelings,
-            min(self.n_clusters, n_labels),
+            min(self._n_clusters, n_labels),
             sample_weight=run.weights,
             random_state=int(run.rng.integers(2**31 - 1)),
             n_jobs=self.n_jobs,
@@ -151,7 +151,7 @@ class ConsensusKernelKMeans(VotingClusterer):
 
     def _fit_members(self, run: Run, most: int) -> list[Any]:
         """Fit members with up to `most` clusters, unless a callback stops the fit."""
-        least = min(most, _MIN_FACTOR * self.n_clusters)
+        least = min(most, _MIN_FACTOR * self._n_clusters)
         counts = run.rng.integers(least, most + 1, size=self.n_members).tolist()
         seeds = run.rng.integers(2**31 - 1, size=self.n_members).tolist()
         prototype = (

@@ -144,7 +144,7 @@ class EnsembleKernelKMeans(
         n_labels = sum(len(np.unique(labels)) for labels in labelings)
         consensus = mcla(
             labelings,
-            min(self.n_clusters, n_labels),
+            min(self._n_clusters, n_labels),
             partitioner=self.partitioner,
             sample_weight=weights,
             random_state=seeds[-1],
@@ -200,7 +200,7 @@ class EnsembleKernelKMeans(
     def _warn_of_lost_clusters(self, run: Run, winners: int) -> None:
         run.warn(
             f"Members disagree so much that only {winners} of "
-            f"{self.n_clusters} clusters won the vote of any row (anmi_ is "
+            f"{self._n_clusters} clusters won the vote of any row (anmi_ is "
             f"{self.anmi_:.2f}). The kernel may be too narrow: lower gamma, or raise "
             "n_landmarks.",
             ConvergenceWarning,

@@ -55,7 +55,7 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
                 run.kernel,
                 run.engine,
                 labels=labels,
-                n_clusters=self.n_clusters,
+                n_clusters=self._n_clusters,
                 dtype=dtype,
                 weights=run.weights,
                 max_iter=self.max_iter,
@@ -75,7 +75,7 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
             yield init
         elif init == "random":
             for _ in range(self._n_runs(init)):
-                yield run.rng.integers(self.n_clusters, size=run.X.shape[0])
+                yield run.rng.integers(self._n_clusters, size=run.X.shape[0])
         else:
             yield self._approximate_labels(run)
 
@@ -87,7 +87,7 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
             run.engine,
             given="uniform",
             n_landmarks="auto",
-            n_clusters=self.n_clusters,
+            n_clusters=self._n_clusters,
             weights=run.weights,
             rng=run.rng,
         )
@@ -96,7 +96,7 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
         return solve(
             factored,
             run.engine,
-            n_clusters=self.n_clusters,
+            n_clusters=self._n_clusters,
             init="k-means++",
             n_init=self._n_runs("k-means++"),
             max_iter=self.max_iter,

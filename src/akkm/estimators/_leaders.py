@@ -182,12 +182,12 @@ class LeadersKernelKMeans(ExactClusterer):
             count: Any = self.n_leaders
             if count == "auto":
                 available = int(search.can_lead.sum())
-                count = number_of_landmarks(count, available, self.n_clusters)
-            leaders = search.find_about(int(count), self.n_clusters, run.rng)
+                count = number_of_landmarks(count, available, self._n_clusters)
+            leaders = search.find_about(int(count), self._n_clusters, run.rng)
         else:
             leaders = search.one_pass(float(self.threshold))
         assert leaders is not None  # a pass returns None only if it has a limit
-        if len(leaders.indices) < self.n_clusters:
+        if len(leaders.indices) < self._n_clusters:
             raise ValueError(
                 f"A threshold of {leaders.points.threshold:.4g} gives "
                 f"{len(leaders.indices)} leaders, fewer than "

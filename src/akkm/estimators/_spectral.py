@@ -88,14 +88,14 @@ class NystroemSpectralClustering(
         landmarks = self._select_landmarks(run)
         factored = factor(run.X, run.kernel, landmarks, dtype=run.X.dtype)
         embedding = spectral_embedding(
-            factored, run.engine, n_vectors=self.n_clusters, weights=run.weights
+            factored, run.engine, n_vectors=self._n_clusters, weights=run.weights
         )
         points = embedding(run.X, run.engine)
         run.progress.log(
             f"{len(points):,} rows, {factored.strip.m:,} landmarks of rank "
             f"{factored.gram.rank:,}, {points.shape[1]} eigenvectors, {run.kernel}"
         )
-        solution = self._cluster(run, embedding, points, self.n_clusters)
+        solution = self._cluster(run, embedding, points, self._n_clusters)
         self.eigenvalues_ = embedding.eigenvalues
         self.landmarks_ = landmarks.attribute
         self.landmark_indices_ = landmarks.indices

@@ -119,8 +119,8 @@ class Streaming(CenterClusterer):
     def _follow_or_recluster(self, X: RowsLike, weights: Array | None) -> None:
         """Cluster the sample again if many rows were added; else move the centers."""
         if not hasattr(self, "_reservoir"):
-            m = 0 if self.n_landmarks == "auto" else self.n_landmarks
-            size = max(_RESERVOIR, _PER_LANDMARK * m, _PER_CLUSTER * self.n_clusters)
+            m = 0 if self.n_landmarks == "auto" else int(self.n_landmarks)
+            size = max(_RESERVOIR, _PER_LANDMARK * m, _PER_CLUSTER * self._n_clusters)
             self._reservoir: Reservoir = Reservoir(size, self._generator())
             self._refit_at: float = 0.0
         self._reservoir = self._reservoir.add(X, weights)
@@ -138,7 +138,7 @@ class Streaming(CenterClusterer):
         self._cluster_rows(sample.rows, None, weights)
         labels = self.labels_
         if before is not None:
-            labels = match_labels(labels, before, self.n_clusters)
+            labels = match_labels(labels, before, self._n_clusters)
         factored = self._factor_again(sample.rows, sample.rows.dtype)
         with Threads(self.n_jobs) as engine:
             stream = Stream.of_sample(
@@ -146,7 +146,7 @@ class Streaming(CenterClusterer):
                 labels,
                 weights,
                 engine,
-                n_clusters=self.n_clusters,
+                n_clusters=self._n_clusters,
                 seen=sample.seen,
             )
         self._set_stream(stream)

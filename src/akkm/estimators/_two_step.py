@@ -84,7 +84,7 @@ class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
         if indices is not None:
             init = init if isinstance(init, str) else init[indices]
             weights = None if run.weights is None else run.weights[indices]
-            _checks.require_enough_rows(m, self.n_clusters, weights)
+            _checks.require_enough_rows(m, self._n_clusters, weights)
         run.progress.log(f"{n:,} rows, {m:,} landmarks, {run.kernel}")
         # Step 1: kernel k-means on the landmarks.
         on_sample = replace(run, X=sample, weights=weights, kernel=kernel)

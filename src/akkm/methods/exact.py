@@ -87,7 +87,13 @@ def kernel_k_means(
         length = np.sqrt(np.abs(diag))
         rescore = partial(_rescore, X, kernel, U, norms)
         exact = dtype == np.float64
-        found = nearest_by_score(scores, scorer, length, None if exact else rescore)
+        found = nearest_by_score(
+            scores,
+            scorer,
+            length,
+            None if exact else rescore,
+            partial(_rescore_alone, X, kernel, U, norms),
+        )
         new = found.labels
         changed = int((new != labels).sum())
         history.append((changed, len(columns)))
@@ -157,6 +163,14 @@ def _rescore(X: RowsLike, kernel: Kernel, U: Array, norms: Array, rows: Array) -
     products = _products(X, kernel, np.arange(X.shape[0]), U, np.float64)
     G = sum(product(X[rows]) for product in products)
     return norms[:, None] - 2 * np.transpose(G)
+
+
+def _rescore_alone(
+    X: RowsLike, kernel: Kernel, U: Array, norms: Array, row: Array
+) -> Array:
+    """Return the scores (C, 1) of one row, computed exactly as in `Model.compare`."""
+    product = KernelProduct(kernel, kernel.select(X, np.arange(X.shape[0])), U, float)
+    return norms[:, None] - 2 * product(X[row]).T
 
 
 def _reseed(
