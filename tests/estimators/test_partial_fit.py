@@ -177,7 +177,7 @@ class TestAfterFit:
     def test_a_model_from_a_file_continues_like_the_model_in_memory(self, tmp_path):
         np.save(tmp_path / "x.npy", X)
         encoder = TableEncoder().fit(open_table(str(tmp_path / "x.npy")))
-        rows = encoder.transform(open_table(str(tmp_path / "x.npy"))).X
+        rows = encoder.transform(open_table(str(tmp_path / "x.npy")))
         fitted = model().fit(rows[:300])
         save_model(SavedModel(encoder, fitted, {}), tmp_path / "m.skops")
         loaded = load_model(tmp_path / "m.skops").estimator

@@ -26,6 +26,6 @@ def encode(write):
     def encode(text, name="x.csv", block=4 << 20, **params):
         table = open_table(write(name, text), block=block)
         encoder = TableEncoder(**params).fit(table)
-        return encoder, encoder.transform(table)
+        return encoder, encoder.encode(table)
 
     return encode

@@ -39,7 +39,7 @@ class TestEncoding:
         X = rng.normal(1e5, 1, size=(40_000, 3)) * [1, 1e-3, 1e8]
         np.save(tmp_path / "x.npy", X)
         table = open_table(str(tmp_path / "x.npy"))
-        encoded = TableEncoder(scale=scale).fit_transform(table)
+        encoded = TableEncoder(scale=scale).fit(table).encode(table)
         np.testing.assert_allclose(encoded.X, theirs().fit_transform(X), atol=1e-5)
 
     def test_moments_do_not_depend_on_the_batch_size(self, rng):
@@ -85,14 +85,14 @@ class TestEncoding:
     def test_unseen_text_is_encoded_as_zeros_or_as_other(self, encode, write):
         new = write("new.csv", "t,a\nu,1\nw,1\nw,1\n")
         encoder, _ = encode("a,t\n0,u\n1,v\n")
-        encoded = encoder.transform(open_table(new))
+        encoded = encoder.encode(open_table(new))
         np.testing.assert_array_equal(encoded.X, [[1, 1, 0], [1, 0, 0], [1, 0, 0]])
         (note,) = encoded.notes
         assert note.startswith("t: 2 rows with values that did not occur in training")
         assert "'w'" in note
 
         encoder, _ = encode("a,t\n0,u\n1,v\n0,v\n1,x\n", most_values=2)
-        encoded = encoder.transform(open_table(new))
+        encoded = encoder.encode(open_table(new))
         assert encoder.feature_names_ == ["a", "t=v", "t=other"]
         np.testing.assert_array_equal(encoded.X[:, 1:], [[0, 1]] * 3)
 
@@ -112,7 +112,7 @@ class TestEncoding:
     def test_missing_values_in_new_rows_are_noted(self, missing, encode, write):
         encoder, _ = encode("a,t\n1,u\n2,v\n", missing=missing)
         assert encoder.notes_ == []
-        new = encoder.transform(open_table(write("n.csv", "a,t\n,u\n1,u\n5,\n")))
+        new = encoder.encode(open_table(write("n.csv", "a,t\n,u\n1,u\n5,\n")))
         note = {
             "drop": "2 of 3 rows with missing values left out: 1 in 'a', 1 in 't'",
             "mean": "missing values filled (numbers with the mean, text as 'missing'): "
@@ -128,7 +128,7 @@ class TestEncoding:
         expected = [[1, 0, 1, 0], [3, 0, 1, 0], [3, 1, 0, 0], [5, 0, 0, 1]]
         np.testing.assert_array_equal(encoded.X, expected)
         assert "missing values filled" in encoder.notes_[-1]
-        new = encoder.transform(open_table(write("new.csv", "a,t\n,\n")))
+        new = encoder.encode(open_table(write("new.csv", "a,t\n,\n")))
         np.testing.assert_array_equal(new.X, [[3, 1, 0, 0]])  # 3 is the training mean
 
     def test_true_and_false_are_encoded_as_text(self, encode, write, tmp_path):
@@ -143,11 +143,11 @@ class TestEncoding:
         pa.parquet.write_table(
             pa.table({"a": [0, 1, 2], "f": [True, False, True]}), parquet
         )
-        same(encoder.transform(open_table(str(parquet))), encoded)
+        same(encoder.encode(open_table(str(parquet))), encoded)
 
     def test_true_among_other_words_is_text(self, encode, write):
         encoder, _ = encode("f\nTrue\nFalse\nmaybe\n")
-        new = encoder.transform(open_table(write("n.csv", "f\nTrue\nFalse\n")))
+        new = encoder.encode(open_table(write("n.csv", "f\nTrue\nFalse\n")))
         np.testing.assert_array_equal(new.X, [[0, 1, 0], [1, 0, 0]])
         assert new.notes == ()
 
@@ -159,7 +159,7 @@ class TestEncoding:
         encoder, _ = encode("a,b,t\n1,0.1,x\n2,0.1,x\n")
         assert encoder.feature_names_ == ["a"]
         assert encoder.describe()[1:] == ["left out, as all values are equal: b, t"]
-        encoded = encoder.transform(open_table(write("new.csv", "a\n1\n2\n")))
+        encoded = encoder.encode(open_table(write("new.csv", "a\n1\n2\n")))
         assert encoded.X.ravel().tolist() == [-1, 1]
 
     def test_a_column_of_row_numbers_is_noted(self, encode):
@@ -210,7 +210,7 @@ class TestOriginal:
         )
         pa.parquet.write_table(table, tmp_path / "x.parquet")
         encoder = TableEncoder(scale=scale)
-        X = encoder.fit_transform(open_table(str(tmp_path / "x.parquet"))).X
+        X = encoder.fit_transform(open_table(str(tmp_path / "x.parquet")))
         expected = [
             {
                 **{name: row[name] for name in ("x", "whole", "colour")},
@@ -227,7 +227,7 @@ class TestOriginal:
 
     def test_unseen_text_is_decoded_as_none(self, encode, write):
         encoder, _ = encode("a,t\n1,u\n2,v\n")
-        X = encoder.transform(open_table(write("n.csv", "a,t\n1,w\n"))).X
+        X = encoder.encode(open_table(write("n.csv", "a,t\n1,w\n"))).X
         assert encoder.original(X) == [{"a": 1.0, "t": None}]
 
     def test_special_characters_in_names_are_quoted(self, encode):
@@ -252,7 +252,7 @@ class TestTransform:
         return encode(text, id="k", label="y", drop=["z"])[0]
 
     def test_column_order_is_free_and_id_and_label_are_optional(self, encoder, write):
-        encoded = encoder.transform(open_table(write("n.csv", "t,a\nv,1\nu,3\n")))
+        encoded = encoder.encode(open_table(write("n.csv", "t,a\nv,1\nu,3\n")))
         np.testing.assert_array_equal(encoded.X, [[-1, 0, 1], [1, 1, 0]])
         assert encoded.ids is None
         assert encoded.labels is None
@@ -272,23 +272,23 @@ class TestTransform:
     )
     def test_differing_columns_are_named(self, text, message, encoder, write):
         with pytest.raises(TableError, match=message):
-            encoder.transform(open_table(write("n.csv", text)))
+            encoder.encode(open_table(write("n.csv", text)))
 
     def test_typed_numbers_in_a_text_column_are_refused(self, encoder, write, tmp_path):
         """In CSV, which has no types, numbers in a text column are read as text."""
-        encoded = encoder.transform(open_table(write("n.csv", "a,t\n1,7\n")))
+        encoded = encoder.encode(open_table(write("n.csv", "a,t\n1,7\n")))
         assert "'7'" in encoded.notes[0]
         pa.parquet.write_table(pa.table({"a": [1], "t": [7]}), tmp_path / "n.parquet")
         with pytest.raises(
             TableError, match="'t' holds numbers, but the model expects text"
         ):
-            encoder.transform(open_table(str(tmp_path / "n.parquet")))
+            encoder.encode(open_table(str(tmp_path / "n.parquet")))
 
     def test_numbers_can_be_read_as_text(self, tmp_path):
         path = tmp_path / "x.parquet"
         pa.parquet.write_table(pa.table({"zip": [7, 8, 7], "a": [1, 2, 4]}), path)
         encoder = TableEncoder(text=["zip"]).fit(open_table(str(path)))
-        encoded = encoder.transform(open_table(str(path)))
+        encoded = encoder.encode(open_table(str(path)))
         assert encoder.feature_names_ == ["zip=7", "zip=8", "a"]
         assert encoded.X[:, 0].tolist() == [1, 0, 1]
 
@@ -297,17 +297,17 @@ class TestTransform:
         encoder = TableEncoder().fit(open_table(path))
         table = open_table(path, block=1_000)
         assert table.n_rows is None
-        encoded = encoder.transform(table)
+        encoded = encoder.encode(table)
         assert encoded.X.shape == (9_000, 2)
         np.testing.assert_allclose(encoded.X.mean(axis=0), 0, atol=1e-5)
-        same(encoded, encoder.transform(open_table(path)))
+        same(encoded, encoder.encode(open_table(path)))
 
     def test_an_encoder_restored_by_skops_is_equivalent(self, encoder, write):
         read = skops.io.loads(
             skops.io.dumps(encoder), trusted=["akkm.tables._encoder.TableEncoder"]
         )
         path = write("n.csv", "k,a,t,y\n9,1,v,1\n8,2,w,0\n")
-        same(read.transform(open_table(path)), encoder.transform(open_table(path)))
+        same(read.encode(open_table(path)), encoder.encode(open_table(path)))
         assert read.columns_ == encoder.columns_
         assert read.feature_names_ == encoder.feature_names_
         assert read.get_params() == encoder.get_params()
@@ -318,7 +318,7 @@ def test_text_counts_equal_those_of_arrow(tmp_path):
     pa.parquet.write_table(table, tmp_path / "x.parquet")
     opened = open_table(str(tmp_path / "x.parquet"))
     encoder = TableEncoder(columns=["color"]).fit(opened)
-    encoded = encoder.transform(opened)
+    encoded = encoder.encode(opened)
     counts = pc.value_counts(table["color"]).to_pylist()
     expected = {f"color={c['values']}": c["counts"] for c in counts}
     found = dict(zip(encoder.feature_names_, encoded.X.sum(axis=0), strict=True))

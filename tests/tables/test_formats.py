@@ -62,7 +62,7 @@ class TestRoundTrips:
         table = open_table(path, **options)
         encoder = TableEncoder(id="key", label="kind").fit(table)
         assert encoder.n_rows_ == 3_000
-        return encoder.transform(table)
+        return encoder.encode(table)
 
     @pytest.mark.parametrize("block", [1 << 14, 1 << 22])
     @pytest.mark.parametrize("name", FORMATS)
@@ -111,9 +111,9 @@ class TestRoundTrips:
         parse = table._parse
         monkeypatch.setattr(table, "_parse", lambda t: parsed.append(1) or parse(t))
         encoder = TableEncoder(id="key").fit(table)
-        first = encoder.transform(table)
+        first = encoder.encode(table)
         assert len(parsed) == 1
-        same(encoder.transform(table), first)
+        same(encoder.encode(table), first)
         assert len(parsed) == 2
 
     def test_quoted_text_may_contain_delimiters_and_line_breaks(self, encode):
@@ -136,7 +136,7 @@ class TestRoundTrips:
         found = {}
         for name in ("x.npy", "x.npz", "y.npz", "x.csv"):
             table = open_table(str(tmp_path / name))
-            found[name] = TableEncoder(drop=["1"]).fit_transform(table)
+            found[name] = TableEncoder(drop=["1"]).fit(table).encode(table)
         for other in found.values():
             same(other, found["x.csv"])
 
@@ -177,9 +177,7 @@ class TestRoundTrips:
         pa.feather.write_feather(table, tmp_path / "x.arrow")
         opened = open_table(str(tmp_path / "x.arrow"))
         encoder = TableEncoder(drop=["list"], scale="none").fit(opened)
-        X = dict(
-            zip(encoder.feature_names_, encoder.transform(opened).X.T, strict=True)
-        )
+        X = dict(zip(encoder.feature_names_, encoder.encode(opened).X.T, strict=True))
         assert X["half"].tolist() == [1, 2]
         assert X["decimal"].tolist() == [1.5, 2.5]
         assert X["codes"].tolist() == [3, 4]
@@ -187,7 +185,7 @@ class TestRoundTrips:
             assert X[f"{name}=u"].tolist() == [1, 0]
         assert X["date"].tolist() == X["time"].tolist() == [86_400, 0]
         assert X["clock"].tolist() == X["span"].tolist() == [5, 0]
-        held = TableEncoder(columns=["half"], id="view").fit_transform(opened)
+        held = TableEncoder(columns=["half"], id="view").fit(opened).encode(opened)
         assert held.ids.type == pa.large_string()
         assert "date, time, clock, span: times in seconds, as they are" in (
             encoder.describe()
@@ -209,7 +207,7 @@ class TestRoundTrips:
         with pytest.raises(TableError, match=r"missing values: 1 in '[at]', 1 in"):
             TableEncoder().fit(opened)
         encoder = TableEncoder(missing="drop", label="y", scale="none").fit(opened)
-        encoded = encoder.transform(opened)
+        encoded = encoder.encode(opened)
         np.testing.assert_array_equal(encoded.X, [[1, 0, 3], [0, 1, 5], [1, 0, 3]])
         assert encoded.labels.to_pylist() == ["u", "v", "u"]
 
@@ -223,7 +221,7 @@ class TestRoundTrips:
         text = "a;b\n1.5;\n-2e1;7.25\n".replace(".", decimal)
         path = write("x.csv", text)
         table = open_table(path, delimiter=";", decimal=decimal)
-        encoded = TableEncoder(scale="none", missing="mean").fit_transform(table)
+        encoded = TableEncoder(scale="none", missing="mean").fit(table).encode(table)
         np.testing.assert_array_equal(encoded.X, [[1.5], [-20]])
 
     def test_texts_for_missing_values_can_be_chosen(self, write):

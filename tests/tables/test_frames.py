@@ -37,15 +37,15 @@ def test_frames_are_encoded_like_files(library, tmp_path):
         frame = frame.astype({"town": "category"})
     encoder = TableEncoder(id="key").fit(frame)
     assert encoder.feature_names_ == expected.feature_names_
-    encoded = encoder.transform(frame)
-    np.testing.assert_array_equal(encoded.X, expected.transform(table).X)
+    encoded = encoder.encode(frame)
+    np.testing.assert_array_equal(encoded.X, expected.encode(table).X)
     assert encoded.ids.to_pylist() == TABLE["key"].to_pylist()
-    np.testing.assert_array_equal(expected.transform(frame).X, encoded.X)
+    np.testing.assert_array_equal(expected.encode(frame).X, encoded.X)
 
 
 def test_a_frame_in_pieces_is_encoded_completely():
     chunks = pa.concat_tables([TABLE.slice(0, 7), TABLE.slice(7, 0), TABLE.slice(7)])
-    one, two = (TableEncoder(id="key").fit_transform(t) for t in (TABLE, chunks))
+    one, two = (TableEncoder(id="key").fit(t).encode(t) for t in (TABLE, chunks))
     np.testing.assert_array_equal(one.X, two.X)
 
 
@@ -57,7 +57,7 @@ def test_a_frame_in_pieces_is_encoded_completely():
         (pd.DataFrame({"a": [1, "x", None]}), TableError, "the data frame: .*column a"),
         (pd.DataFrame({"a": []}), TableError, "the data frame: there are no rows"),
         (pd.DataFrame(index=[1, 2]), TableError, "the data frame: there are no column"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), TableError, "uplicate column"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), TableError, "unique column"),
         (pd.DataFrame({"a": [1, 2], "b": [[1], [2]]}), TableError, "'b' is of type"),
     ],
 )
@@ -140,10 +140,10 @@ class TestEmptyColumns:
         assert encoder.feature_names_ == ["size"]
         assert encoder.describe()[1:] == ["left out, as all values are missing: x"]
         assert encoder.notes_ == []
-        encoded = encoder.transform(table)
+        encoded = encoder.encode(table)
         assert encoded.X.shape == (N, 1)
         assert encoded.X.std() == pytest.approx(1)
-        assert encoder.transform(pa.table({"size": [1.0]})).X.shape == (1, 1)
+        assert encoder.encode(pa.table({"size": [1.0]})).X.shape == (1, 1)
 
     def test_other_missing_values_are_still_reported(self):
         table = pa.table({"a": [1.0, None, 3.0], "b": pa.nulls(3), "c": [1, 2, 3]})
@@ -152,7 +152,7 @@ class TestEmptyColumns:
         encoder = TableEncoder(missing="drop").fit(table)
         assert encoder.feature_names_ == ["a", "c"]
         assert encoder.n_rows_ == 3
-        assert encoder.transform(table).rows.tolist() == [0, 2]
+        assert encoder.encode(table).rows.tolist() == [0, 2]
 
     def test_a_table_of_empty_columns_is_refused(self):
         message = message_of(pa.table({"a": pa.nulls(3), "b": pa.nulls(3)}))
@@ -164,7 +164,7 @@ class TestEmptyColumns:
         encoder.fit(pa.table({"a": [1.0, 2.0], "b": [1.0, 2.0]}))
         new = pa.table({"a": [1.0, 2.0], "b": pa.nulls(2, pa.float64())})
         with pytest.raises(TableError, match="--missing mean") as error:
-            encoder.transform(new)
+            encoder.encode(new)
         assert "drop" not in str(error.value)
         filled = encoder.set_params(missing="mean").transform(new)
-        assert filled.X[:, 1].tolist() == [0, 0]
+        assert filled[:, 1].tolist() == [0, 0]

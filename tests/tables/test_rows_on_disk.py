@@ -60,8 +60,8 @@ def encodings(path, memory=0, **params):
     """Encode a file in memory and on disk; return both results."""
     table = open_table(str(path))
     encoder = TableEncoder(**params).fit(table)
-    loaded = encoder.transform(table)
-    stored = encoder.transform(open_table(str(path)), memory=memory)
+    loaded = encoder.encode(table)
+    stored = encoder.encode(open_table(str(path)), memory=memory)
     assert stored.on_disk
     assert not loaded.on_disk
     assert stored.notes == loaded.notes
@@ -112,7 +112,7 @@ def test_standard_input_on_disk_equals_rows_in_memory(monkeypatch, rng):
     monkeypatch.setattr(sys, "stdin", Piped(sink.getvalue()))
     table = open_table("-")
     encoder = TableEncoder(id="key", label="kind").fit(table)
-    assert_same_rows(encoder.transform(table), encoder.transform(table, 0), rng)
+    assert_same_rows(encoder.encode(table), encoder.encode(table, 0), rng)
 
 
 @pytest.mark.parametrize("name", ["x.parquet", "x.csv"])
@@ -123,7 +123,7 @@ def test_rows_stay_on_disk_if_they_exceed_the_memory(name, spare, tmp_path):
     path = str(tmp_path / name)
     encoder = TableEncoder(id="key").fit(open_table(path))
     needed = 4 * ROWS * len(encoder.feature_names_)
-    assert encoder.transform(open_table(path), needed + spare).on_disk == (spare < 0)
+    assert encoder.encode(open_table(path), needed + spare).on_disk == (spare < 0)
 
 
 def test_temporary_files_are_deleted_with_the_rows(tmp_path, monkeypatch):

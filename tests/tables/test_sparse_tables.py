@@ -33,7 +33,7 @@ class TestSparse:
             path.write_bytes(pack.get(name.split(".")[-1], bytes)(data))
         table = open_table(str(path))
         encoder = TableEncoder().fit(table)
-        encoded = encoder.transform(table)
+        encoded = encoder.encode(table)
         dense = X.toarray()[:, [0, 1, 2, 4, 5, 6, 7]]
         assert sparse.issparse(encoded.X)
         assert encoded.X.format == "csr"
@@ -61,21 +61,21 @@ class TestSparse:
         read = skops.io.loads(
             skops.io.dumps(encoder), trusted=["akkm.tables._encoder.TableEncoder"]
         )
-        assert (read.transform(table).X != encoded.X).nnz == 0
+        assert (read.encode(table).X != encoded.X).nnz == 0
 
     def test_columns_are_named_by_their_number_in_the_file(self, write):
         """The first file numbers its columns from 0, the second from 1."""
         train = open_table(write("x.svm", "1 0:1 1:2 2:3\n0 0:2 1:4\n0 2:6\n"))
         encoder = TableEncoder(scale="none").fit(train)
         assert encoder.feature_names_ == ["0", "1", "2"]
-        new = encoder.transform(open_table(write("n.svm", "1 1:5 2:7\n0 2:8\n")))
+        new = encoder.encode(open_table(write("n.svm", "1 1:5 2:7\n0 2:8\n")))
         np.testing.assert_array_equal(new.X.toarray(), [[0, 5, 7], [0, 0, 8]])
 
     def test_sparse_columns_can_be_selected_and_left_unscaled(self, X, tmp_path):
         sparse.save_npz(tmp_path / "x.npz", X)
         table = open_table(str(tmp_path / "x.npz"))
         encoder = TableEncoder(scale="none", drop=["0"], label="1", id="2")
-        encoded = encoder.fit_transform(table)
+        encoded = encoder.fit(table).encode(table)
         np.testing.assert_allclose(encoded.X.toarray(), X.toarray()[:, 4:], rtol=1e-6)
         np.testing.assert_allclose(encoded.labels.to_numpy(), X.toarray()[:, 1])
         np.testing.assert_allclose(encoded.ids.to_numpy(), X.toarray()[:, 2])
@@ -83,24 +83,24 @@ class TestSparse:
     def test_missing_sparse_values_can_be_dropped_or_filled(self, write):
         path = write("x.svm", "1 1:2 2:4\n0 1:nan 2:2\n0 1:4\n")
         table = open_table(path)
-        dropped = TableEncoder(missing="drop", scale="none").fit_transform(table)
+        dropped = TableEncoder(missing="drop", scale="none").fit(table).encode(table)
         assert dropped.rows.tolist() == [0, 2]
         assert dropped.labels.to_pylist() == [1, 0]
         np.testing.assert_array_equal(dropped.X.toarray(), [[2, 4], [4, 0]])
-        filled = TableEncoder(missing="mean", scale="none").fit_transform(table)
+        filled = TableEncoder(missing="mean", scale="none").fit(table).encode(table)
         np.testing.assert_array_equal(filled.X.toarray(), [[2, 4], [3, 2], [4, 0]])
 
     def test_absent_columns_are_zero_and_extra_ones_left_out(self, write, tmp_path, X):
         encoder = TableEncoder(scale="none")
         encoder.fit(open_table(write("x.svm", "1 1:2 2:4\n0 2:2\n0 1:4\n")))
-        narrow = encoder.transform(open_table(write("n.svm", "1 1:2\n")))
+        narrow = encoder.encode(open_table(write("n.svm", "1 1:2\n")))
         np.testing.assert_array_equal(narrow.X.toarray(), [[2, 0]])
         assert narrow.labels is None  # equal targets are not used as labels
-        wide = encoder.transform(open_table(write("w.svm", "1 1:2 3:1\n0 2:1\n")))
+        wide = encoder.encode(open_table(write("w.svm", "1 1:2 3:1\n0 2:1\n")))
         np.testing.assert_array_equal(wide.X.toarray(), [[2, 0], [0, 1]])
         assert wide.notes == ("columns '3' are not in the model and were left out",)
         sparse.save_npz(tmp_path / "x.npz", X)
         with pytest.raises(TableError, match="unknown: '3', '4', '5', '6', '7'"):
-            encoder.transform(open_table(str(tmp_path / "x.npz")))
+            encoder.encode(open_table(str(tmp_path / "x.npz")))
         with pytest.raises(TableError, match=r"table is dense, but .* a sparse table"):
-            encoder.transform(open_table(write("d.csv", "0,1\n1,2\n")))
+            encoder.encode(open_table(write("d.csv", "0,1\n1,2\n")))

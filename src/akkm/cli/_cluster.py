@@ -69,7 +69,7 @@ def cluster(
         if sample is None:
             _work.require_memory(encoder, method, memory)
         with job.phases.phase("encoding", encoder.n_rows_) as phase:
-            encoded = encoder.transform(phase.watch(table), memory * 2**20)
+            encoded = encoder.encode(phase.watch(table), memory * 2**20)
         n, rows = encoded.X.shape[0], None
         if sample is not None and sample < n:
             rows = _work.draw_rows(n, sample, method.seed)

@@ -95,7 +95,7 @@ def plan(
         with phases.phase("sampling", n) as phase:
             share = min(_sample_rows(method), n_fitted) / n
             few: Any = SampledTable(phase.watch(table), share, method.seed)
-            encoded = encoder.transform(few)
+            encoded = encoder.encode(few)
             X = encoded.X
         with phases.phase("measuring"):
             k = _min_clusters(method)

@@ -67,7 +67,7 @@ def predict(
             table = _work.open_source(source, saved.about)
             _adapt(encoder, table, drop, missing)
             with job.phases.phase("reading", table.n_rows) as phase:
-                encoded = encoder.transform(phase.watch(table), memory * 2**20)
+                encoded = encoder.encode(phase.watch(table), memory * 2**20)
         else:
             encoder.set_params(n_jobs=threads)
             encoded = read_folder(encoder, source.data, job.phases, fit=False)

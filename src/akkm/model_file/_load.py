@@ -50,7 +50,7 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
     >>> from akkm import load_model
     >>> from akkm.tables import open_table
     >>> model = load_model("flowers.skops")  # doctest: +SKIP
-    >>> X = model.encoder.transform(open_table("new.csv")).X  # doctest: +SKIP
+    >>> X = model.encoder.transform(open_table("new.csv"))  # doctest: +SKIP
     >>> labels = model.estimator.predict(X)  # doctest: +SKIP
     """
     name = os.fspath(path)

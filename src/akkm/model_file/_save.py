@@ -51,7 +51,7 @@ def save_model(model: SavedModel, path: str | os.PathLike[str]) -> None:
     ...     data, file = Path(folder, "points.npy"), Path(folder, "m.skops")
     ...     np.save(data, np.random.default_rng(0).random((50, 2)))
     ...     encoder = TableEncoder().fit(open_table(str(data)))
-    ...     X = encoder.transform(open_table(str(data))).X
+    ...     X = encoder.transform(open_table(str(data)))
     ...     model = ApproxKernelKMeans(3, random_state=0).fit(X)
     ...     save_model(SavedModel(encoder, model, {"rows": 50}), file)
     ...     loaded = load_model(file)

@@ -1,8 +1,6 @@
-"""Encodings of columns as plain dicts, their descriptions, and decoding of rows."""
+"""Encodings of columns as plain dicts, and their descriptions."""
 
-import datetime
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +9,10 @@ from akkm.rows.formats import TableError
 from akkm.tables._csv_errors import MOSTLY, is_number, not_a_number, unusual_numbers
 from akkm.tables._summary import Counts, Moments
 from akkm.tables._table import Column, Table, as_option, first_few, quoted_names
-from akkm.typing import Array
 
 Encoding = dict[str, Any]
 
 LARGEST = float(np.finfo(np.float32).max)
-_EPSILON = float(np.finfo(np.float32).eps)
 # Largest number of names that one line of the description lists.
 _NAMES = 8
 # Largest number of text columns that are described in a line of their own.
@@ -24,7 +20,7 @@ _LINES = 8
 # If the values of a column have at least this many words on average, and hardly any
 # value repeats, the column contains prose. With fewer words, it contains identifiers.
 _PROSE = 4
-_SCALES = {
+SCALES = {
     "standard": "scaled to mean 0 and standard deviation 1",
     "minmax": "scaled to lie between 0 and 1",
     "none": "as they are",
@@ -96,41 +92,6 @@ def _left_out(column: Column, kind: str) -> Encoding:
     return encoding | {"time": is_time, "type": column.type, "as_text": False}
 
 
-def require_valid(encodings: Sequence[Encoding]) -> list[str]:
-    """Return the names of all features; raise an error if an encoding is not valid."""
-    for encoding in encodings:
-        _require_valid(encoding)
-    return [name for encoding in encodings for name in feature_names(encoding)]
-
-
-def _require_valid(encoding: Encoding) -> None:
-    """Raise an exception if the encoding of a column is not valid."""
-    for key in ("name", "kind", "how", "type"):
-        if not isinstance(encoding[key], str):
-            raise ValueError(f"{key} is {encoding[key]!r}; expected text.")
-    for key in ("time", "as_text"):
-        if not isinstance(encoding[key], bool):
-            raise ValueError(f"{key} is {encoding[key]!r}; expected a boolean.")
-    if encoding["kind"] not in ("number", "text"):
-        raise ValueError(f"A column can't be of kind {encoding['kind']!r}.")
-    if is_left_out(encoding):
-        return
-    if encoding["kind"] == "number":
-        shift, scale, mean = (float(encoding[k]) for k in ("shift", "scale", "mean"))
-        if not (math.isfinite(shift) and math.isfinite(mean) and 0 < scale < math.inf):
-            raise ValueError("A column can't be scaled by these numbers.")
-        if encoding["how"] not in _SCALES:
-            raise ValueError(f"A column can't be scaled as {encoding['how']!r}.")
-        return
-    values, pooled = encoding["values"], encoding["pooled"]
-    if not all(isinstance(value, str) for value in values) or not values:
-        raise ValueError("The values of a column of text are not text.")
-    if len(set(values)) < len(values) or (pooled and values[-1] != "other"):
-        raise ValueError("The values of a column of text are not distinct.")
-    if pooled:
-        _describe_text(encoding)
-
-
 def is_left_out(encoding: Encoding) -> bool:
     """Return whether a column is left out: its values are equal, or all missing."""
     return bool(encoding["how"] == "left out")
@@ -192,14 +153,14 @@ def describe_columns(
     numbers = [e for e in used if e["kind"] == "number"]
     texts = [e for e in used if e["kind"] == "text" and not is_boolean(e)]
     rest = texts[_LINES:]
-    how = _SCALES[numbers[0]["how"]] if numbers else ""
+    how = SCALES[numbers[0]["how"]] if numbers else ""
     total = sum(len(e["values"]) for e in rest)
     flags = "true or false, encoded as text: one 0/1 column each"
     before = [
         ([e for e in numbers if not e["time"]], f"numbers, {how}"),
         ([e for e in numbers if e["time"]], f"times in seconds, {how}"),
         ([e for e in used if is_boolean(e)], flags),
-        *(([e], _describe_text(e)) for e in texts[:_LINES]),
+        *(([e], describe_text(e)) for e in texts[:_LINES]),
         (rest, f"text, {total:,} values one-hot encoded"),
     ]
     return [
@@ -212,7 +173,7 @@ def describe_columns(
     ]
 
 
-def _describe_text(encoding: Encoding) -> str:
+def describe_text(encoding: Encoding) -> str:
     if not encoding["pooled"]:
         return f"text, {len(encoding['values']):,} values one-hot encoded"
     return (
@@ -226,63 +187,3 @@ def _listed(names: Sequence[str]) -> str:
     """List the first few names, with quotes where needed."""
     odd = (quoted_names([n]) if "," in n or not n.isprintable() else n for n in names)
     return first_few(list(odd), _NAMES)
-
-
-def original_rows(X: Array, encodings: Iterable[Encoding]) -> list[dict[str, Any]]:
-    """Decode rows X (b, d): one dict per row, from column name to original value."""
-    rows: list[dict[str, Any]] = [{} for _ in range(len(X))]
-    start = 0
-    for encoding in encodings:
-        if not (width := len(feature_names(encoding))):
-            continue
-        part = X[:, start : start + width]
-        start += width
-        decode: Any = _number if encoding["kind"] == "number" else _text
-        for row, values in zip(rows, part, strict=True):
-            row[encoding["name"]] = decode(values, encoding)
-    return rows
-
-
-def original_entries(
-    X: Any, names: Sequence[str], scale: Array
-) -> list[dict[str, Any]]:
-    """Decode rows of a sparse X (b, d): one dict of nonzero values per row."""
-    rows: list[dict[str, Any]] = [{} for _ in range(X.shape[0])]
-    X = X.tocoo()
-    for i, j, x in zip(X.row, X.col, X.data.tolist(), strict=True):
-        rows[i][names[j]] = _rounded(x, 0.0, float(scale[j]))
-    return rows
-
-
-def _number(values: Array, encoding: Encoding) -> Any:
-    x, kind = float(values[0]), encoding["type"]
-    value = _rounded(x, encoding["shift"], encoding["scale"])
-    if not encoding["time"] or kind.startswith("duration"):
-        return value
-    try:
-        moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=value)
-        if kind.startswith("date"):
-            return (moment + datetime.timedelta(hours=12)).date().isoformat()
-        rounding = encoding["scale"] * abs(x) * _EPSILON
-        precision = "seconds" if rounding < 0.5 else "minutes"
-        if kind.startswith("timestamp"):
-            return moment.isoformat(" ", precision) + ("Z" if "tz=" in kind else "")
-        return moment.time().isoformat(precision)
-    except OverflowError:
-        return value
-
-
-def _rounded(x: float, shift: float, scale: float) -> float:
-    """Return x * scale + shift, rounded to the digits that float32 preserves."""
-    value = x * scale + shift
-    lost = 4 * _EPSILON * max(abs(x) * scale, abs(value) * 1e-9)
-    return round(value, -math.ceil(math.log10(lost))) if lost > 0 else value
-
-
-def _text(values: Array, encoding: Encoding) -> str | None:
-    """Return the value whose column is 1, or None for a value not seen in `fit`."""
-    at = int(values.argmax())
-    if values[at] < 0.5:
-        return None
-    other = encoding["pooled"] and at == len(values) - 1
-    return "(other)" if other else encoding["values"][at]

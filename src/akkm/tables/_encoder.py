@@ -5,43 +5,22 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from akkm.rows.formats import TableError
-from akkm.tables._blocks import Blocks, Selection
-from akkm.tables._columns import (
-    describe_columns,
-    empty_encoding,
-    feature_names,
-    identifier_error,
-    is_boolean,
-    is_empty,
-    is_left_out,
-    number_encoding,
-    original_entries,
-    original_rows,
-    require_valid,
-    text_encoding,
-)
-from akkm.tables._encoded import Encoded, RowEncoder, encode_in_memory, encode_on_disk
-from akkm.tables._frame import as_table
-from akkm.tables._select import (
-    feature_columns,
-    require_columns,
-    require_same_columns,
-    require_single_values,
-)
-from akkm.tables._sparse import (
-    as_integers,
-    encode_sparse,
-    learn_sparse,
-    require_valid_matrix,
-)
-from akkm.tables._summary import Counts, Moments
+from akkm.tables._columns import describe_columns, feature_names, is_empty, is_left_out
+from akkm.tables._decoded import original_entries, original_rows, original_table
+from akkm.tables._encode import Fitted, encode_table
+from akkm.tables._encoded import Encoded
+from akkm.tables._frame import as_frame, as_table, library_of
+from akkm.tables._learn import Settings, learn_columns
+from akkm.tables._select import feature_columns, require_columns, require_single_values
+from akkm.tables._sparse import learn_sparse
 from akkm.tables._table import Column, Table
+from akkm.tables._validity import require_valid_encoder
+from akkm.typing import Array
 
 __all__ = ["TableEncoder"]
 
@@ -89,6 +68,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         that look wrong. `describe` returns how columns are encoded.
     n_rows_ : int
         The number of rows of the table.
+    library_ : str
+        The library of the data frame that was fitted: "pandas", "polars" or "pyarrow".
+        Files are read as Arrow tables.
+    n_features_in_ : int
+        The number of columns of the table.
+    feature_names_in_ : array of str
+        The names of all columns of the table.
 
     Notes
     -----
@@ -96,33 +82,43 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     "true" or "false". Constant and empty columns are left out. Text that `fit` did not
     see is encoded as "other" if the column has pooled values, else as zeros.
 
-    `fit` and `transform` read a table in batches, so the file need not fit in memory.
+    `fit` and `encode` read a table in batches, so the file need not fit in memory.
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from akkm.tables import TableEncoder, open_table
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "people.csv")
-    ...     _ = path.write_text("name,age,town\nEva,31,Ulm\nIda,35,Bonn\n")
-    ...     table = open_table(str(path))
-    ...     encoder = TableEncoder(id="name", scale="minmax").fit(table)
-    ...     encoded = encoder.transform(table)
-    >>> encoder.feature_names_
-    ['age', 'town=Bonn', 'town=Ulm']
-    >>> encoded.X
+    >>> import pandas as pd
+    >>> from akkm.tables import TableEncoder
+    >>> people = pd.DataFrame(
+    ...     {"name": ["Eva", "Ida"], "age": [31, 35], "town": ["Ulm", "Bonn"]}
+    ... )
+    >>> encoder = TableEncoder(id="name", scale="minmax")
+    >>> X = encoder.fit_transform(people)
+    >>> X
     array([[0., 0., 1.],
            [1., 1., 0.]], dtype=float32)
-    >>> encoded.ids.to_pylist()
-    ['Eva', 'Ida']
-    >>> encoder.original(encoded.X)
-    [{'age': 31.0, 'town': 'Ulm'}, {'age': 35.0, 'town': 'Bonn'}]
+    >>> encoder.get_feature_names_out().tolist()
+    ['age', 'town=Bonn', 'town=Ulm']
+    >>> encoder.inverse_transform(X)
+       age  town
+    0   31   Ulm
+    1   35  Bonn
     >>> for line in encoder.describe():
     ...     print(line)
     age: numbers, scaled to lie between 0 and 1
     town: text, 2 values one-hot encoded
     held out: name
+
+    Files are read in batches:
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from akkm.tables import open_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "people.csv")
+    ...     people.to_csv(path, index=False)
+    ...     encoded = encoder.encode(open_table(str(path)))
+    >>> encoded.X.shape, encoded.ids.to_pylist()
+    ((2, 3), ['Eva', 'Ida'])
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -158,7 +154,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         table : Table or data frame
-            The table. Arrow converts data frames of pandas, polars and other libraries.
+            A table from `open_table`, or a data frame of pandas, polars, Arrow or
+            another library that narwhals knows.
         y : ignored
             For compatibility with scikit-learn.
 
@@ -168,7 +165,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             The encoder itself.
         """
         self._validate_params()
-        table = as_table(table)
+        data, table = table, as_table(table)
+        self.library_ = library_of(data)
+        names = [column.name for column in table.columns]
+        self.feature_names_in_ = np.array(names, dtype=object)
+        self.n_features_in_ = len(names)
         require_columns(table, self.columns or (), "--columns")
         require_columns(table, self.drop, "--drop")
         require_columns(table, self.text, "--text")
@@ -190,8 +191,36 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             )
         return self
 
-    def transform(self, table: Any, memory: float | None = None) -> Encoded:
-        """Encode the rows of a table that has the columns of `fit`, in any order.
+    def transform(self, table: Any) -> Any:
+        """Encode all rows of a table that has the columns of `fit`, in any order.
+
+        Parameters
+        ----------
+        table : Table or data frame
+            As in `encode`.
+
+        Returns
+        -------
+        float32 array or CSR array of shape (n, d)
+            The encoded rows; a data frame if `set_output` asked for one.
+
+        Raises
+        ------
+        TableError
+            If the table can't be encoded. With ``missing="drop"``, also if a value is
+            missing, because `transform` returns one row per row of the table.
+        """
+        encoded = self.encode(table)
+        left_out = [note for note in encoded.notes if "left out" in note]
+        if self.missing == "drop" and left_out:
+            raise TableError(
+                f"{left_out[0]}, but transform returns every row; choose "
+                "missing='mean', or call encode, which may leave out rows"
+            )
+        return encoded.X
+
+    def encode(self, table: Any, memory: float | None = None) -> Encoded:
+        """Encode the rows of a table; return ids, classes and row numbers, too.
 
         Parameters
         ----------
@@ -209,16 +238,59 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             The encoded rows, and the `id` and `label` columns.
         """
         check_is_fitted(self)
-        table = as_table(table)
-        if (table.matrix is None) != (self.matrix_ is None):
-            kinds = ("dense", "sparse") if table.matrix is None else ("sparse", "dense")
-            raise TableError(
-                f"{table.name}: the table is {kinds[0]}, but the model expects a "
-                f"{kinds[1]} table"
-            )
-        if table.matrix is not None:
-            return self._transform_sparse(table)
-        return self._transform_dense(table, memory)
+        fitted = Fitted(
+            columns=self.columns_,
+            matrix=self.matrix_,
+            ignored=self.ignored_,
+            id=self.id,
+            label=self.label,
+            text=self.text,
+            missing=self.missing,
+        )
+        return encode_table(as_table(table), fitted, memory)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Decode rows to a data frame of the library whose frame was fitted.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR array of shape (b, d)
+            Rows from `transform`.
+
+        Returns
+        -------
+        data frame, or CSR array of shape (b, d)
+            The columns that are used, in original units and with the types of the
+            table. Arrow tables stand for files. If a sparse table was fitted, a CSR
+            array of the original values.
+
+        Notes
+        -----
+        Numbers are rounded to the digits that single precision preserves: whole
+        numbers up to a few million and dates are decoded exactly. Missing values stay
+        filled, pooled values become "(other)", and text that `fit` did not see becomes
+        null.
+        """
+        check_is_fitted(self)
+        if self.matrix_ is not None:
+            return X.multiply(self.matrix_["scale"]).tocsr()
+        return as_frame(original_table(_rows(X), self.columns_), self.library_, like=X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Return the names of the columns of X.
+
+        Parameters
+        ----------
+        input_features : ignored
+            For compatibility with scikit-learn.
+
+        Returns
+        -------
+        array of d str
+            The names, as in `feature_names_`.
+        """
+        check_is_fitted(self)
+        return np.array(self.feature_names_, dtype=object)
 
     def describe(self) -> list[str]:
         """Describe how columns are encoded, and which columns are not used.
@@ -263,7 +335,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if self.matrix_ is not None:
             return original_entries(X, self.feature_names_, self.matrix_["scale"])
-        return original_rows(np.asarray(X), self.columns_)
+        return original_rows(_rows(X), self.columns_)
 
     def require_valid(self) -> None:
         """Raise an exception if the fitted attributes contradict each other.
@@ -278,101 +350,24 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, ("columns_", "feature_names_", "ignored_", "notes_"))
         self._validate_params()
-        names = (*self._held_out(), *self.ignored_, *self.notes_, *self.text)
-        if not all(isinstance(n, str) for n in (*names, *self.drop)):
-            raise ValueError("The names of columns are not text.")
-        if self.matrix_ is not None:
-            features = require_valid_matrix(self.matrix_, self._held_out())
-        else:
-            features = require_valid(self.columns_)
-        if self.feature_names_ != features or not features:
-            raise ValueError("The encodings of columns don't fit their names.")
+        require_valid_encoder(self, self._held_out())
         self.describe()
 
     def _held_out(self) -> list[str]:
         names = (self.id, self.label)
         return list(dict.fromkeys(name for name in names if name is not None))
 
-    def _fit_dense(
-        self, table: Table, used: list[Column], empty: Sequence[str] = ()
-    ) -> None:
-        """Fit the columns in `used`; those that are also in `empty` have no values."""
-        held_out = self._held_out()
-        table.read_as_text([*self.text, *held_out])
-        filled = [c for c in used if c.name not in empty]
-        is_text = {c.name: c.kind == "text" or c.name in self.text for c in filled}
-        texts = {name: Counts() for name, text in is_text.items() if text}
-        numbers = [name for name, text in is_text.items() if not text]
-        moments = Moments(len(numbers))
-        selection = Selection(numbers, list(texts), held_out)
-        blocks = Blocks(table, selection, self.missing, keep_empty=False)
-        for block in blocks:
-            moments.add(block.V)
-            for (name, counts), text in zip(texts.items(), block.texts, strict=True):
-                counts.add(text)
-                if counts.is_hopeless:
-                    raise identifier_error(name, counts, table)
-        if blocks.empty and not empty:
-            return self._fit_dense(table, used, blocks.empty)
-        moments.finish()
-        self.n_rows_ = blocks.n_rows
-
-        columns = {column.name: column for column in used}
-        found = {name: empty_encoding(columns[name]) for name in empty}
-        for i, name in enumerate(numbers):
-            column = columns[name]
-            found[name] = number_encoding(column, moments, i, self.scale, table)
-            if not column.is_time and moments.numbers_rows(i):
-                self.notes_.append(
-                    f"{name}: seems to contain row numbers; if so, use it as --id "
-                    "or leave it out (--drop)"
-                )
-        for name, counts in texts.items():
-            if self.missing == "mean" and counts.missing:
-                counts.values["missing"] += counts.missing
-            column, as_text = columns[name], name in self.text
-            found[name] = text_encoding(
-                column, counts, self.most_values, as_text, table
-            )
+    def _fit_dense(self, table: Table, used: list[Column]) -> None:
+        settings = Settings(
+            self.text, self._held_out(), self.scale, self.missing, self.most_values
+        )
+        learned = learn_columns(table, used, settings)
         self.matrix_: dict[str, Any] | None = None
-        self.columns_ = [found[column.name] for column in used]
+        self.columns_, self.n_rows_ = learned.columns, learned.n_rows
         self.feature_names_ = [
             name for encoding in self.columns_ for name in feature_names(encoding)
         ]
-        self.notes_ += blocks.notes
-
-    def _transform_dense(self, table: Table, memory: float | None) -> Encoded:
-        ignored = {*self._held_out(), *self.ignored_}
-        require_same_columns(table, self.columns_, ignored)
-        there = {column.name: column for column in table.columns}
-        encoder = RowEncoder([e for e in self.columns_ if not is_left_out(e)])
-        numbers, texts = (
-            [e["name"] for e in group] for group in (encoder.numbers, encoder.texts)
-        )
-        held_out = [name for name in self._held_out() if name in there]
-        # "True" is text, not a boolean, if the column also had other words in `fit`.
-        forced = [
-            name
-            for name, encoding in zip(texts, encoder.texts, strict=True)
-            if there[name].kind != "text"
-            or (there[name].type == "bool" and not is_boolean(encoding))
-        ]
-        table.read_as_text([*self.text, *forced, *held_out])
-        selection = Selection(numbers, texts, held_out)
-        blocks, n_rows = Blocks(table, selection, self.missing), table.n_rows
-        # Count the rows of a CSV file. If they are few, the table keeps them in memory
-        # and does not parse them again.
-        if memory is not None and n_rows is None:
-            n_rows = sum(batch.num_rows for batch in table.batches(selection.names))
-        on_disk = memory is not None and 4 * (n_rows or 0) * encoder.width > memory
-        if on_disk:
-            X, rows, others = encode_on_disk(table, blocks, encoder, memory or 0)
-        else:
-            X, rows, others = encode_in_memory(table, blocks, encoder)
-        held: dict[Any, Any] = dict(zip(selection.others, others, strict=True))
-        notes = (*blocks.notes, *encoder.notes())
-        ids, labels = held.get(self.id), held.get(self.label)
-        return Encoded(X, ids, labels, rows, notes, on_disk)
+        self.notes_ += learned.notes
 
     def _fit_sparse(self, table: Table, used: list[Column]) -> None:
         if self.text:
@@ -388,13 +383,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.feature_names_ = [str(i) for i in self.matrix_["columns"]]
         self.notes_ += notes
 
-    def _transform_sparse(self, table: Table) -> Encoded:
-        X, matrix, rows, notes = encode_sparse(table, self.matrix_ or {}, self.missing)
-        held: dict[str | None, pa.Array] = {
-            name: as_integers(matrix[:, [int(name)]].toarray().ravel()[rows])
-            for name in self._held_out()
-        }
-        labels = held.get(self.label)
-        if labels is None and table.target is not None and np.ptp(table.target) > 0:
-            labels = as_integers(table.target[rows])
-        return Encoded(X, held.get(self.id), labels, rows, notes)
+
+def _rows(X: Any) -> Array:
+    """Return rows as an array, also if they are in a data frame."""
+    return np.asarray(X, dtype=np.float32)

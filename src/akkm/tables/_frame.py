@@ -1,11 +1,12 @@
-"""Data frames of pandas, polars, Arrow and other libraries as tables, via Arrow."""
+"""Data frames of pandas, polars, Arrow and other libraries: narwhals converts them."""
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pyarrow as pa
+from narwhals.exceptions import NarwhalsError
 
 from akkm.rows.column_files import Pieces, require_distinct
 from akkm.rows.formats import TableError
@@ -13,6 +14,8 @@ from akkm.tables._files import FileTable
 from akkm.tables._table import Table
 
 _NAME = "the data frame"
+# Libraries to whose frames rows are decoded.
+LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf")
 
 
 class FramePieces(Pieces):
@@ -45,10 +48,10 @@ def as_table(data: Any) -> Table:
     if hasattr(data, "read_as_text") and hasattr(data, "batches"):
         found: Table = data  # or a wrapper that reports progress
         return found
-    pandas = sys.modules.get("pandas")
     try:
-        if pandas is not None and isinstance(data, pandas.DataFrame):
-            table = pa.Table.from_pandas(data, preserve_index=False)
+        frame = nw.from_native(data, eager_only=True, pass_through=True)
+        if isinstance(frame, nw.DataFrame):
+            table = nw.maybe_reset_index(frame).to_arrow()
         elif hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
             table = pa.table(data)
         else:
@@ -56,11 +59,45 @@ def as_table(data: Any) -> Table:
                 f"X is a {type(data).__name__}; expected a table from open_table, or a "
                 "data frame of pandas, polars or Arrow."
             )
-    except (pa.ArrowException, ValueError) as error:
-        text = ", ".join(map(str, error.args)).splitlines()[0]
+    except (pa.ArrowException, NarwhalsError, ValueError) as error:
+        text = " ".join(", ".join(map(str, error.args)).split())[:200]
         raise TableError(f"{_NAME}: can't be converted to Arrow: {text}") from error
     require_distinct(table.column_names, _NAME)
     if not table.num_columns or not table.num_rows:
         missing = "rows" if table.num_columns else "columns"
         raise TableError(f"{_NAME}: there are no {missing}")
     return FileTable(_NAME, FramePieces(table))
+
+
+def library_of(data: Any) -> str:
+    """Return the name of a data frame's library; "pyarrow" for tables and others.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from akkm.tables._frame import library_of
+    >>> library_of(pd.DataFrame({"age": [31, 35]}))
+    'pandas'
+    """
+    frame = nw.from_native(data, eager_only=True, pass_through=True)
+    name = str(getattr(frame, "implementation", "pyarrow"))
+    return name if name in LIBRARIES else "pyarrow"
+
+
+def as_frame(table: pa.Table, library: str, like: Any = None) -> Any:
+    """Convert an Arrow table to a data frame, with the index of the frame `like`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from akkm.tables._frame import as_frame
+    >>> as_frame(pa.table({"age": [31, 35]}), "pandas")
+       age
+    0   31
+    1   35
+    """
+    frame: Any = nw.from_arrow(table, backend=library)  # type: ignore[arg-type]
+    frame = frame.to_native()
+    if library == "pandas" and hasattr(like, "index"):
+        frame.index = like.index
+    return frame

@@ -17,7 +17,7 @@ _BYTES = ("binary", "large_binary", "fixed_size_binary")
 # Names of Arrow types that are read as numbers. Booleans are read as text.
 _NUMBERS = ("null", "int", "uint", "halffloat", "float", "double", "decimal", *_TIMES)
 _TEXTS = ("bool", "string", "large_string", "string_view")
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def as_number(array: pa.Array) -> pa.Array:
     unit = "ms" if pa.types.is_date64(kind) else kind.unit
     whole = array.cast(pa.int32() if pa.types.is_time32(kind) else pa.int64())
     seconds = whole.cast(pa.float64(), safe=False)
-    return pa.compute.divide(seconds, float(_PER_SECOND[unit]))
+    return pa.compute.divide(seconds, float(PER_SECOND[unit]))
 
 
 def as_text(array: pa.Array) -> pa.DictionaryArray:

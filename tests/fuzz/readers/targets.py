@@ -81,10 +81,10 @@ def read_table(path: Path) -> None:
     opened = open_table(str(path))
     drop = [column.name for column in opened.columns if column.kind == "other"]
     encoder = TableEncoder(missing="mean", drop=drop[:100])
-    encoded = encoder.fit_transform(opened)
+    encoded = encoder.fit(opened).encode(opened)
     encoder.describe()
     encoder.original(encoded.X[:2])
-    on_disk = encoder.transform(open_table(str(path)), 1.0)
+    on_disk = encoder.encode(open_table(str(path)), 1.0)
     on_disk.X[:]
 
 

@@ -1,0 +1,135 @@
+"""Decode rows: values in original units, as Arrow columns or as one dict per row."""
+
+import datetime
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from akkm.tables._columns import Encoding, feature_names, is_boolean
+from akkm.tables._table import PER_SECOND
+from akkm.typing import Array
+
+_EPSILON = float(np.finfo(np.float32).eps)
+# Pooled values are decoded as this text.
+_OTHER = "(other)"
+
+
+def original_table(X: Array, encodings: Iterable[Encoding]) -> pa.Table:
+    """Decode rows X (b, d): a table of the columns, with their types in the file."""
+    columns = {}
+    for encoding, part in _parts(X, encodings):
+        if encoding["kind"] == "number":
+            column = _as_type(_numbers(part[:, 0], encoding), encoding["type"])
+        else:
+            column = _texts(part, encoding)
+            if is_boolean(encoding) and set(encoding["values"]) <= {"true", "false"}:
+                column = pc.equal(column, "true")
+        columns[encoding["name"]] = column
+    return pa.table(columns)
+
+
+def original_rows(X: Array, encodings: Iterable[Encoding]) -> list[dict[str, Any]]:
+    """Decode rows X (b, d): one dict per row, from column name to original value."""
+    rows: list[dict[str, Any]] = [{} for _ in range(len(X))]
+    for encoding, part in _parts(X, encodings):
+        if encoding["kind"] == "number":
+            values = _numbers(part[:, 0], encoding).tolist()
+            if encoding["time"]:
+                exact = np.abs(part[:, 0]) * encoding["scale"] * _EPSILON < 0.5
+                values = list(map(_moment, values, exact, [encoding["type"]] * len(X)))
+        else:
+            values = _texts(part, encoding).to_pylist()
+        for row, value in zip(rows, values, strict=True):
+            row[encoding["name"]] = value
+    return rows
+
+
+def original_entries(
+    X: Any, names: Sequence[str], scale: Array
+) -> list[dict[str, Any]]:
+    """Decode rows of a sparse X (b, d): one dict of nonzero values per row."""
+    rows: list[dict[str, Any]] = [{} for _ in range(X.shape[0])]
+    X = X.tocoo()
+    values = _rounded(X.data, 0.0, scale[X.col]).tolist()
+    for i, j, value in zip(X.row, X.col, values, strict=True):
+        rows[i][names[j]] = value
+    return rows
+
+
+def _parts(X: Array, encodings: Iterable[Encoding]) -> Iterator[tuple[Encoding, Array]]:
+    """Yield each used column with its part of X."""
+    start = 0
+    for encoding in encodings:
+        if width := len(feature_names(encoding)):
+            yield encoding, X[:, start : start + width]
+            start += width
+
+
+def _numbers(x: Array, encoding: Encoding) -> Array:
+    """Decode numbers x (b,)."""
+    return _rounded(x, encoding["shift"], encoding["scale"])
+
+
+def _rounded(x: Array, shift: float, scale: Any) -> Array:
+    """Return x * scale + shift (b,), rounded to the digits that float32 preserves."""
+    x = np.asarray(x, dtype=np.float64)
+    value = x * scale + shift
+    lost = 4 * _EPSILON * np.maximum(np.abs(x) * scale, np.abs(value) * 1e-9)
+    with np.errstate(divide="ignore"):
+        digits = -np.ceil(np.log10(lost))
+    unit = 10.0 ** np.abs(np.where(lost > 0, np.clip(digits, -290, 290), 0))
+    fine = np.where(digits > 0, np.rint(value * unit) / unit, value)
+    coarse = np.where(digits < 0, np.rint(value / unit) * unit, np.rint(value))
+    return np.where(lost > 0, np.where(digits > 0, fine, coarse), value)
+
+
+def _texts(part: Array, encoding: Encoding) -> pa.Array:
+    """Return the value whose column is 1, or None for a value not seen in `fit`."""
+    values = list(encoding["values"])
+    if encoding["pooled"]:
+        values[-1] = _OTHER
+    codes = part.argmax(axis=1)
+    seen = part[np.arange(len(part)), codes] >= 0.5
+    return pa.array(values, pa.string()).take(pa.array(codes, mask=~seen))
+
+
+def _as_type(values: Array, kind: str) -> pa.Array:
+    """Return numbers (b,) as the Arrow type that `kind` names, if they fit in it."""
+    try:
+        target = pa.type_for_alias(kind)
+        if pa.types.is_temporal(target):
+            return _as_time(values, target)
+        if pa.types.is_integer(target):
+            values = np.rint(values)
+        return pa.array(values).cast(target)
+    except (ValueError, pa.ArrowException):  # such as decimal128(9, 2)
+        return pa.array(values)
+
+
+def _as_time(values: Array, target: Any) -> pa.Array:
+    """Return numbers of seconds (b,) as dates, times or durations."""
+    if pa.types.is_date(target):
+        days = np.floor(values / 86_400 + 0.5).astype(np.int32)
+        return pa.array(days, pa.int32()).cast(pa.date32()).cast(target)
+    whole = np.rint(values * PER_SECOND[target.unit])
+    whole = whole.astype(np.int32 if pa.types.is_time32(target) else np.int64)
+    return pa.array(whole).cast(target)
+
+
+def _moment(value: float, exact: bool, kind: str) -> Any:
+    """Return seconds as the text of a date or time; durations stay numbers."""
+    if kind.startswith("duration"):
+        return value
+    try:
+        moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=value)
+        if kind.startswith("date"):
+            return (moment + datetime.timedelta(hours=12)).date().isoformat()
+        precision = "seconds" if exact else "minutes"
+        if kind.startswith("timestamp"):
+            return moment.isoformat(" ", precision) + ("Z" if "tz=" in kind else "")
+        return moment.time().isoformat(precision)
+    except OverflowError:
+        return value
