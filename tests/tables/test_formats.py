@@ -264,9 +264,11 @@ class TestTypesInCsv:
         path = write("x.csv", "a,b\n" + "1,2\n3,4\n" * 1_000 + "1,oops\n")
         with pytest.raises(TableError) as error:
             TableEncoder().fit(open_table(path))
-        message = "column 'b' holds numbers, but 'oops' in row 2,001 of the data; if it"
+        message = "'b' holds numbers, but there is 'oops' in row 2,001 of the data; if"
         assert message in str(error.value)
-        with pytest.raises(TableError, match="column 'b' holds numbers, but 'oops'"):
+        with pytest.raises(
+            TableError, match="column 'b' holds numbers, but there is 'oops'"
+        ):
             TableEncoder(drop=["a"]).fit(open_table(path))
         encoder = TableEncoder(text=["b"]).fit(open_table(path))
         assert encoder.feature_names_ == ["a", "b=2", "b=4", "b=oops"]
@@ -274,7 +276,9 @@ class TestTypesInCsv:
 
     def test_early_text_in_a_number_column_suggests_na(self, write, open_table):
         path = write("x.csv", "a,b\n" + "1,2\n3,4\n" * 20 + "1,?\n")
-        with pytest.raises(TableError, match=r"but '\?' in 1 of 41 rows; .* --na '\?'"):
+        with pytest.raises(
+            TableError, match=r"but there is '\?' in 1 of 41 rows; .* --na '\?'"
+        ):
             TableEncoder().fit(open_table(path))
 
     def test_blank_lines_do_not_count_as_rows(self, write, open_table):

@@ -45,7 +45,7 @@ class Batches(ABC):
         """Return the name of a batch for error messages."""
 
     def as_labels(self, labels: Array) -> Any:
-        """Return values (n,) of the rows in the container that the user gets."""
+        """Return labels or other values (n,) in the form that the user expects."""
         return labels
 
 
@@ -102,7 +102,7 @@ class DiskRows(Rows):
         return DiskRows(self._batches, (*self._checks, check))
 
     def as_labels(self, labels: Array) -> Any:
-        """Return values (n,) of the rows in the container that the user gets."""
+        """Return labels or other values (n,) in the form that the user expects."""
         return self._batches.as_labels(labels)
 
     def chunks(self) -> list[slice]:

@@ -112,7 +112,7 @@ class Rows(ABC):
         return rng.integers(n_clusters, size=self.shape[0])
 
     def as_labels(self, labels: Any) -> Any:
-        """Return values (n,) of the rows in the container that the user gets.
+        """Return labels or other values (n,) in the form that the user expects.
 
         It is a Dask array if the user gave a Dask collection, else a NumPy array.
         """

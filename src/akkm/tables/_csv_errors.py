@@ -67,9 +67,10 @@ def not_a_number(
     if kind == "double" and (seen := number_format(value, table.decimal)):
         cure = f"it looks like {seen[0]}: {seen[1]}"
     return TableError(
-        f"{table.name}: column {column!r} holds {what}, but {quoted_names([value])} in "
-        f"{place}; {cure}, or read the column as text ({as_option('--text', column)}) "
-        f"or leave it out ({as_option('--drop', column)})"
+        f"{table.name}: column {column!r} holds {what}, but there is "
+        f"{quoted_names([value])} in {place}; {cure}, or read the column as text "
+        f"({as_option('--text', column)}) or leave it out "
+        f"({as_option('--drop', column)})"
     )
 
 

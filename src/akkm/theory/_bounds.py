@@ -289,7 +289,7 @@ def spectral_error_bound(
 
 
 def landmarks_to_span(spectrum: Spectrum, dimension: int, delta: float) -> float:
-    """A number m: more than m landmarks span the leading eigenvectors.
+    """Return m such that more than m landmarks span the leading eigenvectors.
 
     This holds with probability 1 - δ. `dimension` is the number of eigenvectors.
     """

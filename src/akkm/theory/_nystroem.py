@@ -21,8 +21,8 @@ class NystroemError:
     """The size of the residual R = K - K_B K̂⁺ K_Bᵀ of n rows.
 
     If K̂ has negative eigenvalues, K̂⁺ leaves them out, as with `indefinite="clip"`. It
-    also leaves out small positive eigenvalues, no larger than the negative ones in
-    absolute value.
+    also leaves out small positive eigenvalues, up to the absolute value of the most
+    negative one.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ def nystroem_error(
     -----
     The trace is computed over all rows, in float64 and O(n) memory. The spectral norm
     is exact for at most `n_rows` rows. For more rows it is estimated from the residual
-    of a uniform sample, whose off-diagonal entries are multiplied by n / n_rows: on
-    average the scaled matrix acts on vectors as the whole matrix does. The norm without
+    of a uniform sample. Its off-diagonal entries are multiplied by n / n_rows, so that
+    their sums over a row are on average those of the whole matrix. The norm without
     scaling is a lower bound.
 
     Examples

@@ -26,8 +26,8 @@ class Spectrum:
     """Eigenvalues of the n x n kernel matrix K, and the coherence of its eigenvectors.
 
     It is made by `spectrum`. Eigenvalues that are negative or zero up to rounding
-    (below 1e-12 of the largest) are left out. Small positive eigenvalues, no larger
-    than the negative ones in absolute value, are left out too, as when K̂ is factored.
+    (below 1e-12 of the largest) are left out. Small positive eigenvalues, up to the
+    absolute value of the most negative one, are left out too, as when K̂ is factored.
 
     Parameters
     ----------
@@ -42,10 +42,10 @@ class Spectrum:
     n_landmarks : int
         The number of rows from which the eigenvalues were computed; n if exact.
     negative_mass : float
-        The negative share of the sum of the absolute eigenvalues.
+        The share of the negative eigenvalues in the sum of all absolute eigenvalues.
     row_peaks : array of shape (q,)
-        For each number c of leading eigenvectors Z, the largest sum of Z_ij² over j ≤ c
-        among all rows i.
+        Let Z (n, q) be the matrix of eigenvectors. Entry c, counted from 1, is the
+        largest squared length of a row of the first c columns of Z.
     entry_peaks : array of shape (q,)
         The largest Z_ij² of each eigenvector j.
     """

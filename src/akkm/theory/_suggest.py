@@ -145,9 +145,9 @@ def _choose(values: Spectrum, C: int, tolerance: float) -> tuple[int, list[str]]
     else:
         estimated = "" if values.exact else " (as estimated)"
         reason = (
-            f"Besides its {C} largest eigenvalues{estimated} the kernel matrix is "
-            f"zero. So {C} clusters may fit without error, and Corollary 1, which is "
-            "relative to that error, does not apply."
+            f"All eigenvalues except the {C} largest are zero{estimated}. So {C} "
+            "clusters may fit without error. Corollary 1 is relative to that error and "
+            "does not apply."
         )
     reasons = [reason]
     if values.rank is not None:
@@ -175,8 +175,8 @@ def _source(values: Spectrum) -> str:
     text = f"The eigenvalues are those of {'all rows' if values.exact else sample}."
     if values.negative_mass > _NEGATIVE:
         text += (
-            f" {values.negative_mass:.0%} of their absolute sum is negative; the "
-            "theory is about kernels without negative eigenvalues, so this is only a "
-            "hint."
+            f" Negative ones make up {values.negative_mass:.0%} of the sum of absolute "
+            "values; the theory is about kernels without negative eigenvalues, so this "
+            "is only a hint."
         )
     return text
