@@ -132,7 +132,10 @@ def leaders(X, kernel, threshold, able=None):
 
 
 def greedy_pivots(K, candidates, count):
-    """Choose `count` candidates, each so that the residual trace falls the most."""
+    """Choose `count` candidates one by one.
+
+    Each choice is the candidate that lowers the trace of the residual the most.
+    """
     E = K.copy()
     pivots = []
     for _ in range(count):

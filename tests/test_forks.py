@@ -16,7 +16,7 @@ from akkm.core.threads import Threads
 from akkm.silence import ignore_warnings
 
 pytestmark = [
-    pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork"),
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="the system can't fork"),
     pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning"),
 ]
 

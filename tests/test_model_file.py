@@ -261,7 +261,7 @@ def test_a_failure_leaves_the_old_file(saved, points, monkeypatch):
 
 
 def rewrite(path, change):
-    """Rewrite a zip archive with changed members; its own checksums are valid."""
+    """Rewrite a zip archive with changed members and valid zip checksums."""
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     change(members)

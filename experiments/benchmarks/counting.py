@@ -236,7 +236,7 @@ def _blocks(
 
 
 def _counts(runs: list[Record]) -> str:
-    """Return each estimate, with the number of seeds where it was sure + unsure."""
+    """Return each estimate with its counts of sure and unsure seeds: "10: 9 + 1"."""
     sure = Counter(r["found"] for r in runs if r["sure"])
     unsure = Counter(r["found"] for r in runs if not r["sure"])
     numbers = sorted(sure | unsure, key=lambda k: -sure[k] - unsure[k])

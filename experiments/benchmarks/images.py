@@ -55,8 +55,8 @@ _C, _SEEDS, _M = 12, range(10), 1000
 _SIZES = (100, 200, 500, 1000, 2000, 5000)
 # Number of rows on which NumPy is timed.
 _SLOW_ROWS = 100
-# For each m: the seconds in which the paper computes the kernel values of _PAPER_ROWS
-# rows with m landmarks (Table 2).
+# For each m: the seconds that the paper takes for the kernel values of _PAPER_ROWS rows
+# with m landmarks (Table 2).
 _PAPER_SECONDS = {100: 203.65, 200: 527.11, 500: 810.03, 1000: 1564.26, 2000: 3867.10,
                   5000: 14165.98}  # fmt: skip
 _PAPER_ROWS = 20_000

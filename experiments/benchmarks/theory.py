@@ -214,7 +214,7 @@ def print_curves(name: str, c: Curves) -> None:
 
 
 def compare(data: KernelData) -> list[str]:
-    """Return a table row that compares the m of the square root rule with suggested m.
+    """Return a table row that compares the suggested m with the square root rule's m.
 
     Errors are means over five seeds, divided by the mean errors at m = 2,000. If there
     are fewer than 2,000 rows, they are divided by the mean errors at m = n.

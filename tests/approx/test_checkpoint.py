@@ -74,7 +74,7 @@ def stopped(X, tmp_path_factory):
 
 
 def first_rows_apart(n):
-    """Initial labels: clusters 1 to 3 have one row, 4 to 7 none, and 0 has the rest."""
+    """Initial labels: clusters 1 to 3 have one row each, cluster 0 has all others."""
     labels = np.zeros(n, dtype=int)
     labels[:3] = [1, 2, 3]
     return labels
@@ -159,7 +159,7 @@ def test_a_checkpoint_of_other_data_is_refused(X, stopped):
 
 
 def test_a_checkpoint_is_refused_if_rows_were_replaced_or_changed_places(X, stopped):
-    """The landmarks, the kernel and the number of rows are those of the checkpoint."""
+    """The landmarks, the kernel and the number of rows do not change."""
     expected = ApproxKernelKMeans(**SETTINGS).fit(X)
     others = np.setdiff1d(np.arange(len(X)), expected.landmark_indices_)
     replaced, swapped, negated = X.copy(), X.copy(), X.copy()
@@ -202,7 +202,7 @@ def test_arrays_of_other_shapes_in_a_checkpoint_are_refused(X, stopped, tmp_path
         ApproxKernelKMeans(**SETTINGS, checkpoint=tmp_path).fit(X)
 
 
-def test_a_fingerprint_ignores_addresses_but_no_digit_of_an_array():
+def test_a_fingerprint_ignores_memory_addresses_but_no_digit_of_an_array():
     def kernel():
         def same_name():
             pass

@@ -45,7 +45,7 @@ def test_a_changed_value_or_two_swapped_rows_change_the_digest(X):
     assert len(set(seen)) == len(seen)
 
 
-def test_signs_and_columns_that_changed_places_change_the_digest(X):
+def test_changed_signs_and_swapped_columns_change_the_digest(X):
     X = X + 1
     signs = [X * np.array(s, dtype=X.dtype) for s in ([1, -1, -1], [-1, -1, -1])]
     others = [*signs, X[:, ::-1], X[:-1], np.vstack([X, X[:1]])]

@@ -1,4 +1,4 @@
-"""Initialisation: k-means++ with breathing, and nested samples if rows are many."""
+"""Initialisation by k-means++ with breathing; nested samples if there are many rows."""
 
 import numpy as np
 from sklearn.datasets import make_blobs

@@ -26,7 +26,10 @@ def numbers(path, rows=30, columns=("a", "b"), end=""):
 
 
 def made(name, content=None, end=""):
-    """Return a function that writes `content`; if None, numbers followed by `end`."""
+    """Return a function that writes a file.
+
+    The file contains `content`. If this is None, it contains numbers and then `end`.
+    """
 
     def make(here):
         if content is None:

@@ -1,4 +1,4 @@
-"""Small files that would need gigabytes or minutes are refused in little memory."""
+"""Small files that would need gigabytes of memory are refused, without using them."""
 
 import bz2
 import gzip
@@ -134,7 +134,7 @@ def run_measured(folder, *args):
     return done.returncode, done.stderr, peak
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="measures memory by /proc")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak memory from /proc")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_small_files_cannot_exhaust_memory(name, tmp_path):
     make, (command, *options), message = HOSTILE[name]

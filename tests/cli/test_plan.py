@@ -156,7 +156,7 @@ finally:
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux does")
+@pytest.mark.skipif(sys.platform != "linux", reason="measures memory by /proc")
 @pytest.mark.parametrize("options", ["--method sparse", "--memory 1"])
 def test_no_run_uses_more_memory_than_its_plan_allows(options, tmp_path, rng):
     """A run may use less memory than planned, because caches are seldom full."""

@@ -62,7 +62,7 @@ def test_training_rows_keep_their_labels(method, here):
         ("mean", "error"),
     ],
 )
-def test_predict_uses_the_missing_option_or_that_of_the_model(first, then, here, iris):
+def test_predict_uses_its_missing_option_or_that_of_the_model(first, then, here, iris):
     cluster_iris("--missing", first)
     holes = iris["x0"].to_pylist()
     holes[4:6] = [None, None]

@@ -112,7 +112,7 @@ def test_a_closed_standard_output_is_no_error(here):
 
 
 def test_ctrl_c_during_imports_exits_cleanly():
-    """The import of NumPy is made to send SIGINT to the process."""
+    """When NumPy is imported, the process gets SIGINT."""
     program = """
         import os, signal, sys
         class Finder:

@@ -29,7 +29,7 @@ class TestBadInputIsNoBug:
         "shape",
         ["(-3, 2)", "(3, -2)", "(-3, -2)", f"({2**63}, 2)", "(True, 2)", "(3, 2", "()"],
     )
-    def test_npy_headers_that_make_no_sense(self, shape, tmp_path):
+    def test_npy_files_with_an_impossible_shape_are_refused(self, shape, tmp_path):
         path = tmp_path / "x.npy"
         path.write_bytes(npy(shape))
         result = run("plan", path, "-k", 2)
@@ -39,14 +39,14 @@ class TestBadInputIsNoBug:
     @pytest.mark.parametrize(
         "kind", ["'<f8'*3", "'<q9'", "'|O'", "'V0'", "{}", "'<M8'"]
     )
-    def test_npy_types_that_make_no_sense(self, kind, tmp_path):
+    def test_npy_files_with_an_impossible_type_are_refused(self, kind, tmp_path):
         path = tmp_path / "x.npy"
         path.write_bytes(npy("(3, 2)", kind))
         result = run("plan", path, "-k", 2)
         assert result.exit_code == 2, result.output
 
     @pytest.mark.parametrize("index", [2**31 - 1, 2**31, 2**32, 2**63, 2**64, -1])
-    def test_libsvm_indices_beyond_all_limits(self, index, tmp_path):
+    def test_libsvm_indices_outside_the_limits_are_refused(self, index, tmp_path):
         path = tmp_path / "x.svm"
         path.write_text(f"1 1:2 {index}:3\n0 1:1\n1 2:5\n0 2:4\n")
         result = run("plan", path, "-k", 2)
@@ -59,7 +59,7 @@ class TestBadInputIsNoBug:
         [[[1], [2]], [{"a": 1}, {"a": 2}], [b"\xff", b"\xfe"]],
         ids=["list", "struct", "binary"],
     )
-    def test_columns_that_compare_cannot_use(self, wrong, values, tmp_path):
+    def test_columns_that_compare_cannot_use_are_refused(self, wrong, values, tmp_path):
         good, bad = tmp_path / "good.parquet", tmp_path / "bad.parquet"
         table = {"row": pa.array([0, 1]), "cluster": pa.array([0, 1])}
         parquet.write_table(pa.table(table), good)
@@ -89,9 +89,9 @@ def test_compare_refuses_rows_without_a_cluster(cell, tmp_path):
     assert "rows without a cluster" in result.stderr
 
 
-@pytest.mark.skipif(os.name == "nt", reason="names are Unicode there")
+@pytest.mark.skipif(os.name == "nt", reason="file names on Windows are Unicode")
 @pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "npy"])
-def test_names_that_are_not_utf8(ending, tmp_path, monkeypatch):
+def test_file_names_that_are_not_utf8_are_accepted(ending, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X = np.random.default_rng(0).random((30, 2))
     table = pa.table({"a": X[:, 0], "b": X[:, 1]})

@@ -64,7 +64,10 @@ class TestCut:
         np.testing.assert_array_equal(weighted.labels.repeat(w), repeated.labels)
 
     def test_the_majority_wins_whatever_the_number_of_parts(self, rng):
-        """Members split cluster 0 into six parts; 5 of 8 put row 0 in one of them."""
+        """Each member splits cluster 0 into six parts.
+
+        Five of eight members put row 0 into one of these parts.
+        """
         y = np.repeat([0, 1], 600)
         labelings = []
         for q in range(8):
@@ -107,7 +110,10 @@ class TestEnsemble:
             np.testing.assert_array_equal(model.predict(X), model.labels_)
 
     def test_groups_that_no_member_joins_are_joined_by_distance(self):
-        """Twelve groups: a member joins some of them only if it has few clusters."""
+        """There are twelve groups, and members join only some of them.
+
+        Groups must be joined because each member has fewer than twelve clusters.
+        """
         rng = np.random.default_rng(1)
         y = rng.integers(12, size=1200)
         place = 1000.0 * (y // 4) + 40 * (y % 4)

@@ -109,10 +109,10 @@ def test_labels_do_not_depend_on_the_scale_of_the_kernel(digits):
     np.testing.assert_array_equal(one.labels_, tiny.labels_)
 
 
-def test_float32_rows_do_not_excite_directions_that_they_cannot_resolve(rng):
-    """Rounding errors of float32 would be divided by eigenvalues near zero."""
+def test_rounding_errors_of_float32_rows_are_not_amplified(rng):
+    """The coefficients stay small, although most eigenvalues of K are near zero."""
     near = rng.normal(size=(40, 2)) * 1e-6
-    K = np.exp(-((near[:, None] - near) ** 2).sum(axis=2))  # almost of rank one
+    K = np.exp(-((near[:, None] - near) ** 2).sum(axis=2))
     means = K[:3] + 1e-5 * rng.normal(size=(3, 40))
     centers = unfactored(K, dtype=np.float32).solve(means)
     assert np.abs(centers.alpha).max() < 10

@@ -1,4 +1,4 @@
-"""Blocks of row numbers, ordered from the largest to the smallest value."""
+"""Row numbers in blocks, sorted by descending values of the rows."""
 
 import numpy as np
 import pytest

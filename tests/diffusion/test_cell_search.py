@@ -17,7 +17,11 @@ def mixture(rng, n=4000, d=24, dtype=np.float32):
 
 
 def neighbours(X, k, metric="euclidean", threads=1, seed=0):
-    """Return neighbours (n, k) as row numbers of X, the search, its order and reach."""
+    """Return the neighbours, the search, its order of the rows, and its reach.
+
+    The neighbours (n, k) are row numbers of X. The reach (n,) says how far the
+    neighbours of each row are.
+    """
     rng = np.random.default_rng(seed)
     with Threads(threads) as engine:
         search, order = build_cells(X, metric, engine, rng)
@@ -59,7 +63,7 @@ class TestNeighbours:
         D = np.linalg.norm(X[:, None] - X[found], axis=2)
         assert (np.diff(D, axis=1) > -1e-9).all()
 
-    def test_more_columns_than_coordinates(self, rng):
+    def test_rows_with_many_columns_have_the_right_neighbours(self, rng):
         """Cells are formed in a projection, but distances use all columns."""
         X = mixture(rng, n=3000, d=150)
         assert recall(neighbours(X, 10)[0], exact_neighbours(X, 10)) > 0.95
@@ -82,7 +86,10 @@ class TestNeighbours:
         np.testing.assert_array_equal(one, many)
 
     def test_reverse_neighbours_are_considered(self, rng):
-        """If i lists j and is nearer to j than j's farthest neighbour, j lists i."""
+        """Let j be a neighbour of i. Then i is a neighbour of j, if it is near enough.
+
+        It is near enough if it is nearer to j than the farthest neighbour of j.
+        """
         X = mixture(rng, dtype=np.float64)
         found = neighbours(X, 6)[0]
         D = np.linalg.norm(X[:, None] - X[found], axis=2)

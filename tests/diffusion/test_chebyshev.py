@@ -25,7 +25,7 @@ def assert_eigenpairs(S, values, vectors, expected):
 
 class TestEigenpairs:
     @pytest.mark.parametrize("n_pairs", [1, 5, 30])
-    def test_they_equal_those_of_a_dense_decomposition(self, n_pairs, rng):
+    def test_eigenpairs_equal_those_of_a_dense_decomposition(self, n_pairs, rng):
         X = rng.normal(size=(400, 3)) + 2 * rng.integers(3, size=(400, 1))
         W = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
         S, known = random_walk(W)

@@ -164,7 +164,7 @@ class TestEstimator:
         assert adjusted_rand_score(y.repeat(20), repeated.labels_) == 1.0
 
     @pytest.mark.parametrize("size", [3, 8, 12, 15])
-    def test_two_groups_of_few_rows_are_counted_but_not_surely(self, size, rng):
+    def test_the_estimate_for_two_groups_of_few_rows_is_unsure(self, size, rng):
         y = np.repeat([0, 1], size)
         X = 100.0 * y[:, None] + rng.normal(size=(len(y), 3))
         with pytest.warns(UserWarning, match=f"only {2 * size} distinct rows"):

@@ -23,7 +23,11 @@ def gap(ratio):
 
 
 def chains(*lengths, link):
-    """Similarities in a sequence of chains: 1 within a chain, `link` between chains."""
+    """Similarities of points in a sequence of chains.
+
+    The similarity of consecutive points is 1 within a chain, and `link` between the
+    end of a chain and the start of the next chain.
+    """
     ends = np.cumsum(lengths)
     beside = np.ones(ends[-1] - 1)
     beside[ends[:-1] - 1] = link
@@ -68,7 +72,7 @@ class TestGaps:
         slow = estimate_n_clusters(np.array([1.0, 0.3, 0.2, 0.1, -0.1]))
         assert not slow.sure
 
-    def test_the_widest_gap_decides_if_none_is_wide(self):
+    def test_the_widest_gap_decides_if_no_gap_is_wide_enough(self):
         found = estimate_n_clusters(spectrum(1.0, 2.0, 6.0, 7.0))
         assert (found.n_clusters, found.sure) == (3, False)
         assert "data without clusters" in found.why

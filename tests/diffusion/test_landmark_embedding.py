@@ -38,7 +38,7 @@ class TestTies:
         np.testing.assert_allclose(ties.squared, squared, atol=1e-9)
 
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-    def test_of_equally_near_landmarks_the_first_are_taken(self, dtype, rng):
+    def test_the_first_of_equally_near_landmarks_are_taken(self, dtype, rng):
         """Rounding of products must not decide between landmarks at equal distances."""
         grid = rng.integers(0, 4, size=(300, 2))
         X = (grid + 1000.1).astype(dtype)  # differences are exact, products are not

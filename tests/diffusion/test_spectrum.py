@@ -43,7 +43,7 @@ class TestEigenpairs:
         np.testing.assert_allclose(S @ vectors, vectors * values, atol=10 * error)
 
     def test_a_failing_solver_is_replaced(self, rng, monkeypatch):
-        """LAPACK's usual method, which fails on rare matrices, is made to fail."""
+        """LAPACK's usual method fails on rare matrices. Here it is made to fail."""
         W = graph.shared_neighbour_similarity(find(rng.normal(size=(300, 3)), 12))
         label, _ = graph.label_components(W)
         expected = leading_eigenpairs(W, label, 20, rng)[0]
@@ -60,7 +60,7 @@ class TestEigenpairs:
 
 
 class TestDiffusionTime:
-    def test_the_trace_is_the_requested_share_of_the_clusters(self, rng):
+    def test_the_trace_is_nine_tenths_of_the_number_of_clusters(self, rng):
         values = np.sort(rng.uniform(0.5, 1, 40))[::-1] / 1.0
         values[0] = 1
         for C in (2, 5, 20):

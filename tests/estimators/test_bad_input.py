@@ -135,7 +135,7 @@ def test_landmark_points_are_refused_for_a_precomputed_kernel():
         ApproxKernelKMeans(2, kernel="precomputed", landmarks=X[:5]).fit(X @ X.T)
 
 
-def test_precomputed_kernel_objects_are_checked_like_the_name():
+def test_precomputed_kernel_objects_are_checked_like_the_kernel_name():
     with pytest.raises(ValueError, match="expected a square matrix"):
         ApproxKernelKMeans(2, kernel=Precomputed()).fit(X)
     with pytest.raises(TypeError, match="not kernel objects"):

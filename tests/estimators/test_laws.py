@@ -125,7 +125,7 @@ def test_labels_do_not_depend_on_the_memory_layout(Estimator, digits):
 
 
 @every()
-def test_results_do_not_depend_on_the_threads(Estimator, digits, monkeypatch):
+def test_results_do_not_depend_on_the_number_of_threads(Estimator, digits, monkeypatch):
     monkeypatch.setattr("akkm.rows.contract._CHUNK_ROWS", 200)  # nine chunks
     monkeypatch.setattr("akkm.core.model._BLOCK_ROWS", 200)
     X = digits[0].astype(np.float32)
@@ -201,7 +201,7 @@ def test_a_fit_stopped_at_max_iter_warns_and_is_consistent(Estimator, digits):
 
 
 @every(has_centers, has("init"))
-def test_clusters_empty_at_max_iter_are_not_blamed_on_duplicates(Estimator, digits):
+def test_the_warning_about_max_iter_mentions_empty_clusters(Estimator, digits):
     """An iteration fills only one empty cluster, so others stay empty if max_iter=1."""
     X = digits[0][:300]
     model = create(Estimator, 5, init=np.zeros(300, dtype=int), max_iter=1)

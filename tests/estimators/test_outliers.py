@@ -86,7 +86,7 @@ class TestFacts:
         found = compare_with_classes(classes, marked.labels_)
         assert found.table.sum() == N
 
-    def test_plots(self, data, marked):
+    def test_plots_leave_out_outliers(self, data, marked):
         ax = akkm.plot.sizes(marked)
         assert sum(bar.get_width() for bar in ax.patches) == N
         assert "24 outliers" in ax.get_xlabel()

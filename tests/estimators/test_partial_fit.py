@@ -106,7 +106,7 @@ class TestErrors:
 class TestAfterFit:
     @pytest.mark.parametrize("kernel", ["rbf", "linear", "sigmoid"])
     @pytest.mark.parametrize("indefinite", ["clip", "flip", "pinv"])
-    def test_the_fitted_centers_are_where_it_starts(self, kernel, indefinite):
+    def test_partial_fit_starts_from_the_fitted_centers(self, kernel, indefinite):
         settings = {"kernel": kernel, "indefinite": indefinite, "coef0": 0.1}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # indefinite kernels may not converge
@@ -120,7 +120,7 @@ class TestAfterFit:
             again.dual_coef_[others], fitted.dual_coef_[others], atol=1e-6 * scale
         )
 
-    def test_gradient_solver(self):
+    def test_the_gradient_solver_is_accepted(self):
         fitted = model(solver="gradient", n_landmarks=10, gamma=1.0).fit(X)
         again = pickle.loads(pickle.dumps(fitted)).partial_fit(X[:1])
         np.testing.assert_array_equal(again.predict(X), fitted.labels_)

@@ -59,7 +59,7 @@ def test_distances_to_new_rows_need_a_constant_diagonal(Estimator, digits):
 
 
 @every(takes_precomputed, has_centers)
-def test_the_training_matrix_contains_its_own_diagonal(Estimator, digits):
+def test_distances_of_the_training_matrix_use_its_diagonal(Estimator, digits):
     X = digits[0][:300]
     K = Linear()(X)
     assert np.ptp(K.diagonal()) > 0
@@ -80,7 +80,7 @@ def test_the_training_matrix_contains_its_own_diagonal(Estimator, digits):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kernel", ["function", "precomputed"])
-def test_distances_are_those_of_the_kernels_space_for_few_landmarks(kernel, dtype):
+def test_distances_for_few_landmarks_are_measured_in_the_kernels_space(kernel, dtype):
     X, _ = make_blobs(60, centers=3, n_features=6, random_state=0)
     X = X.astype(dtype)
     settings = {"landmarks": np.arange(0, 60, 6), "init": np.arange(60) % 3}
@@ -94,7 +94,7 @@ def test_distances_are_those_of_the_kernels_space_for_few_landmarks(kernel, dtyp
     assert error == pytest.approx(model.inertia_, rel=1e-4)
 
 
-def test_distances_to_an_indefinite_kernels_centers_are_within_the_span(digits):
+def test_distances_of_an_indefinite_kernel_are_measured_within_the_span(digits):
     X = digits[0][:200] / 16
     settings = {"landmarks": np.arange(50), "init": np.arange(200) % 3}
     expected = ApproxKernelKMeans(3, kernel=Sigmoid(0.1), **settings).fit_transform(X)

@@ -31,7 +31,7 @@ TWINS = {
 
 @pytest.fixture
 def folders(tmp_path, monkeypatch):
-    """Paths of an empty folder of original files and of a cache not yet created."""
+    """Paths of an empty folder for original files, and of a cache to be created."""
     data, cache = tmp_path / "data", tmp_path / "cache"
     data.mkdir()
     monkeypatch.setenv("AKKM_DATA", str(data))
@@ -41,7 +41,10 @@ def folders(tmp_path, monkeypatch):
 
 @pytest.fixture
 def put(folders, monkeypatch):
-    """Function that writes an original file and, if `right`, registers its checksum."""
+    """Function that writes an original file.
+
+    If `right`, the checksum of the file becomes the expected checksum.
+    """
 
     def put(place, raw, right=True):
         path = folders[0] / place

@@ -45,7 +45,7 @@ WRONG += ["--", "None", "auto", "99999999999999999999", "x" * 5000, "=1+1", "ðŸ’
 WRONG += ['"', "\n", "../..", "/", "/dev/null", "~", "*", "%s", "{}", "\udcff", "None"]
 COLUMNS = ["x0", "x1", "x0,x1", "name", "color", "id", "0", "row", "nothing", '"a,b"']
 # Probabilities that an option is given, if they differ from the default in `_chance`.
-# Options that most files refuse are rare.
+# Options that cause an error for most files are rare.
 _CHANCES = {"threads": 0.4, "method": 0.3, "kernel": 0.2, "missing": 0.5}
 _CHANCES |= {"columns": 0.02, "drop": 0.02, "id": 0.03, "label": 0.03, "text": 0.02}
 _CHANCES |= {"delimiter": 0.02, "header": 0.02, "decimal": 0.02, "degree": 0.02}
@@ -125,7 +125,10 @@ def _draw_other(random):
 
 
 def _table(random, wrong):
-    """Return the name of a new table, and the bytes of standard input if it is "-"."""
+    """Return the name of a new table, and the bytes on standard input.
+
+    There are bytes on standard input if the name is "-".
+    """
     if random.random() < wrong / 3:
         return random.choice(["missing.csv", "/dev/null", ".", "", "a\udcffb.csv"]), b""
     if random.random() < 0.08:

@@ -121,7 +121,8 @@ def check_seed(seed):
     outcome = runner.Outcome(str(case), f"resumed, rows in {case.engine}")
     outcome.message = f"killed {case.moment}; checkpoint of iteration {at} of {limit}"
     if not (killed and ended):
-        outcome.problems.append("the fit was not killed, or the resumed fit was")
+        problem = "the fit was not killed, or the resumed fit was killed, too"
+        outcome.problems.append(problem)
     for name, values in expected.items():
         if not np.array_equal(values, resumed[name]):
             count = np.count_nonzero(values != resumed[name])

@@ -122,7 +122,7 @@ def _check_finite(case, model):
 def _check_predict(case, model, rows, labels):
     leaders = case.Estimator.__name__ == "LeadersKernelKMeans"
     if leaders and _unknown_lengths(case, model):
-        return  # predict then follows the nearest leader, as it documents
+        return  # then `predict` follows the nearest leader, as documented
     with warnings.catch_warnings(action="error"):
         predicted = np.asarray(model.predict(rows))
     require(predicted.dtype == np.int32, f"predict: dtype {predicted.dtype}")
@@ -220,7 +220,10 @@ def _require_inertia(case, model, exact, scale, stopped=False):
     equal = abs(model.inertia_ - exact) <= tolerance
     if not stopped and model.n_iter_ >= case.params.get("max_iter", 300):
         equal = model.inertia_ >= exact - tolerance
-    require(equal, f"inertia: {model.inertia_!r} instead of {exact!r} (of {scale:.3g})")
+    require(
+        equal,
+        f"inertia: {model.inertia_!r} instead of {exact!r} (terms sum to {scale:.3g})",
+    )
 
 
 def _matrix(model, X, points):

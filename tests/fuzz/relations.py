@@ -27,7 +27,10 @@ def check_threads(case, model, folder):
 
 
 def _without_ties(case, model):
-    """Whether rounding can't change labels: rows are ordinary, and some are similar."""
+    """Whether rounding can't change labels.
+
+    This requires ordinary rows, each of which is similar to some other row.
+    """
     if not case.ordinary or isinstance(model.kernel_, Precomputed):
         return False
     count = getattr(model, "n_clusters_", case.params["n_clusters"])
@@ -78,7 +81,7 @@ def check_weights(case, model, folder):
         return  # the random sample depends on the number of rows
     w = np.random.default_rng(1).integers(1, 4, size=n)
     if Estimator.__name__ == "KernelKMeans" and not np.ndim(params.get("init")):
-        return  # its start depends on landmarks, and these differ
+        return  # its initialisation depends on landmarks, which differ
     repeated = dict(params)
     if np.ndim(params.get("init")):
         repeated["init"] = np.repeat(params["init"], w)
@@ -137,7 +140,7 @@ def check_precomputed(case, model, folder):
     if np.ndim(case.params.get("landmarks")) == 2 or not model.kernel_.psd:
         return
     if case.params.get("solver") == "gradient":
-        return  # it refuses precomputed kernels
+        return  # the gradient solver refuses precomputed kernels
     params = case.params | {"kernel": "precomputed"}
     K = exact_kernel(model.kernel_, case.X, case.X)
     other = fit(replace(case, params=params, X=(K + K.T) / 2, container="C"), folder)[0]

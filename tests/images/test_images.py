@@ -102,6 +102,7 @@ def test_the_descriptor_of_a_patch_without_contrast_is_zero():
 
 
 def test_level_weights_are_those_of_the_2006_paper():
+    """Lazebnik, Schmid and Ponce introduced spatial pyramids in 2006."""
     assert level_weights(1).tolist() == [1]
     assert level_weights(3).tolist() == [1 / 4, 1 / 4, 1 / 2]
     assert level_weights(4).tolist() == [1 / 8, 1 / 8, 1 / 4, 1 / 2]
@@ -117,7 +118,7 @@ def test_the_pyramid_match_equals_a_result_computed_by_hand():
     assert np.flatnonzero(first).tolist() == [0, 1, 2, 9, 10, 41]
     assert first[[0, 2, 10]].tolist() == [1 / 8, 1 / 8, 1 / 4]
     # The shares of matching patches are I⁰ = 1, I¹ = 1/2 and I² = 0. Equation 3 of
-    # the paper is I² + (I¹ - I²) / 2 + (I⁰ - I¹) / 4.
+    # the 2006 paper is I² + (I¹ - I²) / 2 + (I⁰ - I¹) / 4.
     expected = 0 + (1 / 2 - 0) / 2 + (1 - 1 / 2) / 4
     kernel = Intersection()(first[None], second[None])
     assert kernel.item() == expected == 3 / 8
@@ -421,7 +422,7 @@ def test_images_are_clustered_only_by_methods_with_a_kernel(method):
     assert method not in listed
 
 
-def test_advice_about_ensembles_of_images_applies():
+def test_advice_about_ensembles_does_not_name_the_method_sparse():
     result = run("images", "x", "-k", 2, "--method", "exact", "--ensemble", 3)
     assert "sparse" not in result.stderr
     assert "leave out one of the two" in result.stderr

@@ -66,7 +66,7 @@ def test_diagonals_symmetry_and_sparse_rows_are_consistent(name, rows):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_float32_stays_float32_and_is_close(name, rows):
+def test_float32_rows_give_accurate_float32_values(name, rows):
     X, Z = (a.astype(np.float32) for a in rows)
     K = make(name)(X, Z)
     assert K.dtype == np.float32

@@ -46,9 +46,7 @@ def test_a_kernel_of_distances_is_exact_at_every_scale(
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("rows_are", ["dense", "sparse"])
-def test_rows_near_to_each_other_and_far_from_the_others_are_resolved(
-    dtype, rows_are, rng
-):
+def test_near_rows_in_distant_groups_are_resolved(dtype, rows_are, rng):
     """Two groups: k is about 0.6 within a group and zero between the groups."""
     group = rng.integers(0, 9, (20, 3)) / 8
     X = np.vstack([group, group + 2.0**17]).astype(dtype)
@@ -67,7 +65,7 @@ def test_one_far_point_changes_no_value_of_the_others(rng):
     np.testing.assert_array_equal(K, K.T)
 
 
-def test_squared_distances_of_dense_and_sparse_pairs(rng):
+def test_squared_distances_of_pairs_equal_their_definition(rng):
     X, Z = rng.normal(size=(5, 3)), rng.normal(size=(4, 3))
     i, j = np.array([0, 4, 4]), np.array([3, 0, 1])
     expected = ((X[i] - Z[j]) ** 2).sum(axis=1)
@@ -91,9 +89,7 @@ def test_a_kernel_that_cannot_resolve_the_data_gives_a_warning(Estimator, dtype,
 
 
 @pytest.mark.parametrize("Estimator", [KernelKMeans, ApproxKernelKMeans])
-def test_the_error_of_unresolved_rows_is_their_number_less_that_of_the_clusters(
-    Estimator, rng
-):
+def test_the_error_of_unresolved_rows_is_about_n_minus_n_clusters(Estimator, rng):
     X = rng.normal(size=(300, 6)) * 1e8
     with pytest.warns(UserWarning, match="lower gamma"):
         model = Estimator(4, gamma=1.0, random_state=0).fit(X)

@@ -26,7 +26,7 @@ def test_scale_with_integer_weights_equals_scale_of_repeated_rows(rng):
     assert weighted == pytest.approx(resolve("rbf", X.repeat(w, axis=0)).gamma)
 
 
-def test_none_is_one_over_d():
+def test_gamma_none_is_one_over_d():
     assert resolve("rbf", X_SMALL, gamma=None).gamma == 0.5
     assert resolve("chi2", X_SMALL, gamma=None).gamma == 1.0
 
@@ -95,7 +95,7 @@ def test_median_accepts_two_rows():
         assert resolve("rbf", X, gamma="median", rng=rng).gamma == 1 / 200
 
 
-def test_scale_of_data_constant_up_to_rounding_is_one():
+def test_scale_of_equal_values_with_rounding_errors_is_one():
     assert resolve("rbf", np.full((7, 3), 0.1)).gamma == 1.0
 
 
@@ -161,7 +161,7 @@ def test_scale_of_sparse_float32_rows_is_summed_in_float64(rng):
     assert csr == pytest.approx(dense, rel=1e-9, abs=0)
 
 
-def test_scale_of_sparse_float32_rows_whose_squares_overflow(rng):
+def test_scale_of_sparse_float32_rows_is_right_if_squares_overflow(rng):
     X = (rng.random((400, 3)) * 1e20).astype(np.float32)
     dense, csr = (resolve("rbf", rows).gamma for rows in (X, sparse.csr_array(X)))
     assert csr == pytest.approx(dense, rel=1e-6, abs=0)

@@ -17,7 +17,7 @@ def test_the_proposals_that_explain_most_are_taken(digits, rng):
     K = RBF(gamma=0.15)(digits[0][:300])
     some = rng.choice(300, 80, replace=False)
     H = K[np.ix_(some, some)]
-    # With the rows of K themselves instead of a sketch of them, gains are exact.
+    # The rows of K are given instead of a sketch of them, so gains are exact.
     taken, lower = _take(H, K[some], np.full(80, 1e-9), 20)
     assert 3 < len(taken) < 20  # stops when half of the trace is explained
     assert some[taken].tolist() == greedy_pivots(K, some, len(taken))

@@ -61,7 +61,7 @@ def test_finds_about_as_many_leaders_as_requested(wanted, digits):
     )
 
 
-def test_a_threshold_that_gives_too_many_leaders_is_searched_on_a_larger_sample(rng):
+def test_the_search_for_a_threshold_uses_a_larger_sample_if_necessary(rng):
     """For uniform points in 20 dimensions, a larger sample has more leaders."""
     X = rng.random((5000, 20))
     model = LeadersKernelKMeans(3, n_leaders=40, gamma=0.5, random_state=0).fit(X)

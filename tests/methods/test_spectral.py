@@ -103,7 +103,7 @@ def test_a_weight_of_two_equals_a_repeated_row(digits, rng):
     np.testing.assert_array_equal(weighted.labels_.repeat(w), repeated.labels_)
 
 
-def test_kernel_values_below_the_smallest_number_are_refused():
+def test_kernel_values_that_are_almost_zero_are_refused():
     K = RBF(gamma=1.0)(np.random.default_rng(0).random((30, 2))) * 1e-313
     model = NystroemSpectralClustering(3, kernel="precomputed", random_state=0)
     with pytest.raises(ValueError, match="NaN or infinity"):

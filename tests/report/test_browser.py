@@ -204,8 +204,8 @@ class TestBrowser:
         assert view.locator("#map-picture .mark").count() == 2000
 
     @pytest.mark.parametrize("name", ["three", "many"])
-    def test_printed_page(self, opened, name):
-        """Printed in dark mode, the page is white, has a legend and is not cut off."""
+    def test_the_printed_page_is_white_and_complete(self, opened, name):
+        """The page is printed while the browser is in dark mode."""
         view = opened(name, 718, color_scheme="dark")
         view.evaluate("dispatchEvent(new Event('beforeprint'))")
         view.emulate_media(media="print", color_scheme="dark")

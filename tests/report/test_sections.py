@@ -85,8 +85,8 @@ class TestClustersWithEqualMeans:
         assert "Standardised means per cluster" in html
         assert "Spread per cluster" not in html
 
-    def test_clusters_that_no_column_sets_apart(self, rng):
-        """Rows are at the corners of a square; a cluster is two opposite corners."""
+    def test_the_page_says_if_no_column_sets_the_clusters_apart(self, rng):
+        """Rows are at the corners of a square. A cluster has two opposite corners."""
         X = rng.normal(scale=0.05, size=(400, 2))
         X += np.array([[0, 0], [1, 1], [0, 1], [1, 0]])[np.arange(400) // 100]
         kernel = lambda A, B: (2 * A - 1).prod(1)[:, None] * (2 * B - 1).prod(1)  # noqa: E731

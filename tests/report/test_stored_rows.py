@@ -64,7 +64,7 @@ class TestStoredRows:
         assert "840 rows in 3 clusters" in page.html
         assert "new rows" not in page.html.lower()
 
-    def test_sizes_are_of_all_rows_and_facts_of_the_sample(self, blobs, few, tmp_path):
+    def test_sizes_count_all_rows_not_only_the_sample(self, blobs, few, tmp_path):
         rows = stored("file", blobs[0], tmp_path, None)
         model = ApproxKernelKMeans(3, random_state=0).fit(rows)
         facts = Inspection(model, rows)
@@ -78,7 +78,7 @@ class TestStoredRows:
         # The sample has many rows of the smallest cluster, which has 40 of 840 rows.
         assert np.bincount(facts.labels).min() >= 20
 
-    def test_rows_have_their_own_names(self, blobs, few, tmp_path):
+    def test_sampled_rows_have_their_own_numbers_or_ids(self, blobs, few, tmp_path):
         rows = stored("file", blobs[0], tmp_path, None)
         model = ApproxKernelKMeans(3, random_state=0).fit(rows)
         numbers = Inspection(model, rows).sampled.rows
@@ -115,7 +115,7 @@ class TestStoredRows:
 class TestGivenSample:
     rows = np.arange(0, 840, 4)
 
-    def test_a_sample_of_an_array(self, model, blobs):
+    def test_a_page_about_a_sample_of_an_array_says_so(self, model, blobs):
         page = report(model, blobs[0][self.rows], rows=self.rows).html
         assert "a random sample of 210 of 840 rows" in page
         assert "row 836" in page
@@ -155,7 +155,7 @@ class TestTexts:
         names = Inspection(pipe, texts).columns.names
         assert set(names) == {"x2", '"2020"', "car", "red"}
 
-    def test_a_series_has_its_name(self):
+    def test_the_name_of_a_series_is_shown(self):
         texts = pd.Series(TEXTS, name="review", index=np.arange(45) + 100)
         pipe = make_pipeline(
             TfidfVectorizer(), ApproxKernelKMeans(3, kernel="cosine", random_state=0)
