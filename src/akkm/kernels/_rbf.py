@@ -4,7 +4,7 @@ The exponent -gamma |x - z|² is computed as 2 gamma x·z - gamma |x|² - gamma 
 one matrix product. Its rounding error is proportional to gamma (|x|² + |z|²). If this
 error may be too large, the exponents of pairs that are near to each other are computed
 again from the differences x - z. So k(x, x) = 1 and 0 ≤ k ≤ 1 hold at every scale of
-the data.
+the data, up to this error.
 """
 
 from collections.abc import Callable
@@ -66,6 +66,14 @@ class RBF(Kernel):
             return 1.0 / (2.0 * self.sigma**2)
         return 1.0 if self.gamma is None else self.gamma
 
+    def __call__(self, X: RowsLike, Y: RowsLike | None = None) -> Array:
+        """Compute the kernel matrix k(X, Y) (n, m), or k(X, X) without Y."""
+        # The exponents of nearly equal rows may be positive by a rounding error. Only
+        # here are they corrected: in the blocks of a fit, this would take time, and
+        # rounding errors of that size are accounted for.
+        K = super().__call__(X, Y)
+        return np.minimum(K, 1, out=K)
+
     def diag(self, X: RowsLike) -> Array:
         return np.ones(X.shape[0])
 
@@ -82,11 +90,6 @@ class RBF(Kernel):
                 if far_rows.size or far_points.size:
                     i, j = _uncertain(out, from_x, from_z, far_rows, far_points)
                     out[i, j] = -self.rate * squared_distances(X, Z, i, j)
-            # Rounding errors make a few exponents positive. Finding their rows takes
-            # less time than np.minimum on the whole block.
-            rows = np.flatnonzero(out.max(axis=1, initial=0) > 0)
-            if rows.size:
-                out[rows] = np.minimum(out[rows], 0)
             np.exp(out, out=out)
 
         return fill
