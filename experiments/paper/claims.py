@@ -138,13 +138,13 @@ CLAIMS = (
         "6.1.3, images",
         "aKKm is faster than k-means on the pyramids, up to m = 1,000.",
         cost.faster("imagenet12", "k-means", 1000),
-        "k-means is scikit-learn's, on sparse rows.",
+        "We use the k-means of scikit-learn, on sparse rows.",
     ),
     Claim(
         "6.1.3, MNIST",
         "aKKm is faster than k-means below m = 5,000.",
         cost.faster("mnist", "k-means", 2000),
-        "k-means is scikit-learn's.",
+        "We use the k-means of scikit-learn.",
     ),
     Claim(
         "6.1.3; 6.3.3",
@@ -184,7 +184,7 @@ CLAIMS = (
         "6.3.3, Cover Type",
         "aKKm is faster than k-means below m = 500.",
         cost.faster("covtype", "k-means", 200),
-        "k-means is scikit-learn's.",
+        "We use the k-means of scikit-learn.",
     ),
     Claim(
         "Figures 3(c), 3(d)",
@@ -193,7 +193,7 @@ CLAIMS = (
         "aKKm starts from random labels of millions of rows, so its initial centers "
         "nearly coincide. tKKm starts from random labels of a few landmarks, so its "
         "centers differ more. With a start from k-means++, aKKm reduces the error more "
-        "(see Choices).",
+        "than with a random start (see Choices).",
     ),
     Claim(
         "Figure 4(c)",

@@ -91,11 +91,12 @@ def _blocks(results: Results) -> list[Block]:
             "2.8 GHz processor."
         ),
         Paragraph(
-            "KKm is exact kernel k-means, aKKm approximate kernel k-means, tKKm "
-            "two-step kernel k-means, nysSC spectral clustering with Nyström's method, "
-            "and lKKm leaders kernel k-means. MCLA is the meta-clustering algorithm "
-            "that combines the labels of an ensemble. m is the number of landmarks. A "
-            "cell is one run of one method."
+            "Methods have the paper's names. KKm is exact kernel k-means. aKKm is "
+            "approximate kernel k-means. tKKm is two-step kernel k-means. nysSC is "
+            "spectral clustering with Nyström's method. lKKm is leaders kernel "
+            "k-means. MCLA is the meta-clustering algorithm that combines the labels "
+            "of an ensemble. m is the number of landmarks. A cell is one run of one "
+            "method."
         ),
         _about_the_run(results),
         Heading("Claims"),
@@ -232,7 +233,7 @@ def _claims(results: Results) -> list[Block]:
         [v.claim.text, v.claim.place, f"**{v.verdict}**", v.figures, v.claim.remark]
         for v in judged
     ]
-    text = f"{len(judged)} claims from the paper's text ({summary}). {RULE}"
+    text = f"The table lists {len(judged)} claims of the paper ({summary}). {RULE}"
     if any(record["stand_in"] for record in results.records):
         text += (
             " Claims about KDD are judged on a stand-in, in which many rows occur more "

@@ -1,4 +1,4 @@
-"""Small files that would need gigabytes of memory are refused, without using them."""
+"""Small files that would need gigabytes are refused, and this takes little memory."""
 
 import bz2
 import gzip

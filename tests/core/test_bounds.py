@@ -1,4 +1,4 @@
-"""Bounds: all labels that they prove are correct, and they do prove some labels."""
+"""Bounds prove only labels that are correct, and they do prove some labels."""
 
 import numpy as np
 import pytest

@@ -53,8 +53,8 @@ def test_the_rounding_error_of_a_far_center_does_not_tie_the_others():
 
 @pytest.mark.parametrize("gap", [0.9, 1.1])
 def test_rounding_does_not_decide_whether_two_centers_tie(gap):
-    # Two centers tie if their scores differ by at most 1e-12. The rounding errors of
-    # the rows' scores are a fifth of that.
+    # Two centers tie if their scores differ by at most 1e-12. The rounding error of a
+    # score is a fifth of this number.
     scorer = _scorer(np.float64, [1e-12, 1e-12])
     exact = np.array([[gap * 1e-12], [0.0]])
     labels = set()

@@ -21,7 +21,7 @@ def blobs(rng):
 @in_the_rkhs
 @pytest.mark.parametrize("degree", [1, 5, 9])
 def test_kernel_values_up_to_1e90_are_clustered(Estimator, degree, blobs):
-    """A polynomial kernel times a constant gives the same labels as the kernel."""
+    """Multiplying a polynomial kernel by a constant does not change the labels."""
     X, y = blobs
     model = Estimator(2, kernel="poly", degree=degree, gamma=1.0, random_state=0)
     near = model.fit(X + 20).labels_

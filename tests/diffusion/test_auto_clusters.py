@@ -93,7 +93,7 @@ class TestSparse:
         assert found.gaps[2] > 0.4
         assert (found.n_clusters, found.sure) == (2, True)
 
-    def test_fringes_do_not_split_a_cluster(self):
+    def test_the_fringe_of_a_wide_cluster_does_not_split_it(self):
         centers, spread = np.array([[-6.0, 0], [0, 0], [9, 0]]), [0.5, 1.0, 2.5]
         X, _ = make_blobs(2000, centers=centers, cluster_std=spread, random_state=4)
         found = SparseKernelKMeans("auto", random_state=4).fit(X).evidence_
@@ -154,6 +154,7 @@ def test_the_evidence_does_not_depend_on_the_requested_number(Estimator, share, 
     ],
 )
 def test_rings_are_found_by_their_tight_cut(method, seed):
+    """The gap in the spectrum is narrow, but the rings share almost no similarity."""
     with pytest.warns(UserWarning, match="but there may be more"):
         model = method("auto", random_state=seed).fit(rings(seed))
     assert model.n_clusters_ == 3

@@ -86,9 +86,9 @@ class TestNeighbours:
         np.testing.assert_array_equal(one, many)
 
     def test_reverse_neighbours_are_considered(self, rng):
-        """Let j be a neighbour of i. Then i is a neighbour of j, if it is near enough.
+        """Let j be a neighbour of i.
 
-        It is near enough if it is nearer to j than the farthest neighbour of j.
+        If i is nearer to j than j's farthest neighbour, i must be a neighbour of j.
         """
         X = mixture(rng, dtype=np.float64)
         found = neighbours(X, 6)[0]

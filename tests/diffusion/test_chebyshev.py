@@ -35,7 +35,10 @@ class TestEigenpairs:
         assert np.abs(known.T @ vectors).max() < 1e-6  # the known vector is left out
 
     def test_rates_far_below_the_precision_of_float32_are_found(self, rng):
-        """Two groups of 300 rows share one edge, so 1 - eigenvalue is about 1e-8."""
+        """One edge joins two groups of 300 rows, so the rate is about 1e-8.
+
+        A rate is 1 - eigenvalue.
+        """
         W = np.kron(np.eye(2), rng.random((300, 300)))
         W = W + W.T
         W[0, 300] = W[300, 0] = 1e-4

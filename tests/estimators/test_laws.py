@@ -262,7 +262,7 @@ def test_64_bit_indices_of_sparse_rows_do_not_change_the_labels(Estimator, digit
 
 
 @every(has("n_clusters"))
-def test_integers_of_eight_bits_do_not_overflow(Estimator, digits):
+def test_parameters_that_are_8_bit_integers_do_not_overflow(Estimator, digits):
     X = digits[0][:300]
     counts = {"n_landmarks": 120, "n_leaders": 120, "n_init": 2, "max_iter": 100}
     counts = accepted(Estimator, **counts, n_members=2, n_neighbors=15)

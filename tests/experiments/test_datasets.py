@@ -85,7 +85,7 @@ def test_every_data_set_has_a_twin_and_a_description():
 
 
 @pytest.mark.parametrize("stand_in", [True, False])
-def test_a_description_says_whether_it_is_that_of_the_stand_in(stand_in):
+def test_only_the_description_of_the_stand_in_says_that_it_is_one(stand_in):
     title, note = describe("kddcup99-full", stand_in=stand_in)
     assert ("stand-in" in title) == ("stand-in" in note) == stand_in
 

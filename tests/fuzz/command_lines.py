@@ -202,7 +202,7 @@ _made = []
 
 
 def _models():
-    """Return a folder with iris.csv and models fitted to it, made at the first call."""
+    """Return a folder with iris.csv and fitted models; the first call makes it."""
     if not _made:
         from sklearn.datasets import load_iris
 

@@ -47,7 +47,7 @@ def write_table(random, path, wrong):
 
 
 def draw_table(random, rng, wrong):
-    """Draw a table of numbers, text and stranger columns."""
+    """Draw a table with columns of numbers and text, and with stranger columns."""
     n = random.choice([30, 60, 100])
     if random.random() < 2 * wrong:
         n = random.choice([0, 1, 2, 5, 12])
@@ -289,7 +289,7 @@ def write_labels(random, path, wrong):
 
 
 def write_images(random, folder):
-    """Write a folder of tiny images, some of them damaged, and of other files."""
+    """Write a folder with tiny images, some of them damaged, and with other files."""
     rng = np.random.default_rng(random.randrange(2**32))
     folder.mkdir()
     for i in range(random.choice([0, 1, 3, 6])):

@@ -92,7 +92,7 @@ def check_weights(case, model, folder):
     )[0]
     stopped = getattr(once, "n_iter_", 0) >= params.get("max_iter", 300)
     if stopped and len(np.unique(once.labels_)) < getattr(once, "n_clusters_", k):
-        return  # of equal rows, only one moves to an empty cluster in an iteration
+        return  # an iteration moves only one of several equal rows to an empty cluster
     require(
         (np.repeat(once.labels_, w) == many.labels_).all(),
         f"weights: {(np.repeat(once.labels_, w) != many.labels_).sum()} labels differ, "

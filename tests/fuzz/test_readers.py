@@ -7,7 +7,7 @@ from tests.fuzz.readers.targets import TARGETS, models, mutate, pack, use_model
 
 
 @pytest.mark.parametrize("name", ["csv", "npy", "libsvm", "arrow"])
-def test_damaged_files_end_in_an_error_of_akkm(name, tmp_path, monkeypatch):
+def test_damaged_files_are_read_or_refused_by_akkm(name, tmp_path, monkeypatch):
     monkeypatch.setenv("AKKM_MAX_COLUMNS", "1000")
     target = TARGETS[name]
     seeds = target.seeds()
@@ -20,7 +20,7 @@ def test_damaged_files_end_in_an_error_of_akkm(name, tmp_path, monkeypatch):
 
 # Numbers in a damaged model may be so large that sums of them overflow.
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_damaged_models_end_in_an_error_of_akkm(tmp_path):
+def test_damaged_models_are_loaded_or_refused_by_akkm(tmp_path):
     for members in models():
         use_model(pack(members), tmp_path)
     rng = np.random.default_rng(0)

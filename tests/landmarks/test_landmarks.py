@@ -83,7 +83,7 @@ def test_heavy_rows_are_chosen_more_often(strategy, rng):
 
 
 @every
-def test_all_rows_are_chosen_if_there_are_as_many_landmarks(strategy, rng):
+def test_all_rows_are_chosen_if_there_are_as_many_landmarks_as_rows(strategy, rng):
     rows = choose(rng.random((30, 2)), 30, strategy, random_state=0)
     np.testing.assert_array_equal(rows, np.arange(30))
 

@@ -287,7 +287,10 @@ class TestCorollary1:
         assert (np.diff(bound.sharp) < 0).all()
 
     def test_the_example_of_the_paper_is_reproduced(self):
-        """All `a` nonzero eigenvalues are n/a; the bound is 1 + C a / (m (a - C))."""
+        """There are `a` nonzero eigenvalues, each equal to n divided by a.
+
+        Then the bound is 1 + C a / (m (a - C)).
+        """
         K = np.kron(np.eye(10), np.ones((8, 8)))  # a = 10, n = 80
         bound = relative_error_bound(spectrum(K, "precomputed"), 2, 40)
         assert bound.simple - 1 == pytest.approx(2 * 10 / (40 * 8))
