@@ -42,7 +42,7 @@ def digest(X: RowsLike) -> int:
 
 
 def _digest_block(block: Any, rows: slice) -> int:
-    """Return the sum of the mixed digests of the rows of a block (b, d)."""
+    """Return the sum of the mixed row digests of a block (b, d)."""
     per_value = block.dtype.itemsize // 4
     keys = _mixed(_GOLDEN * np.arange(per_value * block.shape[1], dtype=np.uint64))
     if sparse.issparse(block):

@@ -192,8 +192,8 @@ def score(labels: Any, clusters: Array) -> dict[str, Any]:
     >>> score(pa.array(["a", "a", "b", None]), np.array([1, 1, 0, 0]))
     {'unlabelled': 1, 'nmi': 1.0, 'ari': 1.0}
     """
-    # Arrow counts the pairs without an array of class numbers of all rows, which might
-    # not fit in memory.
+    # The class numbers of all rows might not fit in memory. Arrow counts the pairs
+    # without such an array.
     pairs = pa.table({"label": labels, "cluster": clusters})
     counts = pairs.group_by(["label", "cluster"]).aggregate([([], "count_all")])
     known = counts.filter(pc.invert(pc.is_null(counts["label"], nan_is_null=True)))

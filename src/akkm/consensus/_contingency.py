@@ -50,8 +50,8 @@ class Group:
 def fuse(labelings: list[Labeling]) -> list[Group]:
     """Put members into groups that are counted together.
 
-    One table holds the counts of all pairs of codes of two groups. For two groups of
-    two members each, it contains the counts of all pairs of the four members. Groups
+    One table counts the pairs of codes that two groups give to the rows. For two groups
+    of two members each, it contains the counts of all pairs of the four members. Groups
     grow as long as the table has at most as many bins as there are rows, within limits.
     """
     n = len(labelings[0].codes)

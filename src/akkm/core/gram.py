@@ -31,8 +31,8 @@ class Gram:
     """The factored kernel matrix of m landmarks.
 
     A point with kernel row φ has whitened coordinates φ W. The squared distance between
-    two points of the landmarks' span is a sum over the r coordinates: the squared
-    difference in a coordinate, multiplied by the sign of that coordinate.
+    two points of the landmarks' span, with coordinates a and b, is the sum of
+    s_j (a_j - b_j)² over the r coordinates j. s_j is the sign of coordinate j.
     """
 
     whitener: Array  # W, (m, r) float64, columns by decreasing |eigenvalue|

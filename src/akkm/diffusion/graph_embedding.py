@@ -164,9 +164,10 @@ def fit_graph_embedding(
 
 
 def limit_neighbours(n_neighbors: int, u: int, n_clusters: int | None) -> int:
-    """The number of neighbours of each of u rows: fewer than a cluster's mean size.
+    """The number of neighbours of each row, in a graph of u rows.
 
-    With more neighbours, rows of different clusters would be neighbours. If each row
+    It is below the mean size of a cluster. With more neighbours, rows of different
+    clusters would be neighbours. If each row
     were a neighbour of all other rows, the graph would have no clusters. If the number
     of clusters is to be estimated (None), two clusters are assumed here.
 

@@ -81,7 +81,7 @@ class Kernel(ABC):
         Returns
         -------
         float64 array of shape (b,)
-            Entries `rows` of the diagonal of the kernel matrix of all rows.
+            The diagonal entries of these rows in the kernel matrix of all rows.
         """
         return self.diag(X)
 

@@ -77,9 +77,9 @@ def report(
     """Describe a clustering on one HTML page: summary, checks, map, sizes, columns.
 
     The page opens in any browser, offline. Sections that do not apply to the model are
-    left out. The report takes a few seconds and little memory for any number of rows:
-    it compares as many rows with the centers as take about a second, and at least
-    2,000 rows. The map shows at most 2,000 rows.
+    left out. The report takes a few seconds and little memory for any number of rows.
+    It compares only a sample of the rows with the centers: as many rows as take about a
+    second, but at least 2,000. The map shows at most 2,000 rows.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ _CHECK_EVERY = 2.0
 _GIVE_UP_AFTER = 30.0
 # Largest number of results that one task adds up.
 _ADDED_PER_TASK = 8
-# Names of exceptions which mean that workers were lost, not that rows are invalid.
+# Names of exceptions that are raised if workers are lost.
 _LOSSES = {"CancelledError", "FutureCancelledError", "FuturesCancelledError"}
 _LOSSES |= {"KilledWorker", "LostWorkerError", "CommClosedError"}
 

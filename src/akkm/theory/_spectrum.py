@@ -202,9 +202,9 @@ def spectrum(
     -----
     With m < n the eigenvalues are those of the kernel matrix of m rows drawn uniformly,
     multiplied by the ratio of the traces (about n / m). The trace and the diagonal are
-    always those of all rows. With m < n, the coherences are estimates that tend to be
-    too low: they are computed from eigenvectors that Nyström's formula extends to at
-    most 20,000 other rows.
+    always those of all rows. With m < n, the coherences are estimates, which tend to be
+    too low. For these estimates, Nyström's formula extends the eigenvectors of the m
+    rows to at most 20,000 other rows.
 
     Examples
     --------
