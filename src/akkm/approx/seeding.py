@@ -22,7 +22,7 @@ from akkm.typing import Array, RowsLike
 
 # Minimum number of rows of the first sample.
 _SAMPLE = 10_000
-# Minimum number of rows of the first sample per cluster.
+# Minimum number of rows per cluster in the first sample.
 _PER_CLUSTER = 20
 # Factor by which each further sample is larger than the previous one.
 _GROWTH = 8

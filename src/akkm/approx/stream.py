@@ -20,7 +20,7 @@ from akkm.typing import Array, RowsLike
 # Total weight of the clusters' sums, relative to the number of rows so far. It is below
 # 1, because the weight of older rows shrinks: they were assigned to outdated centers.
 _MEMORY = 0.5
-# The centers move at the latest when this many new rows have come, relative to the
+# Maximum number of new rows that are assigned before the centers move, relative to the
 # number of rows so far. A larger batch is cut, so that it does not outweigh all earlier
 # rows at once.
 _LARGEST_STEP = 0.25

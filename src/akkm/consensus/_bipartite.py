@@ -37,8 +37,8 @@ def bipartite_cut(
 ) -> Consensus:
     """Combine partitions that have more clusters than the consensus.
 
-    The clusters of all members form a graph, joined by the rows they share. The graph
-    is cut along its top eigenvectors. Each row is assigned to the part that
+    The clusters of all members form a graph, whose edges join clusters that share rows.
+    The graph is cut along its top eigenvectors. Each row is assigned to the part that
     contains most of its clusters.
 
     Parameters
@@ -92,7 +92,7 @@ def _bipartite(graph: MetaGraph, n_clusters: int, rng: np.random.Generator) -> A
 
 
 def shared_weight(graph: MetaGraph) -> Array:
-    """The weight of the rows that two clusters share (V, V), from Jaccard similarities.
+    """The weight (V, V) of the rows that each pair of the graph's clusters shares.
 
     Examples
     --------

@@ -88,7 +88,10 @@ def contingency(groups: list[Group], weights: Array | None) -> Array:
 
 
 def _count(groups: list[Group], weights: Array | None) -> Array:
-    """The weight of the rows per code of one group or per pair of two groups' codes."""
+    """The weight of the rows with each code of a group, or each pair of two codes.
+
+    `groups` are one group, or two groups.
+    """
     sizes = [group.size for group in groups]
     counts = np.zeros(prod(sizes))  # float64 is exact up to 2^53 rows
     for start in range(0, len(groups[0].codes), _ROWS):

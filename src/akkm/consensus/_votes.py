@@ -42,7 +42,7 @@ class Votes(NamedTuple):
 class MetaClusters:
     """The meta-cluster of each cluster of each member.
 
-    They turn the labels that the members give to new rows into votes.
+    `vote` labels new rows, given the labels that the members give to these rows.
 
     Parameters
     ----------
@@ -133,10 +133,10 @@ class MetaClusters:
 
     @cached_property
     def _ranks(self) -> Array:
-        """The rank of c votes for meta-cluster k, ordered by c / size_k: (r + 1, C).
+        """Ranks (r + 1, C): entry (c, k) is the rank of c votes for meta-cluster k.
 
-        Equal quotients have equal ranks: a quotient of two integers is rounded once, so
-        equal quotients are equal to the last bit.
+        Ranks are ordered by c / size_k. Equal quotients have equal ranks: a quotient of
+        two integers is rounded once, so equal quotients are equal to the last bit.
         """
         c = np.arange(len(self.parts) + 1)
         means = c[:, None] / np.maximum(self.sizes, 1)

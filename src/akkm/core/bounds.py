@@ -36,7 +36,11 @@ _MAX_PAST_ENTRIES = 2**23
 
 @dataclass
 class State:
-    """Label and bounds of each row: the only arrays of length n that a fit keeps."""
+    """Label and bounds of each row.
+
+    Besides weights and the index of the cache, these are the only arrays of length n
+    that a fit keeps.
+    """
 
     labels: Array  # (n,) int32, -1 before the first sweep
     # (n,) float32, upper bound on the distance to the row's own center, as of the last

@@ -238,8 +238,8 @@ def nearest_by_score(
     in float64. If the order is still uncertain, the center with the lower number wins.
 
     The last digits of a score depend on the rows that are computed together with it.
-    They must not decide whether an order counts as uncertain. So a row near this limit
-    is scored by `rescore_alone`, which computes each row by itself.
+    They must not decide whether an order counts as uncertain. If they could decide it,
+    `rescore_alone` computes the scores of the row again, without other rows.
     """
     labels, best, gap = _two_lowest(scores)
     slack = scorer.slack(length)
@@ -259,7 +259,7 @@ def nearest_by_score(
 
 
 def _excess(scores: Array, ties: Array) -> Array:
-    """Return by how much scores (C, b) exceed those that tie with the lowest score."""
+    """Return scores (C, b) minus the largest score that ties with the lowest one."""
     lowest, columns = scores.argmin(axis=0), np.arange(scores.shape[1])
     tie = np.maximum(ties, ties[lowest, columns])
     return np.asarray(scores - scores[lowest, columns] - tie)

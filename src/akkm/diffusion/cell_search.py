@@ -228,7 +228,7 @@ class Cells:
         return lists
 
     def _complete(self, X: RowsLike, lists: "_Lists", own: bool = False) -> None:
-        """Search all points if the cells of a row have fewer than k points in total."""
+        """Search all points for rows whose cells have fewer than k points in total."""
         short = np.flatnonzero(np.isinf(lists.worst))
         for start in range(0, len(short), _BLOCK):
             rows = short[start : start + _BLOCK]

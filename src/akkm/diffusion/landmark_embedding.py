@@ -34,7 +34,7 @@ _SMALL = (0.002, 10, 0.05)
 # sparse regions are often isolated.
 _SMALL_IF_ESTIMATED = (0.005, 15, 0.1)
 # The largest weight of a link between two landmarks of different components, relative
-# to the smaller degree of the two.
+# to the smaller of their degrees.
 _LINK = 1e-3
 # Eigenvalues up to this number count as zero; the largest eigenvalue is one.
 _ZERO = 1e-12

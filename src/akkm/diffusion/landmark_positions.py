@@ -47,7 +47,7 @@ def place_landmarks(
     engine: Threads,
     rng: np.random.Generator,
 ) -> RowsLike:
-    """At most m distinct points (m, d), so that every row of X (n, d) is near a point.
+    """Return at most m distinct points, so that every row of X (n, d) is near a point.
 
     Points are drawn from candidate rows in several rounds. The probability of a row is
     proportional to its squared distance to the nearest point drawn in earlier rounds

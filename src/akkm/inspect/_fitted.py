@@ -20,7 +20,8 @@ from akkm.typing import Array, RowsLike
 
 # Methods that run k-means in an embedding of the rows.
 _EMBEDDING = (NystroemSpectralClustering, SparseKernelKMeans, DiffusionKernelKMeans)
-# Number of rows whose labels are predicted to check if labels_ belong to these rows.
+# To check whether labels_ belong to given rows, the labels of this many of these rows
+# are predicted.
 _PREDICTED = 1000
 # Maximum number of rows that are read from files or from the workers of Dask.
 _READ = 20_000

@@ -69,7 +69,10 @@ def _kernel(value: Any, sizes: Sizes) -> None:
 
 
 def _labelings(below: str) -> Check:
-    """A check for one array of integers per member, below the size `below` if given."""
+    """A check for a tuple with one array of integers per member.
+
+    If `below` is given, the integers are below the size of this name.
+    """
 
     def check(value: Any, sizes: Sizes) -> None:
         require(isinstance(value, tuple), "no tuple")

@@ -17,10 +17,10 @@ from akkm.typing import Array
 MAX_CLUSTERS = 60
 # Maximum number of columns in the heat map.
 _MAX_COLUMNS = 20
-# Gaps in the spectrum are shown for up to this many clusters.
+# Gaps in the spectrum are shown for numbers of clusters up to this number.
 _MAX_NUMBERS = 20
-# If the model has more clusters, gaps are shown for up to about this many clusters more
-# than the model has.
+# Gaps are shown for at least this many numbers beyond the estimate, the second best
+# number and the model's number of clusters.
 _NUMBERS_AFTER = 5
 # A fit of at most this many iterations is described in a sentence, not a picture.
 _FEW_ITERATIONS = 3

@@ -96,7 +96,10 @@ def reading(path: Any, what: str) -> Iterator[None]:
 
 
 def float_type(dtype: Any, types: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
-    """Return `dtype`; if None, float32 if it can hold all `types`, else float64."""
+    """Return the type of rows: `dtype`, if it is not None.
+
+    Otherwise it is float32 if float32 can hold all `types`, else float64.
+    """
     if dtype is not None:
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise ValueError(f"dtype={dtype!r}: expected float32 or float64.")

@@ -250,7 +250,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return encode_table(as_table(table), fitted, memory)
 
     def inverse_transform(self, X: Any) -> Any:
-        """Decode rows to a data frame of the library whose frame was fitted.
+        """Decode rows to a data frame, of the same library as the frame of `fit`.
 
         Parameters
         ----------
@@ -261,13 +261,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         -------
         data frame, or CSR array of shape (b, d)
             The columns that are used, in original units and with the types of the
-            table. Arrow tables stand for files. If a sparse table was fitted, a CSR
-            array of the original values.
+            table. If a file was fitted, the frame is an Arrow table. If a sparse table
+            was fitted, the result is a CSR array of the original values.
 
         Notes
         -----
-        Numbers are rounded to the digits that single precision preserves: whole
-        numbers up to a few million and dates are decoded exactly. Missing values stay
+        Numbers are rounded to the digits that single precision preserves. Dates, and
+        whole numbers up to a few million, are decoded exactly. Missing values stay
         filled, pooled values become "(other)", and text that `fit` did not see becomes
         null.
         """

@@ -14,7 +14,7 @@ from akkm.tables._files import FileTable
 from akkm.tables._table import Table
 
 _NAME = "the data frame"
-# Libraries to whose frames rows are decoded.
+# Libraries whose data frames `TableEncoder.inverse_transform` can return.
 LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf")
 
 
@@ -70,7 +70,9 @@ def as_table(data: Any) -> Table:
 
 
 def library_of(data: Any) -> str:
-    """Return the name of a data frame's library; "pyarrow" for tables and others.
+    """Return the name of a data frame's library.
+
+    The result is "pyarrow" for tables, and for frames of other libraries.
 
     Examples
     --------

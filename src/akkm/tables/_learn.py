@@ -17,7 +17,7 @@ from akkm.tables._table import Column, Table
 
 @dataclass(frozen=True)
 class Settings:
-    """The parameters of `TableEncoder` that decide about encodings."""
+    """The parameters of `TableEncoder` that determine the encodings."""
 
     text: Sequence[str]
     held_out: Sequence[str]
@@ -38,9 +38,10 @@ class Learned:
 def learn_columns(
     table: Table, used: list[Column], settings: Settings, empty: Sequence[str] = ()
 ) -> Learned:
-    """Read all rows; those columns in `used` that are also in `empty` have no values.
+    """Read all rows and determine the encodings of the columns `used`.
 
-    The table is read once more if a column turns out to be empty.
+    Columns in `empty` are known to have no values, and are not read. If columns turn
+    out to be empty, the table is read once more without them.
     """
     table.read_as_text([*settings.text, *settings.held_out])
     filled = [c for c in used if c.name not in empty]
