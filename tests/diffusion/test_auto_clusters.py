@@ -56,7 +56,7 @@ class TestDiffusion:
         assert adjusted_rand_score(y, model.labels_) == 1.0
 
     def test_uniform_rows_give_an_unsure_estimate(self, rng):
-        with pytest.warns(UserWarning, match="Unsure of the number of clusters"):
+        with pytest.warns(UserWarning, match="The estimate of . clusters is unsure"):
             model = DiffusionKernelKMeans("auto", random_state=0).fit(
                 rng.random((1500, 2))
             )
@@ -107,12 +107,12 @@ class TestSparse:
         assert (model.n_clusters_, model.evidence_.sure) == (3, True)
 
     def test_one_gaussian_gives_an_unsure_estimate(self, rng):
-        with pytest.warns(UserWarning, match="Unsure of the number of clusters"):
+        with pytest.warns(UserWarning, match="The estimate of . clusters is unsure"):
             SparseKernelKMeans("auto", random_state=0).fit(rng.normal(size=(3000, 2)))
 
     @pytest.mark.parametrize("seed", [0, 1])
     def test_digits_give_an_unsure_estimate(self, digits, seed):
-        with pytest.warns(UserWarning, match="Unsure of the number of clusters"):
+        with pytest.warns(UserWarning, match="The estimate of . clusters is unsure"):
             SparseKernelKMeans("auto", random_state=seed).fit(digits[0])
 
     @pytest.mark.parametrize("n_clusters", [2, 7, 20])
@@ -130,11 +130,11 @@ class TestSparse:
         assert adjusted_rand_score(y, model.labels_) > 0.99
 
     def test_uniform_rows_give_an_unsure_estimate(self, rng):
-        with pytest.warns(UserWarning, match="Unsure of the number of clusters"):
+        with pytest.warns(UserWarning, match="The estimate of . clusters is unsure"):
             SparseKernelKMeans("auto", random_state=0).fit(rng.random((2000, 3)))
 
 
-@pytest.mark.filterwarnings("ignore:Unsure")
+@pytest.mark.filterwarnings("ignore:The estimate of")
 @pytest.mark.parametrize("Estimator", [DiffusionKernelKMeans, SparseKernelKMeans])
 @pytest.mark.parametrize(("share", "sure"), [(0.92, False), (0.6, True)])
 def test_the_evidence_does_not_depend_on_the_requested_number(Estimator, share, sure):
@@ -196,9 +196,9 @@ class TestCommandLine:
     @pytest.mark.parametrize(
         ("more", "message"),
         [
-            ("", "--method approx, which can't estimate"),
-            ("--method spectral", "--method spectral, which can't estimate"),
-            ("--method sparse --ensemble 3", "--ensemble, which can't estimate"),
+            ("", "--method approx can't estimate"),
+            ("--method spectral", "--method spectral can't estimate"),
+            ("--method sparse --ensemble 3", "--ensemble can't estimate"),
         ],
     )
     def test_methods_that_cannot_estimate_are_refused(self, more, message, here):
@@ -216,13 +216,13 @@ class TestCommandLine:
 class TestReportAndPlot:
     def test_the_report_begins_with_an_unsure_estimate(self, rng):
         X = rng.random((800, 2))
-        with pytest.warns(UserWarning, match="Unsure"):
+        with pytest.warns(UserWarning, match="is unsure"):
             model = SparseKernelKMeans("auto", random_state=0).fit(X)
         page = report(model, X).html
         first = page[page.index("Read this first") :][:400]
         assert f"estimate of {model.n_clusters_} clusters is unsure" in first
 
-    @pytest.mark.filterwarnings("ignore:Unsure")
+    @pytest.mark.filterwarnings("ignore:The estimate of")
     @pytest.mark.parametrize(("smaller", "check"), [(150, 0), (4, 1)])
     def test_checks_of_cluster_sizes_agree_with_an_unsure_estimate(
         self, smaller, check

@@ -147,6 +147,6 @@ def test_an_estimated_number_of_clusters_is_checked(rng):
     sure = SparseKernelKMeans("auto", random_state=0).fit(X)
     assert graded(sure, X, "fine")["estimated_clusters"]["n_clusters"] == 3
     X = rng.random((800, 2))
-    with pytest.warns(UserWarning, match="Unsure"):
+    with pytest.warns(UserWarning, match="is unsure"):
         unsure = SparseKernelKMeans("auto", random_state=0).fit(X)
     assert not graded(unsure, X)["estimated_clusters"]["sure"]

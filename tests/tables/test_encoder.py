@@ -260,7 +260,7 @@ class TestTransform:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("a,y\n1,0\n", "not the columns of the model; missing: 't'"),
+            ("a,y\n1,0\n", "not those of the model; missing: 't'"),
             ("a,t,w\n1,u,0\n", r"unknown: 'w' \(leave them out: --drop w\)"),
             ('a,t,"x,y z"\n1,u,0\n', """--drop '"x,y z"'"""),
             ("b,t\n1,u\n", "missing: 'a' .*; unknown: 'b'"),

@@ -34,8 +34,8 @@ def compare(first: str, second: str) -> None:
     other_key, other_keys, other_clusters = read_labels(second)
     if key != other_key:
         raise ValueError(
-            f"{first} identifies rows by {key!r}, but {second} by {other_key!r}; write "
-            "both with the same --id, or both without."
+            f"{first} identifies rows by {key!r}, but {second} identifies them by "
+            f"{other_key!r}; write both files with the same --id, or both without --id."
         )
     places = _places(keys, other_keys)
     shared = places >= 0

@@ -78,19 +78,18 @@ def _require_compatible(method: Method, scale: str) -> None:
     own = name in OWN_KERNEL
     if k == "auto" and not own:
         raise ValueError(
-            f"-k auto with --method {name}, which can't estimate the number of "
-            "clusters; give -k a number, or add --method sparse (many rows) or "
-            "--method diffusion."
+            f"--method {name} can't estimate the number of clusters (-k auto); give -k "
+            "a number, or add --method sparse (many rows) or --method diffusion."
         )
     if k == "auto" and method.ensemble is not None:
         raise ValueError(
-            "-k auto with --ensemble, which can't estimate the number of clusters; "
-            "leave out --ensemble to estimate it, then give -k that number."
+            "--ensemble can't estimate the number of clusters (-k auto); leave out "
+            "--ensemble to estimate it, then give -k that number."
         )
     if not own and name != "approx" and method.ensemble is not None:
         raise ValueError(
-            f"--ensemble with --method {name}, which has no ensemble; leave out one of "
-            "the two."
+            f"--method {name} can't be combined with --ensemble; leave out one of the "
+            "two."
         )
     if name in ("exact", "diffusion") and (m or method.sampling):
         raise ValueError(
@@ -100,8 +99,8 @@ def _require_compatible(method: Method, scale: str) -> None:
         raise ValueError("--method leaders has no landmarks; leave out --sampling.")
     if name == "sparse" and method.sampling not in (None, "k-means", "uniform"):
         raise ValueError(
-            f"--sampling {method.sampling} with --method sparse; expected k-means or "
-            "uniform."
+            f"--method sparse does not have --sampling {method.sampling}; expected "
+            "k-means or uniform."
         )
     if own and (kernel, method.gamma) != ("rbf", "scale"):
         raise ValueError(

@@ -160,7 +160,7 @@ def combine(
     if len(used) < n_clusters:
         raise ValueError(
             f"n_clusters={n_clusters}, but all labelings together have only "
-            f"{len(used)} clusters (of positive weight); expected at least as many. "
+            f"{len(used)} clusters (of positive weight); expected at least n_clusters. "
             "Lower n_clusters or give labelings with more clusters."
         )
     similarity = jaccard(shared[np.ix_(used, used)])

@@ -271,7 +271,7 @@ def check_balance(
     elif evidence.sure and shares.min() < OUTLIER_SHARE:
         why = (
             f"one cluster has less than {100 * OUTLIER_SHARE} % of the rows, and may "
-            "be outliers"
+            "consist of outliers"
         )
     else:
         return evidence

@@ -357,7 +357,7 @@ class KernelClusterer(
     def _warn_if_unsure(self, run: Run, evidence: Evidence) -> None:
         if not evidence.sure:
             run.warn(
-                f"Unsure of the number of clusters, {evidence.n_clusters}: "
+                f"The estimate of {evidence.n_clusters} clusters is unsure: "
                 f"{evidence.why}; look at evidence_, or give n_clusters.",
                 UserWarning,
             )

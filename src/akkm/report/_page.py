@@ -56,7 +56,7 @@ def _sample_note(facts: Inspection) -> str:
     assert facts.sampled is not None
     rows, n = facts.sampled
     note = f"this page describes a random sample of {len(rows):,} of {n:,} rows"
-    return note if facts.n_rows < n else f"{note}; sizes of clusters are of all rows"
+    return note if facts.n_rows < n else f"{note}; cluster sizes count all rows"
 
 
 def _sections(shown: Shown) -> dict[str, str]:

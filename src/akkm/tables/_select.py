@@ -95,7 +95,7 @@ def require_same_columns(
         parts.append(f"unknown: {quoted_names(extra)} (leave them out: {options})")
     if parts:
         raise TableError(
-            f"{table.name}: not the columns of the model; {'; '.join(parts)}"
+            f"{table.name}: the columns are not those of the model; {'; '.join(parts)}"
         )
     for encoding in needed:
         _require_same_kind(table, there[encoding["name"]], encoding)

@@ -147,7 +147,9 @@ def _with_width(table: Table, width: int) -> tuple[Any, tuple[str, ...]]:
     names = quoted_names(range(min(here, width), max(here, width)))
     if table.target is None:
         what = "missing" if here < width else "unknown"
-        raise TableError(f"{table.name}: not the columns of the model; {what}: {names}")
+        raise TableError(
+            f"{table.name}: the columns are not those of the model; {what}: {names}"
+        )
     X = X.copy()
     X.resize((X.shape[0], width))
     note = f"columns {names} are not in the model and were left out"
