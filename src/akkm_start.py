@@ -21,7 +21,7 @@ def main() -> None:
     # A background process ignores Ctrl-C: don't change that.
     if usual is signal.default_int_handler:
         signal.signal(signal.SIGINT, _exit_at_once)
-    # Modules stay in memory, so looking for unused objects meanwhile is wasted time.
+    # Imported modules stay in memory, so garbage collection would only take time.
     gc.disable()
     from akkm.cli import main as run
 
@@ -34,6 +34,6 @@ def main() -> None:
 
 
 def _exit_at_once(number: int, frame: Any) -> None:
-    """Exit without an exception: code being imported could catch KeyboardInterrupt."""
+    """Exit without an exception, because imported code could catch KeyboardInterrupt."""
     os.write(2, b"akkm: stopped; no file was written.\n")
     os._exit(130)
