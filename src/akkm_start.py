@@ -34,6 +34,6 @@ def main() -> None:
 
 
 def _exit_at_once(number: int, frame: Any) -> None:
-    """Exit without an exception, because imported code could catch KeyboardInterrupt."""
+    """Exit without an exception: imported code could catch KeyboardInterrupt."""
     os.write(2, b"akkm: stopped; no file was written.\n")
     os._exit(130)
