@@ -86,6 +86,7 @@ def leading_eigenpairs_by_filter(
     S, known = sparse.csr_array(S[order][:, order]), known[order]
     low = _in_32_bits(S)
     size = n_pairs + max(_SPARE, int(_SPARE_SHARE * n_pairs))
+    say(f"eigenvectors: the leading {n_pairs} of {S.shape[0]:,}")
     block = rng.standard_normal((S.shape[0], size), dtype=np.float32)
     block = _filter(low, block, _FIRST_DEGREE, _FIRST_BOUND)
     values, vectors = _ritz_pairs(S, known, block)

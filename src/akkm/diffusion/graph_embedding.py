@@ -118,8 +118,10 @@ def fit_graph_embedding(
     # Without duplicates, no copy of the rows is made here.
     in_order = u == X.shape[0] and bool((np.diff(rows) > 0).all())
     points = X if in_order else X[rows]
+    say(f"searching the {k} nearest neighbours of {u:,} rows")
     search, order = search_for(points, metric, engine, rng)
     neighbours = Neighbours(*search.neighbours(k, engine, rng, say))
+    say("counting shared neighbours")
     W = graph.shared_neighbour_similarity(neighbours)
     label, sizes = graph.label_components(W)
     most = settings.n_clusters or _MOST_CLUSTERS

@@ -1,5 +1,6 @@
 """DiffusionKernelKMeans."""
 
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any
 
@@ -20,6 +21,7 @@ from akkm.diffusion.landmark_positions import place_landmarks, resolve_n_landmar
 from akkm.estimators._base import Run
 from akkm.estimators._centers import mark_outliers
 from akkm.estimators._embedding import WalkClusterer
+from akkm.estimators._heartbeat import steady_log
 from akkm.estimators._parameters import AUTO, COUNT, estimator, parameter
 from akkm.typing import Array, RowsLike
 
@@ -140,7 +142,9 @@ class DiffusionKernelKMeans(WalkClusterer):
 
     def _fit(self, run: Run) -> None:
         """Embed the rows by walks in the graph and cluster them."""
-        embedding, points, outlying = self._fit_embedding(run)
+        first = f"comparing the {run.X.shape[0]:,} rows, to find equal rows"
+        with steady_log(run.progress, first) as say:
+            embedding, points, outlying = self._fit_embedding(run, say)
         solution = self._cluster_walks(run, embedding, points)
         marked = outlying if self.outliers == "mark" else None
         self.labels_ = mark_outliers(solution.labels, marked)
@@ -149,7 +153,7 @@ class DiffusionKernelKMeans(WalkClusterer):
         self._warn_of_result(run, solution)
 
     def _fit_embedding(
-        self, run: Run
+        self, run: Run, say: Callable[[str], None]
     ) -> tuple[GraphEmbedding | LandmarkEmbedding, Array, Array]:
         """Return the fitted embedding, points (n, q), and which rows are outlying."""
         X, weights, engine, rng = run.X, run.weights, run.engine, run.rng
@@ -159,6 +163,7 @@ class DiffusionKernelKMeans(WalkClusterer):
         too_many = max_rows is None and len(rows) > max_graph_rows(X.shape[1])
         if too_many and self.metric == "euclidean" and self.outliers == "attach":
             m = resolve_n_landmarks("auto", len(rows), n_clusters or 1)
+            say(f"too many rows for a graph; placing {m:,} landmarks")
             embedding, points = fit_landmark_embedding(
                 X,
                 place_landmarks(X, m, weights, engine, rng),
@@ -168,15 +173,13 @@ class DiffusionKernelKMeans(WalkClusterer):
                 rng=rng,
                 t=t,
             )
-            run.progress.log(
-                f"{X.shape[0]:,} rows, too many for a graph, {m:,} landmarks, "
-                f"t = {embedding.kernel.t:.4g}"
-            )
+            say(f"{X.shape[0]:,} rows, {m:,} landmarks, t = {embedding.kernel.t:.4g}")
             return embedding, points, np.zeros(X.shape[0], dtype=bool)
         if too_many or max_rows is not None:
             rows = sample_rows(rows, max_rows, rng)
         settings = GraphSettings(n_clusters, self.n_neighbors, self.metric, t)
-        graph = fit_graph_embedding(X, rows, settings, engine, rng, run.progress.log)
+        graph = fit_graph_embedding(X, rows, settings, engine, rng, say)
+        say(f"placing {X.shape[0]:,} rows")
         return graph, *graph(X, engine)
 
     def _assign(

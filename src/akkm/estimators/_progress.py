@@ -18,6 +18,11 @@ class Progress:
         self._context = estimator._init_callback_context(max_subtasks=None)
         self._context.call_on_fit_task_begin(**self._event)
 
+    @property
+    def verbose(self) -> bool:
+        """Whether lines are printed."""
+        return bool(self._verbose)
+
     def log(self, text: str) -> None:
         """Print a line if `verbose` is set."""
         if self._verbose:
