@@ -172,9 +172,8 @@ def test_attributes_of_another_type_are_refused_or_unused(members_of, tmp_path):
             else:
                 use_model(pack(changed), tmp_path)  # requires exit code 0 or 2
         node["content"] = before
-    # The limit is below 1, because skops does not read all nodes: it skips a node if it
-    # has created the node's object before.
-    assert refused > 0.7 * len(nodes) > 30
+    # skops does not read a node again whose object it has created before.
+    assert refused > 0.6 * len(nodes) > 30
 
 
 def json_nodes(state):

@@ -117,6 +117,7 @@ def tall(here):
 
 D = made("d.csv")
 CLUSTER = "cluster d.csv -k 2 --labels out.csv --model out.skops --report out.html "
+STRICT = f"{CLUSTER} --missing error"
 PREDICT = "predict m.skops d.csv --labels out.csv --report out.html "
 BAD = {
     "no such file": (None, CLUSTER, "there is no such file"),
@@ -125,8 +126,8 @@ BAD = {
     "header only": (made("d.csv", "a,b\n"), CLUSTER, "no rows"),
     "ragged rows": (made("d.csv", end="1,2,3\n"), CLUSTER, "row 31 of the data"),
     "wrong delimiter": (made("d.csv", "a;b\n1;2\n3;4\n"), CLUSTER, "--delimiter"),
-    "missing values": (made("d.csv", end=",0.5\n"), CLUSTER, "missing"),
-    "NaN": (made("d.csv", end="NaN,0.5\n"), CLUSTER, "missing"),
+    "missing values": (made("d.csv", end=",0.5\n"), STRICT, "missing"),
+    "NaN": (made("d.csv", end="NaN,0.5\n"), STRICT, "missing"),
     "infinity": (made("d.csv", end="inf,0.5\n"), CLUSTER, "infinit"),
     "minus infinity": (made("d.csv", end="0.5,-inf\n"), CLUSTER, "infinit"),
     "text far down": (tall, CLUSTER, "oops"),
@@ -199,7 +200,7 @@ BAD = {
     "negative seed": (D, f"{CLUSTER} --seed -1", "'--seed'"),
     "long delimiter": (D, f"{CLUSTER} --delimiter ;;", "expected one character"),
     "decimal commas": (
-        made("d.csv", "a;b\n" + "1,5;2\n2,5;3\n" * 9),
+        made("d.csv", "a;b\n" + "1,250;2\n2,500;3\n" * 9),
         f"{CLUSTER} --delimiter ;",
         "add --decimal ','",
     ),

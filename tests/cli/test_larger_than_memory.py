@@ -140,8 +140,8 @@ def test_methods_that_need_all_rows_in_memory_say_so(options, name, files):
     result = run("cluster", files / "parts", "-k", 4, *options, "--memory", 0.1)
     assert result.exit_code == 2
     assert result.stderr.startswith(
-        f"akkm: error: {name} needs all rows in memory: 6,000 rows x 10 features x 4 "
-        "bytes = 0.24 MB, but --memory allows 0.1 MB. Allow more (--memory 1), cluster "
+        f"akkm: error: {name} needs all rows in memory: 6,000 rows x 9 features x 4 "
+        "bytes = 0.22 MB, but --memory allows 0.1 MB. Allow more (--memory 1), cluster "
         "a random sample (--sample N), or use --method approx"
     )
 

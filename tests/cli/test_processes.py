@@ -40,7 +40,9 @@ def run_program(program, *args):
 
 
 def test_an_error_exits_with_code_2_and_one_line(here):
-    done = subprocess.run([*AKKM, *CLUSTER[:4]], capture_output=True, text=True)
+    done = subprocess.run(
+        [*AKKM, *CLUSTER[:4], "--drop", "size"], capture_output=True, text=True
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
 

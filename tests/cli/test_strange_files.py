@@ -120,7 +120,11 @@ def test_file_names_that_are_not_utf8_are_accepted(ending, tmp_path, monkeypatch
 def test_messages_about_long_names_are_short(tmp_path):
     path, name = tmp_path / "x.csv", "n" * 5_000
     path.write_text(f"{name},b\n" + "".join(f"word {i},{i % 3}\n" for i in range(50)))
-    for options in ((), ("--drop", name + "x"), ("--columns", "n" * 4_999)):
+    for options in (
+        ("--columns", name),
+        ("--drop", name + "x"),
+        ("--columns", "n" * 4_999),
+    ):
         result = run("cluster", path, "-k", 2, *options)
         assert result.exit_code == 2
         assert len(result.stderr) < 1_100

@@ -47,6 +47,7 @@ def column(*cells):
 
 
 MANY = range(1, 31)
+ERROR = {"missing": "error"}
 SPARSE = sparse.csr_array(np.eye(3))
 PARTS = {"format": b"csr", "shape": SPARSE.shape, "data": SPARSE.data}
 # Each entry: file name, content, encoder parameters, pattern of the error message.
@@ -81,10 +82,20 @@ BAD = [
     ),
     ("x.csv", "a,b\n1,inf\n2,-inf\n3,1\n", {}, r"2 in 'b' \(first in row 1 of"),
     ("x.csv", "a,b\n1,Infinity\n2,3\n", {}, "infinite values: 1 in 'b'"),
-    ("x.csv", "a,b\n1,\nNA,2\nnan,null\n", {}, "2 in 'b', 2 in 'a'|2 in 'a', 2 in 'b'"),
+    (
+        "x.csv",
+        "a,b\n1,\nNA,2\nnan,null\n",
+        ERROR,
+        "2 in 'b', 2 in 'a'|2 in 'a', 2 in 'b'",
+    ),
     ("x.csv", "a,b\n1,\n,2\n", {"missing": "drop"}, "every row has a missing value"),
-    ("x.csv", "a,b\n1,x\n1,x\n", {}, "no column has two different values"),
-    ("x.csv", "a,b\n1,2\n", {}, "no column has two different values in its 1 rows"),
+    ("x.csv", "a,b\n1,x\n1,x\n", {}, "nothing to cluster by"),
+    (
+        "x.csv",
+        "a,b\n1,2\n",
+        {},
+        "nothing to cluster by in 1 rows; left out, as all values are equal: a, b",
+    ),
     ("x.csv", "a\n1e308\n-1e308\n", {}, "too large to scale"),
     ("x.csv", "a\n1e300\n2\n", {"scale": "none"}, "too large for single precision"),
     ("x.csv", RAMP, {"columns": ["B"]}, "--columns 'B': .* did you mean 'b'"),
@@ -95,42 +106,21 @@ BAD = [
     ("x.csv", RAMP, {"drop": ["a"], "id": "b"}, "no columns are left"),
     (
         "x.csv",
-        RAMP,
-        {"text": ["a"]},
-        "9,000 different values in 9,000 .*--id a.*--drop a",
-    ),
-    ("x.csv", column(*(f"{i},5" for i in MANY)), {}, "a decimal comma .*--decimal ','"),
-    ("x.csv", column(*("1,5", "2,25") * 15), {}, "a decimal comma .*--decimal ','"),
-    ("x.csv", column(*("1", "2,5") * 15), {}, "a decimal comma .*--decimal ','"),
-    ("x.csv", column(*("3",) * 29, "2,5"), {}, r"looks like numbers .*\('2,5'\)"),
-    ("x.csv", column(*(f"1.{i:03},5" for i in MANY)), {}, "write them without '.' and"),
-    (
-        "x.csv",
-        column(*(f"{i},065,000" for i in MANY)),
-        {},
-        "thousands separators .*; write them without, or leave it out",
-    ),
-    (
-        "x.csv",
         column(*(f"{i},065" for i in MANY)),
         {},
         r"thousands separators .*\(or, if it is a decimal comma, add --decimal ','\)",
     ),
-    ("x.csv", column(*(f"{i} 065" for i in MANY)), {}, "thousands separators"),
-    ("x.csv", column(*(f"{i} %" for i in MANY)), {}, "a sign such as % or €"),
-    ("x.csv", column(*(f"${i}.50" for i in MANY)), {}, "a sign such as % or €"),
     (
         "x.csv",
-        column(*(f"{i}.01.2024" for i in MANY)),
+        column(*(f"${i}.50" for i in MANY), "free"),
         {},
-        "looks like dates .*; write them as 2024-12-31",
+        "column 'x' looks like numbers with a sign .*--drop x",
     ),
-    ("x.csv", "a\n" + "1\n" * 99 + '"2,5"\n', {}, "decimal comma"),
     (
         "x.csv",
-        column(*(f"{i},065" for i in MANY), "1,000,000"),
+        "x\n" + "$1.50\n$2.50\n" * 6_000 + "free\n",
         {},
-        r"thousands separators .*\); write them without, or leave",
+        "amounts of money, but 'free' in row 12,001 of the data; .*--na free.*--text x",
     ),
     ("x.csv", "sep=;\na;b\n1;2\n", {}, "'sep=', is meant for spreadsheets"),
     ("x.csv", "a b c\n1 2 x\n3 4 y\n", {}, "separated by spaces; .*--delimiter ' '"),
@@ -139,9 +129,9 @@ BAD = [
         "x.csv",
         '"a ""b"", c"\nx1\n' + "".join(f"y{i}\n" for i in MANY),
         {},
-        """--id 'a "b", c'.*--drop '"a ""b"", c"'""",
+        r"nothing to cluster by in 31 rows; left out, as identifiers \(--columns .*c'$",
     ),
-    ("x.csv", "a,b\n1,\n2,3\n", {}, r"\(of 2 rows; empty cells, NA, .* see --na\)"),
+    ("x.csv", "a,b\n1,\n2,3\n", ERROR, r"\(of 2 rows; empty cells, NA, .* see --na\)"),
     ("x.parquet", parquet(a=[1, 2], y=[[1], [2]]), {"label": "y"}, "--label 'y' is of"),
     ("x.parquet", parquet(a=[1, 2], y=[{"z": 1}] * 2), {"id": "y"}, "--id 'y' is of"),
     ("x.xlsx", "PK", {}, r"unknown file format \(.xlsx\); expected .csv, .*.parquet"),
@@ -153,7 +143,7 @@ BAD = [
     ("x.parquet", parquet(a=[[1], [2]]), {}, "column 'a' is of type list<"),
     ("x.parquet", parquet(a=[b"1", b"2"]), {}, "column 'a' is of type binary"),
     ("x.parquet", parquet(a=[1.0, np.inf]), {}, r"1 in 'a' \(first in row 2 of"),
-    ("x.parquet", parquet(a=[1.0, np.nan]), {}, "missing values: 1 in 'a'"),
+    ("x.parquet", parquet(a=[1.0, np.nan]), ERROR, "missing values: 1 in 'a'"),
     ("x.arrow", RAMP, {}, "can't be read as Arrow"),
     ("x.arrow", arrow_twice(), {}, "duplicate column names: 'a'"),
     ("x.arrow", arrow_twice()[:-60], {}, "can't be read as Arrow"),
@@ -181,7 +171,7 @@ BAD = [
     ("x.svm", RAMP, {}, "can't be read as LIBSVM"),
     ("x.svm.gz", gzip.compress(b"1 1:2\n" * 99)[:-9], {}, "can't be read as LIBSVM"),
     ("x.svm", "1 1:2\n0 1:inf\n", {}, "infinite values: 1 in '1' .*row 2"),
-    ("x.svm", "1 1:2\n0 1:nan\n", {}, "missing values: 1 in '1'"),
+    ("x.svm", "1 1:2\n0 1:nan\n", ERROR, "missing values: 1 in '1'"),
     ("x.svm", "1 1:nan\n", {"missing": "drop"}, "every row has a missing value"),
 ]
 

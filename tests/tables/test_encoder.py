@@ -162,13 +162,16 @@ class TestEncoding:
         encoded = encoder.encode(open_table(write("new.csv", "a\n1\n2\n")))
         assert encoded.X.ravel().tolist() == [-1, 1]
 
-    def test_a_column_of_row_numbers_is_noted(self, encode):
+    def test_a_column_of_row_numbers_is_left_out(self, encode):
         text = "n,a\n" + "".join(f"{i},{i % 3}\n" for i in range(100))
         encoder, _ = encode(text)
-        assert encoder.notes_ == [
-            "n: seems to contain row numbers; if so, use it as --id or leave it out "
-            "(--drop)"
-        ]
+        assert encoder.feature_names_ == ["a"]
+        assert encoder.describe()[-1] == (
+            "left out, as identifiers (--columns uses them, --id names them in "
+            "labels): n"
+        )
+        encoder, _ = encode(text, columns=["n", "a"])
+        assert encoder.feature_names_ == ["n", "a"]
 
     def test_columns_are_selected_by_name(self, encode):
         text = "a,b,c,d\n1,2,3,4\n5,6,7,9\n"
@@ -249,7 +252,7 @@ class TestTransform:
     @pytest.fixture
     def encoder(self, encode):
         text = "k,a,t,y,z\n1,1,u,0,5\n2,3,v,1,5\n"
-        return encode(text, id="k", label="y", drop=["z"])[0]
+        return encode(text, id="k", label="y", drop=["z"], missing="error")[0]
 
     def test_column_order_is_free_and_id_and_label_are_optional(self, encoder, write):
         encoded = encoder.encode(open_table(write("n.csv", "t,a\nv,1\nu,3\n")))
@@ -294,7 +297,7 @@ class TestTransform:
 
     def test_a_table_of_unknown_length_is_encoded_completely(self, write):
         path = write("x.csv", RAMP)
-        encoder = TableEncoder().fit(open_table(path))
+        encoder = TableEncoder(columns=["a", "b"]).fit(open_table(path))
         table = open_table(path, block=1_000)
         assert table.n_rows is None
         encoded = encoder.encode(table)

@@ -159,6 +159,7 @@ def summarise(job: Job, model: SavedModel, warned: list[str]) -> None:
         "clustered": f"{sample:,} {assigned}" if sample else (),
         "features": f"{about['features']:,}",
         "columns": model.encoder.describe() if model.of_table else (),
+        "balance": _work.balance_lines(model.encoder) if model.of_table else (),
         "notes": [note for note in about["notes"] if note not in warned],
         **about["settings"],
         "time": f"{reading} reading, {seconds(about['seconds'])} clustering",

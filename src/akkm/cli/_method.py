@@ -32,7 +32,7 @@ _HISTOGRAMS = ("chi2", "additive_chi2", "intersection")
 def build(method: Method, scale: str) -> KernelClusterer:
     """Build the estimator; raise ValueError if options contradict each other.
 
-    `scale` says how columns are scaled: "standard", "minmax" or "none".
+    `scale` says how columns are scaled, as in `TableEncoder`.
 
     Examples
     --------
@@ -110,9 +110,9 @@ def _require_compatible(method: Method, scale: str) -> None:
         raise ValueError(f"The {kernel} kernel has no degree; leave out --degree.")
     if kernel not in ("poly", "sigmoid") and method.coef0 is not None:
         raise ValueError(f"The {kernel} kernel has no coef0; leave out --coef0.")
-    if kernel in _HISTOGRAMS and scale == "standard":
+    if kernel in _HISTOGRAMS and scale in ("auto", "standard", "robust"):
         raise ValueError(
-            f"--scale standard makes values negative, but the {kernel} kernel expects "
+            f"--scale {scale} makes values negative, but the {kernel} kernel expects "
             "values of 0 or more; add --scale minmax or --scale none."
         )
     if isinstance(m, int) and isinstance(k, int) and m < k:

@@ -2,14 +2,21 @@
 
 import functools
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import click
 
 from akkm.cli._console import printable
-from akkm.cli._records import COUNT, NumberOr, choice, option, split_names
+from akkm.cli._records import (
+    COUNT,
+    NumberOr,
+    choice,
+    option,
+    split_names,
+    split_weights,
+)
 from akkm.kernels import KERNEL_NAMES
 from akkm.landmarks import STRATEGIES
 
@@ -43,6 +50,13 @@ class Run:
 
 
 _file = functools.partial(option, metavar="FILE")
+
+
+def _field(decorator: Any) -> Any:
+    """A field of a record that is filled by the options that a decorator adds."""
+    return field(metadata={"option": decorator})
+
+
 # Settings of options that take column names and may be given several times.
 _NAMES: dict[str, Any] = {"metavar": "NAMES", "multiple": True, "callback": split_names}
 
@@ -54,7 +68,7 @@ class Source:
     None stands for the setting of the model, or for the default if there is no model.
     """
 
-    data: str = field(metadata={"option": click.argument("data", metavar="DATA")})
+    data: str = _field(click.argument("data", metavar="DATA"))
     header: bool | None = option(
         "--header/--no-header",
         default=None,
@@ -81,6 +95,26 @@ class Source:
     )
 
 
+def _scale_options(command: Any) -> Any:
+    """Add the option --scale, and --robust, which is short for --scale robust."""
+    scale = click.option(
+        "--scale",
+        type=click.Choice(["auto", "standard", "robust", "minmax", "none"]),
+        default="auto",
+        help="Scaling of numeric columns; auto is robust for heavy tails, else "
+        "standard.",
+    )
+    robust = click.option(
+        "--robust",
+        "scale",
+        flag_value="robust",
+        default="auto",
+        show_default=False,
+        help="The same as --scale robust: shorten the tails of all numeric columns.",
+    )
+    return scale(robust(command))
+
+
 @dataclass(frozen=True)
 class Encoding:
     """Which columns are clustered, and how they are encoded as numbers."""
@@ -101,16 +135,29 @@ class Encoding:
     )
     text: Sequence[str] = option(
         "--text",
-        help="Treat these columns as text even if they hold numbers: a,b,c.",
+        help="Treat these columns as categories even if they hold numbers: a,b,c.",
         **_NAMES,
     )
-    scale: str = choice(
-        "--scale", ("standard", "minmax", "none"), "Scaling of numeric columns."
-    )
+    scale: str = _field(_scale_options)
     missing: str = choice(
         "--missing",
-        ("error", "drop", "mean"),
-        "If values are missing: stop, drop the row, or fill in a value.",
+        ("mean", "drop", "error"),
+        "If values are missing: fill in a value, drop the row, or stop.",
+    )
+    sentinels: str = choice(
+        "--sentinels",
+        ("missing", "keep"),
+        "Values that seem to mean 'unknown', such as 9999999 or 1900-01-01: treat them "
+        "like missing values, or use them.",
+    )
+    weights: Mapping[str, float] = option(
+        "--weight",
+        "weights",
+        metavar="COLUMN=NUMBER",
+        multiple=True,
+        callback=split_weights,
+        help="Weight of a column in squared distances, 1 by default; may be given "
+        "several times.",
     )
 
 

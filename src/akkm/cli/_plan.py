@@ -130,6 +130,7 @@ def plan(
             "clustered": f"{n_fitted:,} {assigned}" if n_fitted < n else (),
             "features": f"{d:,}",
             "columns": encoder.describe(),
+            "balance": _work.balance_lines(encoder),
             "notes": notes,
             "kernel": _kernel_lines(estimator, method.gamma),
             "landmarks": [f"{m:,}: {reason}", *theory] if m else (),

@@ -59,6 +59,20 @@ def split_names(ctx: Any, param: Any, values: tuple[str, ...]) -> list[str]:
     return split
 
 
+def split_weights(ctx: Any, param: Any, values: tuple[str, ...]) -> dict[str, float]:
+    """Split texts such as "age=2" into names and weights."""
+    weights = {}
+    for value in values:
+        name, _, number = value.rpartition("=")
+        try:
+            weights[name] = float(number)
+        except ValueError:
+            name = ""
+        if not name:
+            raise click.BadParameter(f"{value!r} is not of the form COLUMN=NUMBER.")
+    return weights
+
+
 def option_of(record: Any, name: str) -> Option:
     """The option that fills a field of a record, as a decorator."""
     option: Option = record.__dataclass_fields__[name].metadata["option"]

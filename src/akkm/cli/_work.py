@@ -23,7 +23,7 @@ from akkm.inspect import sample_rows
 from akkm.metrics import nmi_from_counts
 from akkm.model_file import SavedModel, write_model
 from akkm.report import report
-from akkm.tables import MISSING, Table, TableEncoder, open_table
+from akkm.tables import MISSING, Table, TableEncoder, balance, open_table
 from akkm.typing import Array
 
 # Maximum number of clusters whose sizes are printed; the largest clusters are chosen.
@@ -126,6 +126,14 @@ def storage_note(n: int, d: int, megabytes_allowed: float) -> str:
         f"rows stay on disk: encoded, they need {megabytes(4.0 * n * d)}, more than "
         f"--memory {megabytes_allowed:g} MB"
     )
+
+
+def balance_lines(encoder: TableEncoder) -> list[str]:
+    """A list with one line: how much numbers, dates and categories count."""
+    facts = encoder.facts()
+    if len({fact.role for fact in facts}) < 2:
+        return []
+    return [f"{balance(facts)} of squared distances (--weight COLUMN=2 changes it)"]
 
 
 def draw_rows(n: int, size: int, seed: int) -> Array:

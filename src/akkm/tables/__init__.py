@@ -8,6 +8,7 @@ from akkm.rows.formats import TableError
 from akkm.tables._csv import MISSING
 from akkm.tables._encoded import Encoded
 from akkm.tables._encoder import TableEncoder
+from akkm.tables._facts import ColumnFact, balance
 from akkm.tables._open import open_table
 from akkm.tables._select import require_columns
 from akkm.tables._table import Column, Table, quoted_names
@@ -15,10 +16,12 @@ from akkm.tables._table import Column, Table, quoted_names
 __all__ = [
     "MISSING",
     "Column",
+    "ColumnFact",
     "Encoded",
     "Table",
     "TableEncoder",
     "TableError",
+    "balance",
     "open_table",
     "quoted_names",
     "require_columns",

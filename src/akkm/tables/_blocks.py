@@ -1,8 +1,8 @@
 """Split batches into number and text columns; count missing and infinite values."""
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -11,11 +11,14 @@ from akkm.rows.formats import TableError
 from akkm.tables._table import (
     Table,
     as_number,
+    as_option,
     as_text,
     first_few,
+    kind_of,
     quoted_names,
     row_text,
 )
+from akkm.tables._text_numbers import TextFormat, parse
 from akkm.typing import Array
 
 
@@ -26,6 +29,8 @@ class Selection:
     numbers: list[str]
     texts: list[str]
     others: list[str]  # ids and labels, with the types of the file
+    formats: Mapping[str, TextFormat] = field(default_factory=dict)  # of number columns
+    sentinels: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -33,15 +38,48 @@ class Selection:
         return [*self.numbers, *self.texts, *self.others]
 
     def split(
-        self, batch: pa.RecordBatch
+        self, batch: pa.RecordBatch, found: Counter[tuple[str, float]] | None = None
     ) -> tuple[Array, list[pa.DictionaryArray], list[pa.Array]]:
-        """Return numbers (d, r), text columns and other columns, each of length r."""
+        """Return numbers (d, r), text columns and other columns, each of length r.
+
+        Sentinels become NaN; `found` counts them.
+        """
         d, stop = len(self.numbers), len(self.numbers) + len(self.texts)
         V = np.empty((d, batch.num_rows))
-        for i in range(d):
-            V[i] = as_number(batch.column(i)).to_numpy(zero_copy_only=False)
+        for i, name in enumerate(self.numbers):
+            column = batch.column(i)
+            form = self.formats.get(name)
+            if form is not None and kind_of(column.type) == "text":
+                V[i] = _parsed(column, form, name)
+            else:
+                V[i] = as_number(column).to_numpy(zero_copy_only=False)
+            for value in self.sentinels.get(name, ()):
+                same = V[i] == value
+                V[i][same] = np.nan
+                if found is not None:
+                    found[name, value] += int(same.sum())
         texts = [as_text(batch.column(i)) for i in range(d, stop)]
         return V, texts, batch.columns[stop:]
+
+
+class UnreadableValue(Exception):
+    """A text that is not a number in the format of its column."""
+
+    def __init__(self, name: str, value: str, row: int, form: TextFormat) -> None:
+        super().__init__(f"{name}: {value}")
+        self.name, self.value, self.row, self.form = name, value, row, form
+
+
+def _parsed(column: pa.Array, form: TextFormat, name: str) -> Array:
+    """Return the numbers (r,) in a text column, NaN for missing values."""
+    text = as_text(column)
+    values = np.append(parse(text.dictionary.to_pylist(), form), np.nan)
+    indices = text.indices.fill_null(len(values) - 1).to_numpy()
+    unreadable = np.isnan(values[indices]) & (indices < len(values) - 1)
+    if unreadable.any():
+        row = int(unreadable.argmax())
+        raise UnreadableValue(name, text[row].as_py(), row, form)
+    return values[indices]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,12 +136,16 @@ class Blocks:
         self.n_rows = self.n_used = self._n_complete = 0
         self.notes: tuple[str, ...] = ()  # about missing values; set after the last row
         self.missing: Counter[str] = Counter()
+        self.sentinels: Counter[tuple[str, float]] = Counter()
         self._infinite: Counter[str] = Counter()
         self._first: dict[str, int] = {}  # column -> row of its first infinity
 
     def __iter__(self) -> Iterator[Block]:
         for batch in self._table.batches(self.selection.names):
-            V, texts, others = self.selection.split(batch)
+            try:
+                V, texts, others = self.selection.split(batch, self.sentinels)
+            except UnreadableValue as error:
+                raise self._unreadable(error) from None
             used = self._complete(V, texts)
             self.n_rows += len(used)
             self._n_complete += int(used.sum())
@@ -144,6 +186,25 @@ class Blocks:
                 self.missing[name] += text.null_count
                 complete &= text.is_valid().to_numpy(zero_copy_only=False)
         return complete
+
+    def _unreadable(self, error: UnreadableValue) -> TableError:
+        name, value = error.name, error.value
+        what = {
+            "money": "amounts of money",
+            "percentage": "percentages",
+            "duration": "durations",
+            "date": f"dates of the form {error.form.pattern}",
+        }.get(error.form.role, "numbers")
+        missing = (
+            f"if it means a missing value, add {as_option('--na', value[:60])}, or "
+        )
+        return TableError(
+            f"{self._table.name}: column {name!r} holds {what}, but "
+            f"{quoted_names([value])} in {row_text(self.n_rows + error.row)}; "
+            f"{'' if self._table.typed else missing}read the column as text "
+            f"({as_option('--text', name)}) or leave it out "
+            f"({as_option('--drop', name)})"
+        )
 
     def _require_finite(self) -> None:
         counts = [

@@ -1,6 +1,8 @@
 """Encodings of columns as plain dicts, and their descriptions."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ from akkm.rows.formats import TableError
 from akkm.tables._csv_errors import MOSTLY, is_number, not_a_number, unusual_numbers
 from akkm.tables._summary import Counts, Moments
 from akkm.tables._table import Column, Table, as_option, first_few, quoted_names
+from akkm.tables._text_numbers import TextFormat
 
 Encoding = dict[str, Any]
 
@@ -17,31 +20,66 @@ LARGEST = float(np.finfo(np.float32).max)
 _NAMES = 8
 # Largest number of text columns that are described in a line of their own.
 _LINES = 8
-# If the values of a column have at least this many words on average, and hardly any
-# value repeats, the column contains prose. With fewer words, it contains identifiers.
-_PROSE = 4
 SCALES = {
     "standard": "scaled to mean 0 and standard deviation 1",
+    "robust": "heavy tails shortened (asinh), then scaled to mean 0 and standard "
+    "deviation 1",
     "minmax": "scaled to lie between 0 and 1",
     "none": "as they are",
     "largest": "divided by their largest absolute value, so that zeros stay zeros",
 }
+# The plural of each role of a column of numbers, for descriptions.
+_ROLES = {
+    "number": "numbers",
+    "money": "amounts of money",
+    "percentage": "percentages",
+    "duration": "durations in seconds",
+    "date": "dates",
+    "time": "times of the day",
+}
+ROLES = (*_ROLES, "boolean", "category")
+# Why a column is left out, by the reason in its encoding.
+REASONS = {
+    "equal": "left out, as all values are equal",
+    "empty": "left out, as all values are missing",
+    "id": "left out, as identifiers (--columns uses them, --id names them in labels)",
+    "prose": "left out, as free text",
+    "rare": "left out, as most values occur only once (--text uses them)",
+}
+
+
+@dataclass(frozen=True)
+class NumberFacts:
+    """What is known about a column of numbers besides its moments."""
+
+    how: str  # a key of SCALES
+    weight: float = 1.0
+    form: TextFormat | None = None
+    sentinels: tuple[float, ...] = ()
+    center: float = 0.0
+    width: float = 1.0
+    parts: tuple[str, ...] = ()
+    part_means: tuple[float, ...] = ()  # of sine and cosine of each part
+    whole: bool = False
 
 
 def number_encoding(
-    column: Column, moments: Moments, i: int, scale: str, table: Table
+    column: Column, moments: Moments, i: int, facts: NumberFacts, table: Table
 ) -> Encoding:
     """Return the encoding of a column of numbers as (value - shift) / scale.
 
+    With `how` "robust", values are replaced by asinh((value - center) / width) first.
     Missing values are encoded like the mean. A constant column is left out.
     """
     low, high, mean = (float(m[i]) for m in (moments.low, moments.high, moments.mean))
+    standard = (mean, moments.std(i))
     shift, unit = {
-        "standard": (mean, moments.std(i)),
+        "standard": standard,
+        "robust": standard,
         "minmax": (low, high - low),
         "none": (0.0, 1.0),
-    }[scale]
-    encoding = _left_out(column, "number")
+    }[facts.how]
+    encoding = left_out(column, "number", "equal")
     if not low < high or not unit > 0:
         return encoding
     if not (np.isfinite(mean) and np.isfinite(unit)):
@@ -50,27 +88,64 @@ def number_encoding(
             f"to {max(abs(low), abs(high)):.3g}); rescale it or leave it out "
             f"({as_option('--drop', column.name)})"
         )
-    return encoding | {"how": scale, "shift": shift, "scale": unit, "mean": mean}
+    part_variance = len(facts.parts) - sum(m**2 for m in facts.part_means)
+    spread = (moments.std(i) / unit) ** 2 + part_variance
+    encoding |= {
+        "how": facts.how,
+        "shift": shift,
+        "scale": unit / facts.weight**0.5,
+        "mean": mean,
+        "center": facts.center,
+        "width": facts.width,
+        "weight": facts.weight,
+        "sentinels": list(facts.sentinels),
+        "parts": list(facts.parts),
+        "part_means": list(facts.part_means),
+        "whole": facts.whole,
+        "distance": 2 * facts.weight * spread,
+    }
+    if facts.form is None:
+        return encoding
+    if facts.form.role == "date":
+        encoding["type"] = "timestamp[s]" if "%H" in facts.form.pattern else "date32"
+        encoding["time"] = True
+    return encoding | {
+        "role": facts.form.role,
+        "unit": facts.form.unit,
+        "format": facts.form.as_dict(),
+    }
 
 
 def text_encoding(
-    column: Column, counts: Counts, most_values: int, as_text: bool, table: Table
+    column: Column,
+    counts: Counts,
+    most_values: int,
+    weight: float,
+    as_text: bool,
+    table: Table,
 ) -> Encoding:
     """Return the encoding of a text column as one 0/1 column per value."""
     name, values = column.name, counts.values
     if not table.typed and not as_text:
         _require_text(name, counts, table)
-    if counts.is_identifier:
-        raise identifier_error(name, counts, table)
-    encoding = _left_out(column, "text") | {"as_text": as_text, "pooled": False}
+    encoding = left_out(column, "text", "equal") | {"as_text": as_text, "pooled": False}
+    if not as_text and (reason := counts.reason_to_leave_out):
+        return encoding | {"reason": reason}
     if len(values) < 2:
         return encoding
-    encoding["how"] = "one-hot"
+    encoding |= {"how": "one-hot", "weight": weight}
+    n, by_count = values.total(), sorted(values, key=lambda v: (-values[v], v))
+    kept = sorted(
+        by_count if len(values) <= most_values else by_count[: most_values - 1]
+    )
+    shares = [values[value] / n for value in kept]
+    pooled = 1 - sum(shares)
     if len(values) <= most_values:
-        return encoding | {"values": sorted(values)}
-    by_count = sorted(values, key=lambda value: (-values[value], value))
-    kept = sorted(by_count[: most_values - 1])
-    pooled = 1 - sum(values[value] for value in kept) / values.total()
+        pooled = 0.0
+    squares = sum(share**2 for share in shares) + pooled**2
+    encoding["distance"] = 2 * weight * (1 - squares)
+    if len(values) <= most_values:
+        return encoding | {"values": kept}
     return encoding | {
         "values": [*(v for v in kept if v != "other"), "other"],
         "pooled": True,
@@ -80,26 +155,34 @@ def text_encoding(
     }
 
 
-def empty_encoding(column: Column) -> Encoding:
-    """Return the encoding of a column without values, which is left out."""
-    return _left_out(column, column.kind) | {"empty": True}
-
-
-def _left_out(column: Column, kind: str) -> Encoding:
+def left_out(column: Column, kind: str, reason: str) -> Encoding:
     """Return the encoding of a column that is left out; other encodings extend it."""
     is_time = kind == "number" and column.is_time
+    role = "category"
+    if kind == "number":
+        role = column.time_role or "number"
+    elif column.type == "bool":
+        role = "boolean"
     encoding: Encoding = {"name": column.name, "kind": kind, "how": "left out"}
-    return encoding | {"time": is_time, "type": column.type, "as_text": False}
+    return encoding | {
+        "reason": reason,
+        "time": is_time,
+        "type": column.type,
+        "as_text": False,
+        "role": role,
+        "unit": "s" if role == "duration" else "",
+        "format": None,
+    }
+
+
+def sparse_encoding(name: str, how: str) -> Encoding:
+    """Return the encoding of all columns of a sparse table, for descriptions."""
+    return left_out(Column(name, "number"), "number", "equal") | {"how": how}
 
 
 def is_left_out(encoding: Encoding) -> bool:
-    """Return whether a column is left out: its values are equal, or all missing."""
+    """Return whether a column is left out."""
     return bool(encoding["how"] == "left out")
-
-
-def is_empty(encoding: Encoding) -> bool:
-    """Return whether a column is left out because it has no values."""
-    return bool(encoding.get("empty"))
 
 
 def is_boolean(encoding: Encoding) -> bool:
@@ -111,29 +194,52 @@ def feature_names(encoding: Encoding) -> list[str]:
     """Return the names of the columns of X that encode a column of the table."""
     if is_left_out(encoding):
         return []
+    name = encoding["name"]
     if encoding["kind"] == "number":
-        return [encoding["name"]]
-    return [f"{encoding['name']}={value}" for value in encoding["values"]]
+        parts = [
+            f"{name} ({part}, {function})"
+            for part in encoding.get("parts", ())
+            for function in ("sin", "cos")
+        ]
+        return [name, *parts]
+    return [f"{name}={value}" for value in encoding["values"]]
 
 
-def identifier_error(name: str, counts: Counts, table: Table) -> TableError:
-    """Return the error for a text column whose values hardly ever repeat."""
-    if unusual := unusual_numbers(name, counts, table, dates=True):
-        return unusual
-    seems = f"an identifier; use it as the id ({as_option('--id', name)})"
-    words = counts.words_per_value
-    if words >= _PROSE:
-        seems = f"free text ({words:.0f} words per row); turn it into numbers,"
-    return TableError(
-        f"{table.name}: column {name!r} has {len(counts.values):,} different values in "
-        f"{counts.n:,} rows, so it seems to be {seems} or leave it out "
-        f"({as_option('--drop', name)})"
-    )
+def looks_like_codes(name: str) -> bool:
+    """Return whether the name of a column suggests that its numbers are codes.
+
+    Examples
+    --------
+    >>> from akkm.tables._columns import looks_like_codes
+    >>> looks_like_codes("ZIP code"), looks_like_codes("MSSubClass")
+    (True, True)
+    >>> looks_like_codes("income"), looks_like_codes("classified_ads")
+    (False, False)
+    """
+    codes = {"zip", "zipcode", "postcode", "plz", "postal", "code", "class", "type"}
+    return bool(codes & _words(name))
+
+
+def looks_like_id(name: str) -> bool:
+    """Return whether the name of a column suggests identifiers.
+
+    Examples
+    --------
+    >>> from akkm.tables._columns import looks_like_id
+    >>> looks_like_id("PassengerId"), looks_like_id("order_id"), looks_like_id("width")
+    (True, True, False)
+    """
+    return bool({"id", "uuid", "guid", "key", "pid"} & _words(name))
+
+
+def _words(name: str) -> set[str]:
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
+    return {part.lower() for part in parts}
 
 
 def _require_text(name: str, counts: Counts, table: Table) -> None:
     """Raise TableError if most values of a text column in CSV are numbers."""
-    if unusual := unusual_numbers(name, counts, table, dates=False):
+    if unusual := unusual_numbers(name, counts, table, dates=True):
         raise unusual
     texts = {v: n for v, n in counts.values.items() if not is_number(v, table.decimal)}
     if texts and 1 - sum(texts.values()) / counts.n >= MOSTLY:
@@ -143,22 +249,35 @@ def _require_text(name: str, counts: Counts, table: Table) -> None:
 
 
 def describe_columns(
-    encodings: Sequence[Encoding], unused: dict[str, list[str]]
+    encodings: Sequence[Encoding],
+    held_out: Sequence[str],
+    ignored: Sequence[str],
+    constant: Sequence[str] = (),
 ) -> list[str]:
     """Return one line per group of columns that are encoded in the same way.
 
-    `unused` maps each reason for leaving columns out to the names of these columns.
+    Of the columns that are not used, `held_out` are ids and classes, `ignored` were
+    left out by the user, and `constant` are columns of a sparse table.
     """
+    unused: dict[str, list[str]] = {"held out": list(held_out)}
+    for reason, text in REASONS.items():
+        unused[text] = [
+            e["name"] for e in encodings if is_left_out(e) and e["reason"] == reason
+        ]
+    unused[REASONS["equal"]] += constant
+    requested = [name for name in ignored if name not in held_out]
+    unused["left out, as requested"] = requested
     used = [e for e in encodings if not is_left_out(e)]
-    numbers = [e for e in used if e["kind"] == "number"]
     texts = [e for e in used if e["kind"] == "text" and not is_boolean(e)]
     rest = texts[_LINES:]
-    how = SCALES[numbers[0]["how"]] if numbers else ""
     total = sum(len(e["values"]) for e in rest)
     flags = "true or false, encoded as text: one 0/1 column each"
+    numbers: dict[str, list[Encoding]] = {}
+    for encoding in used:
+        if encoding["kind"] == "number":
+            numbers.setdefault(_describe_number(encoding), []).append(encoding)
     before = [
-        ([e for e in numbers if not e["time"]], f"numbers, {how}"),
-        ([e for e in numbers if e["time"]], f"times in seconds, {how}"),
+        *((group, text) for text, group in numbers.items()),
         ([e for e in used if is_boolean(e)], flags),
         *(([e], describe_text(e)) for e in texts[:_LINES]),
         (rest, f"text, {total:,} values one-hot encoded"),
@@ -173,7 +292,16 @@ def describe_columns(
     ]
 
 
+def _describe_number(encoding: Encoding) -> str:
+    unit = encoding["unit"] if encoding["role"] in ("money", "number") else ""
+    role = _ROLES[encoding["role"]] + (f" ({unit})" if unit else "")
+    parts = " and ".join(encoding.get("parts", ()))
+    with_parts = f"; also the {parts}, on a circle" if parts else ""
+    return f"{role}, {SCALES[encoding['how']]}{with_parts}"
+
+
 def describe_text(encoding: Encoding) -> str:
+    """Describe the encoding of a text column."""
     if not encoding["pooled"]:
         return f"text, {len(encoding['values']):,} values one-hot encoded"
     return (

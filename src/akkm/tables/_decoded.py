@@ -10,19 +10,31 @@ import pyarrow.compute as pc
 
 from akkm.tables._columns import Encoding, feature_names, is_boolean
 from akkm.tables._table import PER_SECOND
+from akkm.tables._text_numbers import TextFormat, write
 from akkm.typing import Array
 
 _EPSILON = float(np.finfo(np.float32).eps)
 # Pooled values are decoded as this text.
 _OTHER = "(other)"
+_TEXTS = ("string", "large_string", "string_view")
 
 
-def original_table(X: Array, encodings: Iterable[Encoding]) -> pa.Table:
-    """Decode rows X (b, d): a table of the columns, with their types in the file."""
+def original_table(
+    X: Array, encodings: Iterable[Encoding], *, as_text: bool
+) -> pa.Table:
+    """Decode rows X (b, d): a table of the columns, with their types in the file.
+
+    With `as_text`, numbers that were read from text are written as such text.
+    """
     columns = {}
     for encoding, part in _parts(X, encodings):
         if encoding["kind"] == "number":
-            column = _as_type(_numbers(part[:, 0], encoding), encoding["type"])
+            numbers = _numbers(part[:, 0], encoding)
+            if encoding["format"] and as_text:
+                column = pa.array(write(numbers, TextFormat(**encoding["format"])))
+            else:
+                kind = "double" if encoding["type"] in _TEXTS else encoding["type"]
+                column = _as_type(numbers, kind)
         else:
             column = _texts(part, encoding)
             if is_boolean(encoding) and set(encoding["values"]) <= {"true", "false"}:
@@ -70,14 +82,26 @@ def _parts(X: Array, encodings: Iterable[Encoding]) -> Iterator[tuple[Encoding, 
 
 def _numbers(x: Array, encoding: Encoding) -> Array:
     """Decode numbers x (b,)."""
-    return _rounded(x, encoding["shift"], encoding["scale"])
+    shift, scale = encoding["shift"], encoding["scale"]
+    if encoding["how"] != "robust":
+        return _rounded(x, shift, scale)
+    x = np.asarray(x, dtype=np.float64)
+    y = np.clip(x * scale + shift, -700, 700)
+    value = np.sinh(y) * encoding["width"] + encoding["center"]
+    lost = np.cosh(y) * encoding["width"] * np.abs(x) * scale
+    return _round(value, 4 * _EPSILON * np.maximum(lost, np.abs(value) * 1e-9))
 
 
 def _rounded(x: Array, shift: float, scale: Any) -> Array:
     """Return x * scale + shift (b,), rounded to the digits that float32 preserves."""
     x = np.asarray(x, dtype=np.float64)
     value = x * scale + shift
-    lost = 4 * _EPSILON * np.maximum(np.abs(x) * scale, np.abs(value) * 1e-9)
+    lost = np.maximum(np.abs(x) * scale, np.abs(value) * 1e-9)
+    return _round(value, 4 * _EPSILON * lost)
+
+
+def _round(value: Array, lost: Array) -> Array:
+    """Round values (b,) to the decimal digits above the precision `lost` (b,)."""
     with np.errstate(divide="ignore"):
         digits = -np.ceil(np.log10(lost))
     unit = 10.0 ** np.abs(np.where(lost > 0, np.clip(digits, -290, 290), 0))
@@ -92,14 +116,14 @@ def _texts(part: Array, encoding: Encoding) -> pa.Array:
     if encoding["pooled"]:
         values[-1] = _OTHER
     codes = part.argmax(axis=1)
-    seen = part[np.arange(len(part)), codes] >= 0.5
+    seen = part[np.arange(len(part)), codes] >= 0.5 * encoding["weight"] ** 0.5
     return pa.array(values, pa.string()).take(pa.array(codes, mask=~seen))
 
 
 def _as_type(values: Array, kind: str) -> pa.Array:
     """Return numbers (b,) as the Arrow type that `kind` names, if they fit in it."""
     try:
-        target = pa.type_for_alias(kind)
+        target = pa.type_for_alias("date32[day]" if kind == "date32" else kind)
         if pa.types.is_temporal(target):
             return _as_time(values, target)
         if pa.types.is_integer(target):

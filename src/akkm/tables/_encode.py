@@ -14,6 +14,7 @@ from akkm.tables._encoded import Encoded, RowEncoder, encode_in_memory, encode_o
 from akkm.tables._select import require_same_columns
 from akkm.tables._sparse import as_integers, encode_sparse
 from akkm.tables._table import Table
+from akkm.tables._text_numbers import TextFormat
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,13 @@ def _encode_columns(table: Table, fitted: Fitted, memory: float | None) -> Encod
         or (there[name].type == "bool" and not is_boolean(encoding))
     ]
     table.read_as_text([*fitted.text, *forced, *held_out])
-    selection = Selection(numbers, texts, held_out)
+    selection = Selection(
+        numbers,
+        texts,
+        held_out,
+        {e["name"]: TextFormat(**e["format"]) for e in encoder.numbers if e["format"]},
+        {e["name"]: e["sentinels"] for e in encoder.numbers if e["sentinels"]},
+    )
     blocks, n_rows = Blocks(table, selection, fitted.missing), table.n_rows
     # Count the rows of a CSV file. If they are few, the table keeps them in memory
     # and does not parse them again.

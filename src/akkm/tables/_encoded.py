@@ -1,7 +1,7 @@
 """A table as encoded rows, in memory or on disk."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from akkm.rows.column_files import Pieces
 from akkm.rows.formats import TableError
 from akkm.tables._blocks import Blocks, Selection
 from akkm.tables._columns import LARGEST, Encoding, feature_names
+from akkm.tables._distribution import part_angles
 from akkm.tables._files import Spool
 from akkm.tables._table import Table, as_option, quoted_names
 from akkm.typing import Array
@@ -98,6 +99,12 @@ class RowEncoder:
             np.array([[e[key]] for e in self.numbers])
             for key in ("shift", "scale", "mean")
         )
+        self._robust = [
+            (i, e["center"], e["width"])
+            for i, e in enumerate(self.numbers)
+            if e["how"] == "robust"
+        ]
+        self._dates = [(i, e) for i, e in enumerate(self.numbers) if e["parts"]]
         self._unseen: dict[str, Counter[str]] = {}
         self._peaks = np.zeros(len(self.numbers))  # largest absolute values
 
@@ -111,7 +118,8 @@ class RowEncoder:
         for encoding, text in zip(self.texts, texts, strict=True):
             codes = self._codes(encoding, text)
             rows = np.flatnonzero(codes >= 0)
-            X[rows, self._starts[encoding["name"]] + codes[rows]] = 1
+            at = self._starts[encoding["name"]] + codes[rows]
+            X[rows, at] = encoding["weight"] ** 0.5
 
     def require_single_precision(self, table: Table) -> None:
         """Raise TableError if a number was too large for float32."""
@@ -132,6 +140,10 @@ class RowEncoder:
         )
 
     def _encode_numbers(self, V: Array, X: Array) -> None:
+        for i, encoding in self._dates:
+            self._encode_parts(V[i], encoding, X)
+        for i, center, width in self._robust:
+            V[i] = np.arcsinh((V[i] - center) / width)
         if np.isnan(V.max(axis=1)).any():
             V = np.where(np.isnan(V), self._mean, V)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -139,6 +151,14 @@ class RowEncoder:
             V /= self._scale
             self._peaks = np.fmax(self._peaks, np.fmax(V.max(axis=1), -V.min(axis=1)))
             X[:, self._at] = V.T
+
+    def _encode_parts(self, seconds: Array, encoding: Encoding, X: Array) -> None:
+        """Write the parts of dates (b,) to X; missing dates get the mean of a part."""
+        angles = [a for part in encoding["parts"] for a in part_angles(seconds, part)]
+        start, size = self._starts[encoding["name"]] + 1, encoding["weight"] ** 0.5
+        means = encoding["part_means"]
+        for j, (angle, mean) in enumerate(zip(angles, means, strict=True)):
+            X[:, start + j] = size * np.where(np.isnan(angle), mean, angle)
 
     def _codes(self, encoding: Encoding, text: pa.DictionaryArray) -> Array:
         """Return the category of each row (b,), or -1 for values not seen in `fit`."""
@@ -177,7 +197,7 @@ class EncodedBatches(Batches):
         self, pieces: Pieces, selection: Selection, encoder: RowEncoder, used: Array
     ) -> None:
         self._pieces, self._encoder, self._used = pieces, encoder, used
-        self._selection = Selection(selection.numbers, selection.texts, [])
+        self._selection = replace(selection, others=[])
         self.width = encoder.width
         counts = np.add.reduceat(used, pieces.starts[:-1], dtype=np.int64)
         self._with_rows = np.flatnonzero(counts).tolist()

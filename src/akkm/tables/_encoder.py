@@ -1,6 +1,6 @@
 """`TableEncoder`, which turns tables into rows of numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -10,23 +10,24 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from akkm.rows.formats import TableError
-from akkm.tables._columns import describe_columns, feature_names, is_empty, is_left_out
-from akkm.tables._decoded import original_entries, original_rows, original_table
+from akkm.tables._columns import feature_names, sparse_encoding
+from akkm.tables._decoder import Decoder
 from akkm.tables._encode import Fitted, encode_table
 from akkm.tables._encoded import Encoded
-from akkm.tables._frame import as_frame, as_table, library_of
+from akkm.tables._frame import as_table, library_of
 from akkm.tables._learn import Settings, learn_columns
-from akkm.tables._select import feature_columns, require_columns, require_single_values
+from akkm.tables._select import feature_columns
 from akkm.tables._sparse import learn_sparse
 from akkm.tables._table import Column, Table
-from akkm.tables._validity import require_valid_encoder
-from akkm.typing import Array
 
 __all__ = ["TableEncoder"]
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):
+class TableEncoder(Decoder, TransformerMixin, BaseEstimator):
     r"""Scale numbers and one-hot encode text.
+
+    Amounts of money, percentages, durations and dates are recognised if they are
+    written as text. Identifiers and free text are left out.
 
     Parameters
     ----------
@@ -39,15 +40,27 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     label : str, optional
         The column with known classes; it is not used for clustering.
     text : list of str, optional
-        Columns to treat as text even if they hold numbers, such as codes.
-    scale : {"standard", "minmax", "none"}, default="standard"
-        How to scale numbers: to mean 0 and standard deviation 1, to [0, 1], or not at
-        all. In sparse tables, "standard" and "minmax" both divide each column by its
-        largest absolute value, so that zeros stay zeros.
-    missing : {"error", "drop", "mean"}, default="error"
-        What to do with missing values: raise an error, leave out their rows, or fill
-        them in. Numbers are filled with the mean of their column, and text with the
+        Columns to treat as categories even if they hold numbers, such as codes, or
+        seem to hold identifiers.
+    scale : {"auto", "standard", "robust", "minmax", "none"}, default="auto"
+        How to scale numbers. "standard": to mean 0 and standard deviation 1. "robust":
+        like "standard", but asinh((x - median) / width) comes first, which shortens
+        heavy tails; the width is the median distance from the median. "auto":
+        "robust" for columns with heavy tails, "standard" for the others. "minmax": to
+        [0, 1]. "none": not at all. In sparse tables, all but "none" divide each column
+        by its largest absolute value, so that zeros stay zeros.
+    missing : {"mean", "drop", "error"}, default="mean"
+        What to do with missing values: fill them in, leave out their rows, or raise an
+        error. Numbers are filled with the mean of their column, and text with the
         category "missing".
+    sentinels : {"missing", "keep"}, default="missing"
+        What to do with values that seem to stand for "unknown", such as the income
+        9999999, the age -1 or the date 1900-01-01: treat them like missing values, or
+        use them like any other value. Such a value is the smallest or largest of its
+        column, occurs several times, and is far from all other values.
+    weights : dict, optional
+        Column name -> weight, 1 by default. A column of weight 2 counts twice in
+        squared distances.
     most_values : int, default=100
         Largest number of 0/1 columns for a text column. If it has more distinct values,
         the most frequent ones are kept and the rest are pooled as "other".
@@ -78,9 +91,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    Dates and times are encoded as numbers of seconds. Booleans are encoded as text,
-    "true" or "false". Constant and empty columns are left out. Text that `fit` did not
-    see is encoded as "other" if the column has pooled values, else as zeros.
+    Dates are encoded as numbers of seconds, and also by the sine and cosine of the
+    month, the weekday or the hour if these are distributed unevenly. Booleans are
+    encoded as text, "true" or "false". Constant and empty columns are left out, and so
+    are identifiers and free text. Text that `fit` did not see is encoded as "other" if
+    the column has pooled values, else as zeros.
 
     `fit` and `encode` read a table in batches, so the file need not fit in memory.
 
@@ -122,8 +137,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "scale": [StrOptions({"standard", "minmax", "none"})],
+        "scale": [StrOptions({"auto", "standard", "robust", "minmax", "none"})],
         "missing": [StrOptions({"error", "drop", "mean"})],
+        "sentinels": [StrOptions({"missing", "keep"})],
+        "weights": [dict, None],
         "most_values": [Interval(Integral, 2, None, closed="left")],
     }
 
@@ -135,8 +152,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         id: str | None = None,
         label: str | None = None,
         text: Sequence[str] = (),
-        scale: str = "standard",
-        missing: str = "error",
+        scale: str = "auto",
+        missing: str = "mean",
+        sentinels: str = "missing",
+        weights: Mapping[str, float] | None = None,
         most_values: int = 100,
     ):
         self.columns = columns
@@ -146,6 +165,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.text = text
         self.scale = scale
         self.missing = missing
+        self.sentinels = sentinels
+        self.weights = weights
         self.most_values = most_values
 
     def fit(self, table: Any, y: Any = None) -> "TableEncoder":
@@ -170,13 +191,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         names = [column.name for column in table.columns]
         self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
-        require_columns(table, self.columns or (), "--columns")
-        require_columns(table, self.drop, "--drop")
-        require_columns(table, self.text, "--text")
-        for option, name in (("--id", self.id), ("--label", self.label)):
-            if name is not None:
-                require_single_values(table, name, option)
-        used = feature_columns(table, self.columns, self.drop, self._held_out())
+        used = feature_columns(
+            table, self.columns, self.drop, self.text, self.weights or {}, self._roles()
+        )
         clustered = {column.name for column in used}
         self.ignored_ = [c.name for c in table.columns if c.name not in clustered]
         self.notes_ = list(table.notes)
@@ -186,8 +203,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self._fit_dense(table, used)
         if not self.feature_names_:
             raise TableError(
-                f"{table.name}: nothing to cluster by: no column has two different "
-                f"values in its {self.n_rows_:,} rows"
+                f"{table.name}: nothing to cluster by in {self.n_rows_:,} rows; "
+                f"{'; '.join(self.describe())}"
             )
         return self
 
@@ -249,117 +266,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         )
         return encode_table(as_table(table), fitted, memory)
 
-    def inverse_transform(self, X: Any) -> Any:
-        """Decode rows to a data frame, of the same library as the frame of `fit`.
-
-        Parameters
-        ----------
-        X : array, data frame or CSR array of shape (b, d)
-            Rows from `transform`.
-
-        Returns
-        -------
-        data frame, or CSR array of shape (b, d)
-            The columns that are used, in original units and with the types of the
-            table. If a file was fitted, the frame is an Arrow table. If a sparse table
-            was fitted, the result is a CSR array of the original values.
-
-        Notes
-        -----
-        Numbers are rounded to the digits that single precision preserves. Dates, and
-        whole numbers up to a few million, are decoded exactly. Missing values stay
-        filled, pooled values become "(other)", and text that `fit` did not see becomes
-        null.
-        """
-        check_is_fitted(self)
-        if self.matrix_ is not None:
-            return X.multiply(self.matrix_["scale"]).tocsr()
-        return as_frame(original_table(_rows(X), self.columns_), self.library_, like=X)
-
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Return the names of the columns of X.
-
-        Parameters
-        ----------
-        input_features : ignored
-            For compatibility with scikit-learn.
-
-        Returns
-        -------
-        array of d str
-            The names, as in `feature_names_`.
-        """
-        check_is_fitted(self)
-        return np.array(self.feature_names_, dtype=object)
-
-    def describe(self) -> list[str]:
-        """Describe how columns are encoded, and which columns are not used.
-
-        Returns
-        -------
-        list of str
-            One sentence per group of columns.
-        """
-        check_is_fitted(self)
-        left_out = [e for e in self.columns_ if is_left_out(e)]
-        constant = [e["name"] for e in left_out if not is_empty(e)]
-        if self.matrix_ is not None:
-            constant = self.matrix_["constant"]
-        held_out = self._held_out()
-        unused = {
-            "held out": held_out,
-            "left out, as all values are equal": constant,
-            "left out, as all values are missing": [
-                e["name"] for e in left_out if is_empty(e)
-            ],
-            "left out, as requested": [n for n in self.ignored_ if n not in held_out],
-        }
-        return describe_columns(self.columns_, unused)
-
-    def original(self, X: Any) -> list[dict[str, Any]]:
-        """Decode rows to the values in the file, up to rounding.
-
-        Parameters
-        ----------
-        X : array or CSR array of shape (b, d)
-            Rows from `transform`.
-
-        Returns
-        -------
-        list of b dict
-            One dict per row, from column name to value: numbers in their original
-            units, dates as text, "(other)" for pooled values, and None for text that
-            `fit` did not see. Columns that were left out are absent, and so are zeros
-            of sparse rows.
-        """
-        check_is_fitted(self)
-        if self.matrix_ is not None:
-            return original_entries(X, self.feature_names_, self.matrix_["scale"])
-        return original_rows(_rows(X), self.columns_)
-
-    def require_valid(self) -> None:
-        """Raise an exception if the fitted attributes contradict each other.
-
-        This may happen if the encoder was loaded from a damaged file.
-
-        Raises
-        ------
-        ValueError
-            If an attribute has a type or a value that `fit` never gives it. Attributes
-            of unexpected types may also raise other exceptions.
-        """
-        check_is_fitted(self, ("columns_", "feature_names_", "ignored_", "notes_"))
-        self._validate_params()
-        require_valid_encoder(self, self._held_out())
-        self.describe()
-
-    def _held_out(self) -> list[str]:
-        names = (self.id, self.label)
-        return list(dict.fromkeys(name for name in names if name is not None))
-
     def _fit_dense(self, table: Table, used: list[Column]) -> None:
         settings = Settings(
-            self.text, self._held_out(), self.scale, self.missing, self.most_values
+            columns=self.columns or (),
+            text=self.text,
+            held_out=self._held_out(),
+            scale=self.scale,
+            missing=self.missing,
+            sentinels=self.sentinels,
+            weights=self.weights or {},
+            most_values=self.most_values,
         )
         learned = learn_columns(table, used, settings)
         self.matrix_: dict[str, Any] | None = None
@@ -377,13 +293,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.n_rows_ = table.matrix.shape[0]
         how = "none" if self.scale == "none" else "largest"
         span = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
-        self.columns_ = [
-            {"name": span, "kind": "number", "how": how, "time": False, "type": ""}
-        ]
+        self.columns_ = [sparse_encoding(span, how)]
         self.feature_names_ = [str(i) for i in self.matrix_["columns"]]
         self.notes_ += notes
-
-
-def _rows(X: Any) -> Array:
-    """Return rows as an array, also if they are in a data frame."""
-    return np.asarray(X, dtype=np.float32)

@@ -1,6 +1,7 @@
 """Checks that a table has the columns that the user or a model requires."""
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
 from akkm.rows.formats import TableError
 from akkm.tables._columns import Encoding, is_left_out
@@ -49,7 +50,18 @@ def require_columns(table: Table, names: Iterable[str], option: str) -> None:
             )
 
 
-def require_single_values(table: Table, name: str, option: str) -> None:
+def _require_weights(table: Table, weights: Mapping[str, float]) -> None:
+    """Raise TableError for weights of unknown columns, or weights that are not > 0."""
+    require_columns(table, weights, "--weight")
+    for name, weight in weights.items():
+        if not 0 < weight < math.inf:
+            raise TableError(
+                f"{table.name}: --weight {name}={weight}: expected a number above 0; "
+                f"to leave the column out, add {as_option('--drop', name)}"
+            )
+
+
+def _require_single_values(table: Table, name: str, option: str) -> None:
     """Raise TableError if an id or label column contains lists or other structures."""
     require_columns(table, [name], option)
     (column,) = (column for column in table.columns if column.name == name)
@@ -64,9 +76,22 @@ def feature_columns(
     table: Table,
     columns: Sequence[str] | None,
     drop: Sequence[str],
-    held_out: Sequence[str],
+    text: Sequence[str],
+    weights: Mapping[str, float],
+    roles: Mapping[str, str],
 ) -> list[Column]:
-    """Return the columns to cluster by, in the order of the file."""
+    """Return the columns to cluster by, in the order of the file.
+
+    `roles` maps the options --id and --label to columns. Raise TableError if a name is
+    not the name of a column.
+    """
+    require_columns(table, columns or (), "--columns")
+    require_columns(table, drop, "--drop")
+    require_columns(table, text, "--text")
+    _require_weights(table, weights)
+    for option, name in roles.items():
+        _require_single_values(table, name, option)
+    held_out = roles.values()
     chosen = {c.name for c in table.columns} if columns is None else set(columns)
     chosen -= {*drop, *held_out}
     used = [column for column in table.columns if column.name in chosen]
@@ -116,6 +141,9 @@ def _require_same_kind(table: Table, column: Column, encoding: Encoding) -> None
     # also be read as text.
     as_text = not table.typed or encoding["as_text"] or column.type == "null"
     if encoding["kind"] == "text" and as_text:
+        return
+    # Texts such as $5 are read as numbers, and so are numbers in their place.
+    if encoding["format"] and (column.kind == "text" or not column.is_time):
         return
     plural = {"number": "numbers", "text": "text"}
     found = "dates" if column.is_time else plural[column.kind]

@@ -20,6 +20,11 @@ EARLY = 200_000
 _DISTINCT = 0.9
 # A column with fewer values than this is neither an identifier nor row numbers.
 _ROWS = 20
+# A text column whose values occur less often than this, on average, is left out.
+_OCCURRENCES = 2
+# If the values of a column have at least this many words on average, and there are more
+# than _VALUES distinct values, the column contains prose.
+_PROSE, _VALUES = 4, 100
 # Number of distinct values whose words are counted.
 _EXAMINED = 1_000
 
@@ -116,6 +121,8 @@ class Counts:
 
     def add(self, array: pa.DictionaryArray) -> None:
         """Count the values (r,) of some rows."""
+        if self.is_hopeless:
+            return
         self.missing += array.null_count
         self.n += len(array) - array.null_count
         values, counts = array.drop_null().value_counts().flatten()
@@ -138,3 +145,14 @@ class Counts:
     def is_identifier(self) -> bool:
         """Whether nearly every row has a different value."""
         return self.n > _ROWS and len(self.values) > _DISTINCT * self.n
+
+    @property
+    def reason_to_leave_out(self) -> str:
+        """Why the values are no categories: "prose", "id" or "rare"; "" if they are."""
+        rare = self.n > _ROWS and _OCCURRENCES * len(self.values) > self.n
+        many = rare or len(self.values) > _VALUES
+        if many and self.words_per_value >= _PROSE:
+            return "prose"
+        if self.is_identifier or len(self.values) > _MOST:
+            return "id"
+        return "rare" if rare else ""

@@ -52,6 +52,17 @@ class Column:
         return self.type.startswith(_TIMES)
 
     @property
+    def time_role(self) -> str:
+        """The role of a column of times: "date", "time" or "duration"; else ""."""
+        if self.type.startswith(("date", "timestamp")):
+            return "date"
+        return (
+            "duration"
+            if self.type.startswith("duration")
+            else ("time" if self.is_time else "")
+        )
+
+    @property
     def is_value(self) -> bool:
         """Whether a cell is a single value, so that it can be an id or a label."""
         return self.kind != "other" or self.type.startswith(_BYTES)
