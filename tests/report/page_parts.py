@@ -5,7 +5,10 @@ import re
 from html.parser import HTMLParser
 
 # Sections that every estimator has.
-ALWAYS = ["summary", "map", "sizes", "features", "certainty", "convergence"]
+ALWAYS = [
+    "clusters", "compare", "map", "sizes", "features", "certainty", "summary",
+    "convergence",
+]  # fmt: skip
 HOSTILE = "</script><script>window.hacked = 1</script><img src=x onerror=alert(1)>\"'&"
 
 

@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from akkm import ApproxKernelKMeans, SparseKernelKMeans
-from akkm.report import report
+from akkm.report import Report, report
 from report.page_parts import ALWAYS, HOSTILE
 
 
@@ -66,10 +66,13 @@ def pages(tmp_path_factory, model, blobs):
 
 @pytest.fixture
 def opened(browser, pages):
-    """Open reports; fail at teardown if a page logged anything or made a request."""
+    """Open reports in the analyst's view, which shows all sections.
+
+    Fail at teardown if a page logged anything or made a request.
+    """
     problems, views = [], []
 
-    def open_(name, width=1440, **options):
+    def open_(name, width=1440, view_name="analyst", **options):
         view = browser.new_page(viewport={"width": width, "height": 900}, **options)
         views.append(view)
         view.on("console", lambda message: problems.append(message.text))
@@ -80,6 +83,7 @@ def opened(browser, pages):
             lambda r: problems.append(r.url) if r.url.split("#")[0] != address else 0,
         )
         view.goto(address)
+        view.locator(f"#view-{view_name}").check()
         return view
 
     yield open_
@@ -106,8 +110,10 @@ class TestBrowser:
     @pytest.mark.parametrize("scheme", ["light", "dark"])
     def test_page_fits_the_screen_and_is_complete(self, opened, name, width, scheme):
         view = opened(name, width, color_scheme=scheme)
-        for summary in view.locator("details summary").all():
-            summary.click()
+        view.evaluate(
+            "for (const box of document.querySelectorAll('details')) box.open = true"
+        )
+        until(view, "document.querySelector('#map-table tbody tr') !== null")
         wide = "document.documentElement.scrollWidth <= innerWidth"
         assert view.evaluate(wide)
         for id_ in [*ALWAYS, "landmarks", "scores"]:
@@ -149,6 +155,52 @@ class TestBrowser:
         )
         assert overlaps == []
 
+    @pytest.mark.parametrize("width", [390, 1440])
+    def test_the_overview_shows_cards_and_no_technical_sections(self, opened, width):
+        view = opened("three", width, "overview")
+        shown = [
+            section.get_attribute("id")
+            for section in view.locator("section").all()
+            if section.is_visible()
+        ]
+        assert shown == ["clusters", "compare", "map", "scores", "summary"]
+        assert view.locator("nav a:visible").count() == 5
+        assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert view.locator(".cluster .traits").first.is_visible()
+        # A link to a section of the analyst's view switches the view.
+        view.evaluate("location.hash = '#certainty'")
+        until(view, "document.getElementById('view-analyst').checked")
+        assert view.locator("#certainty-picture > svg").is_visible()
+
+    def test_cards_are_searched_sorted_and_opened(self, opened):
+        view = opened("many", view_name="overview")
+        cards = view.locator(".cluster")
+        assert view.locator(".cluster details[open]").count() == 0
+        view.locator("#card-fold").click()
+        assert view.locator(".cluster details[open]").count() == 23
+        view.locator("#card-sort").select_option("cluster")
+        order = [int(card.get_attribute("data-cluster")) for card in cards.all()]
+        assert order == list(range(23))
+        view.locator("#card-sort").select_option("clear")
+        clear = [float(card.get_attribute("data-clear")) for card in cards.all()]
+        assert clear == sorted(clear)
+        wanted = cards.nth(4).get_attribute("data-text")
+        view.locator("#card-search").fill(wanted.upper())
+        assert view.locator(".cluster:visible").count() == 1
+        assert view.locator("#card-count").text_content() == "1 of 23 clusters"
+        view.locator("#card-search").fill("no such words")
+        assert view.locator(".cluster:visible").count() == 0
+
+    def test_two_clusters_are_compared_side_by_side(self, opened):
+        view = opened("eight", 390, "overview")
+        view.locator("#compare-b").select_option("5")
+        head = view.locator("#compare-table thead th").all_inner_texts()
+        names = view.locator("#compare-b option").all_inner_texts()
+        assert head[2].strip() in names[5]
+        numbers = view.locator("#compare-table tbody td").all_inner_texts()
+        assert len(numbers) >= 2
+        assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
     def test_pointing_and_touching_show_a_row(self, opened):
         view = opened("three", has_touch=True)
         card = view.locator("#map-row")
@@ -170,7 +222,7 @@ class TestBrowser:
     def test_arrow_keys_move_between_rows(self, opened):
         view = opened("three")  # without using the mouse
         card = view.locator("#map-row")
-        view.locator("#summary summary").focus()
+        view.locator("#compare-table").focus()
         view.keyboard.press("Tab")
         inside = "document.activeElement.closest('#map-picture') !== null"
         assert view.evaluate(inside)
@@ -236,7 +288,7 @@ class TestBrowser:
           getComputedStyle(box).maskImage !== "none").length"""
         assert view.evaluate(cut) == 0
         view.evaluate("dispatchEvent(new Event('afterprint'))")
-        assert view.locator("details[open]").count() == 0
+        assert view.locator("section > details[open]").count() == 0
 
     @pytest.mark.parametrize("scheme", ["light", "dark"])
     def test_23_clusters_look_different(self, opened, scheme):
@@ -296,6 +348,15 @@ class TestBrowser:
         )
         assert "to top" not in box.evaluate(mask)
 
+    def test_the_page_works_in_the_frame_of_a_notebook(self, browser, pages):
+        page = Report(pages["three"].read_text(encoding="utf-8"))
+        view = browser.new_page()
+        view.set_content(page._repr_html_())
+        frame = view.frame_locator("iframe")
+        frame.locator("#map-picture .mark").first.wait_for()
+        assert frame.locator(".cluster").count() == 3
+        view.close()
+
     def test_tables_are_shown_without_javascript(self, browser, pages):
         context = browser.new_context(java_script_enabled=False)
         view = context.new_page()
@@ -305,7 +366,7 @@ class TestBrowser:
         context.close()
 
     def test_interactive_elements_have_a_name_and_a_focus_ring(self, opened):
-        view = opened("three")
+        view = opened("three", view_name="overview")
         nameless = view.evaluate(
             """() => [...document.querySelectorAll("a, button, summary, [tabindex]")]
               .filter((e) => !(e.getAttribute("aria-label") || e.textContent.trim()))

@@ -130,6 +130,13 @@ class TestPage:
             report(model, blobs[0])
 
 
+def test_a_notebook_shows_the_page_in_a_frame():
+    page = Report('<p class="a">R & D</p>')
+    assert page._repr_html_().startswith(
+        '<iframe srcdoc="&lt;p class=&quot;a&quot;&gt;R &amp; D&lt;/p&gt;"'
+    )
+
+
 class TestSave:
     def test_a_failed_write_leaves_the_file_unchanged(self, tmp_path, monkeypatch):
         path = tmp_path / "r.html"

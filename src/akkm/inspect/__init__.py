@@ -11,6 +11,8 @@ Nothing in this package formats numbers, draws or writes HTML. `akkm.report`,
     Convergence, landmarks and kernel width; the checks that follow from them.
 `_plane`, `_values`, `_sample`
     The map of rows in the plane; original values of rows; samples of rows.
+`_profiles`, `_typed`, `_words`, `_names`
+    Columns in original units per cluster: averages, shares, words; names of clusters.
 `_classes`
     Comparison with given classes.
 """
@@ -21,16 +23,21 @@ from akkm.inspect._classes import ClassComparison, compare_with_classes
 from akkm.inspect._columns import ColumnDifferences
 from akkm.inspect._distances import CenterDistances
 from akkm.inspect._inspection import Inspection
+from akkm.inspect._names import cluster_names
 from akkm.inspect._plane import MapPlane
+from akkm.inspect._profiles import POOLED, ClusterProfiles, ColumnProfile
 from akkm.inspect._quality import Convergence, KernelSimilarity, LandmarkCoverage
 from akkm.inspect._sample import RowSample, sample_rows
 from akkm.inspect._values import RowValues
 
 __all__ = [
+    "POOLED",
     "CenterDistances",
     "Certainty",
     "ClassComparison",
+    "ClusterProfiles",
     "ColumnDifferences",
+    "ColumnProfile",
     "Convergence",
     "Inspection",
     "KernelSimilarity",
@@ -39,6 +46,7 @@ __all__ = [
     "QualityCheck",
     "RowSample",
     "RowValues",
+    "cluster_names",
     "compare_with_classes",
     "sample_rows",
 ]

@@ -1,6 +1,6 @@
 """All facts about a fitted model; each is computed on first use."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +22,7 @@ from akkm.inspect._fitted import (
 )
 from akkm.inspect._pipeline import split_pipeline
 from akkm.inspect._plane import MapPlane, project
+from akkm.inspect._profiles import ClusterProfiles, cluster_profiles
 from akkm.inspect._quality import (
     Convergence,
     KernelSimilarity,
@@ -31,11 +32,22 @@ from akkm.inspect._quality import (
     landmark_coverage,
 )
 from akkm.inspect._sample import RowSample, sample_rows
-from akkm.inspect._values import Records, RowValues, encoded_values, original_values
+from akkm.inspect._values import (
+    Records,
+    RowValues,
+    encoded_columns,
+    encoded_values,
+    original_columns,
+    original_values,
+)
 from akkm.kernels import Precomputed
 from akkm.typing import Array, RowsLike
 
 _MAP_ROWS = 2_000
+# Number of rows, and of columns, whose original values describe the clusters.
+_PROFILE_ROWS, _PROFILE_COLUMNS = 20_000, 60
+# Minimum number of these rows in each cluster.
+_PER_CLUSTER = 100
 
 
 class Inspection:
@@ -59,6 +71,8 @@ class Inspection:
     original : callable, optional
         Function that takes rows of X, of shape (b, d), and returns one dict per row.
         The dict maps column names to the values before encoding.
+    units : mapping of str to str, optional
+        Units of original columns, such as "$", by column name.
     new_rows : bool, default=False
         Whether X contains other rows than those of the fit. If so, their labels are
         predicted. Labels are also predicted if the model was read from a file, because
@@ -105,10 +119,12 @@ class Inspection:
         *,
         feature_names: Sequence[str] | None = None,
         original: Callable[[Array], list[dict[str, Any]]] | None = None,
+        units: Mapping[str, str] | None = None,
         new_rows: bool = False,
         rows: Array | None = None,
     ) -> None:
         self._records: Records | None = None
+        self._units = units
         if isinstance(model, Pipeline):
             model, X, feature_names, self._records = split_pipeline(
                 model, X, feature_names
@@ -234,6 +250,33 @@ class Inspection:
             return None
         found = column_differences(self.X, self.labels, self._names)
         return found if found.names else None
+
+    @cached_property
+    def profiles(self) -> ClusterProfiles | None:
+        """Columns in original units, per cluster; None for precomputed kernels.
+
+        Computed from at most 20,000 rows. Of many columns, those are taken that differ
+        most between clusters.
+        """
+        if self.columns is None:
+            return None
+        sample = sample_rows(self.labels, _PROFILE_ROWS, n_per_cluster=_PER_CLUSTER)
+        if self._records is None:
+            columns = encoded_columns(
+                self.X, sample.rows, self.columns, _PROFILE_COLUMNS
+            )
+        else:
+            columns = original_columns(
+                self._records, sample.rows, self.columns, _PROFILE_COLUMNS
+            )
+        return cluster_profiles(
+            columns,
+            sample,
+            self.labels[sample.rows],
+            self.n_clusters,
+            original=self._records is not None,
+            units=self._units,
+        )
 
     def row_values(self, n_columns: int = 5) -> RowValues | None:
         """A reader of single rows' values, in the columns that distinguish clusters.

@@ -71,6 +71,24 @@ def original_values(
     return RowValues(tuple(map(readable_name, names)), True, values)
 
 
+def encoded_columns(
+    X: RowsLike, rows: Array, found: ColumnDifferences, n_columns: int
+) -> dict[str, Any]:
+    """Values (b,) of rows in the columns of X that differ most between clusters."""
+    block = X[rows][:, found.columns[:n_columns]]
+    block = block.toarray() if sparse.issparse(block) else np.asarray(block)
+    return dict(zip(found.names[:n_columns], block.T, strict=True))
+
+
+def original_columns(
+    records: Records, rows: Array, found: ColumnDifferences, n_columns: int
+) -> dict[str, Any]:
+    """Values (b,) of rows in the original columns, those that differ most first."""
+    read = [{str(k): v for k, v in record.items()} for record in records(rows)]
+    names = _original_columns(found.names, list(read[0]))[:n_columns]
+    return {readable_name(n): [record.get(n) for record in read] for n in names}
+
+
 def _original_columns(encoded: Sequence[str], columns: list[str]) -> list[str]:
     """All original columns; first those from which the encoded columns were made."""
     original = {readable_name(column): column for column in columns}

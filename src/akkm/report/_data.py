@@ -6,6 +6,7 @@ import numpy as np
 
 from akkm.diffusion.estimate_k import CONFIDENT_GAP
 from akkm.inspect import Inspection
+from akkm.report._cards import Cards
 from akkm.report._format import json_number, short
 from akkm.report._shown import Shown
 from akkm.typing import Array
@@ -15,11 +16,13 @@ from akkm.typing import Array
 _FAR = 2.0
 
 
-def picture_data(shown: Shown) -> dict[str, Any]:
+def picture_data(shown: Shown, cards: Cards) -> dict[str, Any]:
     """The numbers that each picture shows, as a dict with one entry per picture."""
     facts, clusters = shown.facts, shown.clusters
     drawn: dict[str, Any] = {
         "map": _map(shown),
+        "names": {k: short(cards.title(k)) for k in cards.clusters},
+        "compare": cards.comparison(),
         "sizes": {
             "clusters": clusters,
             "counts": facts.sizes[clusters].tolist(),

@@ -11,11 +11,14 @@ from akkm.diffusion.estimate_k import CONFIDENT_GAP
 from akkm.extras import import_extra
 from akkm.inspect import Inspection
 from akkm.report import _format
+from akkm.report._cards import Cards
 from akkm.report._data import n_outside, picture_data
 from akkm.report._shown import MAX_CLUSTERS, Shown
 from akkm.version import __version__
 
-_SCRIPTS = ("draw.js", "map.js", "page.js")
+_SCRIPTS = ("draw.js", "cards.js", "map.js", "page.js")
+# Sections that only the analyst's view shows.
+_ANALYST = ("sizes", "features", "certainty", "evidence", "landmarks", "convergence")
 
 
 def page(shown: Shown, **about: Any) -> str:
@@ -27,6 +30,7 @@ def page(shown: Shown, **about: Any) -> str:
     about["title"] = _format.short(
         about["title"] or f"{rows} in {len(facts.clusters)} clusters"
     )
+    cards = Cards(shown)
     style, script = _text("page.css"), "".join(map(_text, _SCRIPTS))
     return (
         _environment()
@@ -37,11 +41,13 @@ def page(shown: Shown, **about: Any) -> str:
             facts=facts,
             model=facts.model,
             method=type(facts.model).__name__,
-            sections=_sections(shown),
+            cards=cards,
+            sections=_sections(shown, cards),
+            analyst=_ANALYST,
             n_outside=n_outside(facts),
             max_clusters=MAX_CLUSTERS,
             sure_gap=CONFIDENT_GAP,
-            data=picture_data(shown),
+            data=picture_data(shown, cards),
             style=style,
             style_hash=_digest(style),
             script=script,
@@ -59,22 +65,24 @@ def _sample_note(facts: Inspection) -> str:
     return note if facts.n_rows < n else f"{note}; cluster sizes count all rows"
 
 
-def _sections(shown: Shown) -> dict[str, str]:
+def _sections(shown: Shown, cards: Cards) -> dict[str, str]:
     """Headings of the sections that apply; keys are ids and template names."""
     facts = shown.facts
     of_fit = " of the fit" if facts.new_rows or facts.sampled is not None else ""
     images = shown.images is not None
     kind = facts.landmarks.kind if facts.landmarks else ""
+    compared = cards.profiles and cards.profiles.columns and len(cards.clusters) > 1
     headings = {
-        "summary": "Summary",
-        # Visual words mean nothing to readers; images replace the table of columns.
-        "images": "Images" if images and facts.distances else "",
+        "clusters": "Clusters",
+        # Visual words mean nothing to readers.
+        "compare": "Two clusters side by side" if compared and not images else "",
         "map": "Map",
         "sizes": "Sizes",
-        "evidence": "Number of clusters" if facts.evidence else "",
         "features": "Cluster differences" if facts.columns and not images else "",
         "certainty": "Certainty" if facts.certainty else "",
+        "evidence": "Number of clusters" if facts.evidence else "",
         "scores": "Comparison with known classes" if shown.comparison else "",
+        "summary": "Checks and technical details",
         "landmarks": kind.capitalize(),
         "convergence": f"Convergence{of_fit}" if facts.convergence else "",
     }

@@ -1,7 +1,8 @@
 """`akkm.report`: describe a fitted model on a page."""
 
+import html
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,14 @@ class Report:
     """
 
     html: str = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        """Show the page in a notebook, in a frame of its own."""
+        page = html.escape(self.html, quote=True)
+        return (
+            f'<iframe srcdoc="{page}" title="Report" sandbox="allow-scripts" '
+            'width="100%" height="800" frameborder="0"></iframe>'
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page atomically: if writing fails, an existing file is unchanged.
@@ -70,16 +79,23 @@ def report(
     notes: Sequence[str] = (),
     seconds: float | None = None,
     original: Callable[[Any], list[dict[str, Any]]] | None = None,
+    units: Mapping[str, str] | None = None,
     new_rows: bool = False,
     rows: Array | None = None,
     images: Sequence[Any] | None = None,
 ) -> Report:
-    """Describe a clustering on one HTML page: summary, checks, map, sizes, columns.
+    """Describe a clustering on one HTML page, for decision makers and for analysts.
 
-    The page opens in any browser, offline. Sections that do not apply to the model are
-    left out. The report takes a few seconds and little memory for any number of rows.
-    It compares only a sample of the rows with the centers: as many rows as take about a
-    second, but at least 2,000. The map shows at most 2,000 rows.
+    The page begins with a card per cluster: its name, its share of the rows, the
+    columns in which it differs from all rows, typical rows, and how many rows clearly
+    belong to it. Values are in original units. Two clusters can be compared side by
+    side. A switch adds the analyst's sections: sizes, standardised means, certainty,
+    landmarks and convergence. Checks and technical details come last.
+
+    The page opens in any browser, offline, and in notebooks. Sections that do not apply
+    to the model are left out. The report takes a few seconds and little memory for any
+    number of rows. It compares only a sample of the rows with the centers: as many rows
+    as take about a second, but at least 2,000. The map shows at most 2,000 rows.
 
     Parameters
     ----------
@@ -109,6 +125,8 @@ def report(
         Function that takes rows of X, of shape (b, d), and returns one dict per row.
         The dict maps column names to the values before encoding. Default: values are
         shown as in X.
+    units : mapping of str to str, optional
+        Units of original columns, such as "$", by column name.
     new_rows : bool, default=False
         Whether X contains other rows than those of the fit. If so, their labels are
         predicted. Labels are also predicted if the model was read from a file, because
@@ -153,6 +171,7 @@ def report(
         X,
         feature_names=feature_names,
         original=original,
+        units=units,
         new_rows=new_rows,
         rows=rows,
     )
@@ -175,8 +194,9 @@ def report(
     names = _names_of_rows(given["ids"], facts.sampled)
     shown = Shown(facts, names, comparison, given["images"])
     notes = [notes] if isinstance(notes, str) else notes
-    html = page(shown, title=title, command=command, notes=notes, seconds=seconds)
-    return Report(html)
+    return Report(
+        page(shown, title=title, command=command, notes=notes, seconds=seconds)
+    )
 
 
 def _take(values: Any, rows: Array) -> Any:

@@ -15,6 +15,8 @@ from akkm.typing import Array
 
 # Maximum number of clusters, and of classes, in pictures and tables.
 MAX_CLUSTERS = 60
+# With more clusters than this, tables of clusters have one row per cluster.
+_TURNED = 25
 # Maximum number of columns in the heat map.
 _MAX_COLUMNS = 20
 # Gaps in the spectrum are shown for numbers of clusters up to this number.
@@ -24,6 +26,8 @@ _MAX_NUMBERS = 20
 _NUMBERS_AFTER = 5
 # A fit of at most this many iterations is described in a sentence, not a picture.
 _FEW_ITERATIONS = 3
+# Number of columns from which the values on cards are chosen.
+_CARD_COLUMNS = 60
 # Number of typical rows that are shown for each cluster.
 _TYPICAL_ROWS = 3
 # Number of columns that describe a cluster in words.
@@ -56,18 +60,36 @@ class Shown:
         return [int(k) for k in np.sort(clusters[largest])]
 
     @property
+    def turned(self) -> bool:
+        """Whether tables have one row per cluster, because there are many."""
+        return len(self.clusters) > _TURNED
+
+    @property
     def heat(self) -> list[tuple[str, float, list[tuple[str, str]]]]:
         """For each column of the data: name, share explained, one cell per cluster."""
         found = self.facts.columns
         assert found is not None
         return [
             (
-                _format.short(name),
+                _format.short(found.names[j]),
                 found.explained[j],
                 [_format.heat_cell(z) for z in found.z[self.clusters, j]],
             )
-            for j, name in enumerate(found.names[:_MAX_COLUMNS])
+            for j in self._without_opposites()
         ]
+
+    def _without_opposites(self) -> list[int]:
+        """The columns of the heat map; of a yes and a no column, only the first."""
+        found, kept = self.facts.columns, list[int]()
+        assert found is not None
+        for j in range(len(found.names)):
+            before = found.z[:, kept[-2:]]
+            opposite = np.isclose(before, -found.z[:, [j]], atol=1e-6).all(axis=0)
+            if not opposite.any():
+                kept.append(j)
+            if len(kept) == _MAX_COLUMNS:
+                break
+        return kept
 
     @property
     def spreads(self) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -90,6 +112,11 @@ class Shown:
     def row_values(self) -> RowValues | None:
         """Reader of the values of single rows; None if no values are shown."""
         return self.facts.row_values()
+
+    @cached_property
+    def all_values(self) -> RowValues | None:
+        """Reader of the values of single rows in all columns that cards may show."""
+        return self.facts.row_values(_CARD_COLUMNS)
 
     def values(self, rows: Array) -> list[list[Any]]:
         """Values (b, f) of single rows, for JSON."""

@@ -1,6 +1,9 @@
 
+// The legend shows names of at most this many clusters.
+const NAMED = 12;
+
 // The map: points, a card about the current row, a legend that selects one cluster.
-function map(points) {
+function map(points, names) {
   const n = points.x.length;
   const card = document.getElementById("map-row");
   const legend = document.getElementById("map-legend");
@@ -29,6 +32,7 @@ function map(points) {
       element("dd", {}, list, text);
     };
     addFact("cluster", points.cluster[i]);
+    if (names[points.cluster[i]]) element("p", {}, card, names[points.cluster[i]]);
     if (points.distance) {
       addFact("distance to its center", valueText(points.distance[i]));
       addFact(`to the next center (cluster ${points.next[i]})`, valueText(points.other[i]));
@@ -137,7 +141,9 @@ function map(points) {
     const button = element(
       "button", { type: "button", value: cluster, "aria-pressed": "false" }, legend);
     swatch(cluster, button);
-    element("span", {}, button, cluster).setAttribute("aria-label", `cluster ${cluster}`);
+    const name = clusters.length <= NAMED && names[cluster] ? `: ${names[cluster]}` : "";
+    element("span", {}, button, `${cluster}${name}`)
+      .setAttribute("aria-label", `cluster ${cluster}${name}`);
     button.addEventListener("click", () => selectCluster(selected === cluster ? null : cluster));
   }
   rowTable(points);

@@ -137,12 +137,15 @@ function certainty({ counts, edges, limit, open }) {
   });
 }
 
-map(data.map);
+cards();
+compare(data.compare);
+map(data.map, data.names);
 sizes(data.sizes);
 if (data.evidence) evidence(data.evidence);
 if (data.convergence) convergence(data.convergence);
 if (data.certainty) certainty(data.certainty);
 for (const box of document.querySelectorAll(".scroll")) fadeEdges(box);
+views();
 
 // Unfold everything for printing, except tables that repeat a picture.
 let unfolded = [];

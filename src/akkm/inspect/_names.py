@@ -1,0 +1,93 @@
+"""Short names of clusters, made from the columns in which they differ most."""
+
+from collections import Counter
+
+from akkm.inspect._inspection import Inspection
+from akkm.inspect._profiles import ClusterProfiles, ColumnProfile
+
+# Number of columns in a name, and the number that may be needed to tell names apart.
+_USUAL, _MOST = 2, 4
+_LONGEST = 40
+# A yes/no column gives a name only if this share of the rows agree.
+_AGREE = 0.5
+# Values are "very" high or low if the effect is at least this large: nine of ten pairs
+# of a row of the cluster and another row are in that order.
+_VERY = 0.8
+
+
+def cluster_names(facts: Inspection) -> tuple[str, ...]:
+    """Name each cluster by the columns in which it differs most from the other rows.
+
+    Parameters
+    ----------
+    facts : Inspection
+        The fitted model and its rows.
+
+    Returns
+    -------
+    tuple of C str
+        A name per cluster number; all names are different. A cluster that differs in no
+        column, or has no rows, is called "cluster" and its number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm import ApproxKernelKMeans
+    >>> from akkm.inspect import Inspection, cluster_names
+    >>> X = np.r_[np.arange(50.0), np.arange(150.0, 200)][:, None]
+    >>> model = ApproxKernelKMeans(2, kernel="linear", random_state=0).fit(X)
+    >>> sorted(cluster_names(Inspection(model, X, feature_names=["age"])))
+    ['very high age', 'very low age']
+    """
+    found = facts.profiles
+    numbers = range(facts.n_clusters)
+    if found is None:
+        return tuple(f"cluster {k}" for k in numbers)
+    parts = [_parts(found, k) if facts.sizes[k] else [] for k in numbers]
+    names = [", ".join(p[:_USUAL]) for p in parts]
+    for length in range(_USUAL + 1, _MOST + 1):
+        shared = Counter(names)
+        names = [
+            ", ".join(p[:length]) if shared[name] > 1 else name
+            for name, p in zip(names, parts, strict=True)
+        ]
+    shared = Counter(names)
+    return tuple(
+        f"cluster {k}" if not name else name if shared[name] == 1 else f"{name} ({k})"
+        for k, name in enumerate(names)
+    )
+
+
+def _parts(found: ClusterProfiles, cluster: int) -> list[str]:
+    """Words for the columns in which a cluster differs, largest difference first."""
+    parts = (_part(column, cluster) for column in found.traits(cluster))
+    return [part for part in parts if part][:_MOST]
+
+
+def _part(column: ColumnProfile, cluster: int) -> str:
+    name, more = column.title, bool(column.effects[cluster] > 0)
+    if column.kind == "text":
+        words = [column.values[j] for j in column.top_values(cluster, 3)]
+        return _cut(", ".join(words))
+    if column.kind == "category":
+        top = column.top_values(cluster, 1)
+        if not top:
+            return ""
+        share, value = column.shares[cluster][top[0]], column.values[top[0]]
+        often = "" if share >= _AGREE else "often "
+        return _cut(f"{often}{name} {value}")
+    if column.kind == "boolean":
+        if column.centers[cluster] >= _AGREE:
+            return _cut(name) if more else ""
+        return _cut(f"often {name}" if more else f"no {name}")
+    if column.folded[cluster]:
+        return _cut(f"low or high {name}" if more else f"average {name}")
+    very = "very " if abs(column.effects[cluster]) >= _VERY else ""
+    if column.kind in ("date", "time"):
+        return _cut(f"{name} {very}{'late' if more else 'early'}")
+    return _cut(f"{very}{'high' if more else 'low'} {name}")
+
+
+def _cut(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

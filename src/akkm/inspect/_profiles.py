@@ -1,0 +1,358 @@
+"""Columns in original units: what is typical of all rows, and of each cluster."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from akkm.inspect._distances import membership
+from akkm.inspect._sample import RowSample
+from akkm.inspect._typed import Kind, TypedColumn, typed_columns
+from akkm.inspect._words import word_counts
+from akkm.typing import Array
+
+# Effects below this are negligible (Romano et al. 2006, for Cliff's delta).
+_NEGLIGIBLE = 0.147
+# Effects below this are small.
+_MEDIUM = 0.33
+# A category characterises a cluster if its share is this much larger than elsewhere.
+_MORE = 0.05
+# Number of words that are listed for each cluster.
+_CLUSTER_WORDS = 8
+# The category of pooled values; it characterises no cluster.
+POOLED = "(other)"
+# Number of categories, the most frequent ones, whose shares are computed.
+_CATEGORIES = 300
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnProfile:
+    """A column in original units, in all rows and in each cluster.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    kind : str
+        "number", "date", "time", "duration", "boolean", "category" or "text".
+    unit : str
+        Unit of numbers, such as "$"; "" if it is unknown.
+    average : {"mean", "median"}
+        Which average `overall` and `centers` are. It is the median if in most clusters
+        a few extreme values move the mean, or if a cluster whose values are mostly
+        larger than elsewhere has a mean below that of all rows.
+    overall : float
+        Average of all rows, or share of "yes". Dates are in seconds since 1970, times
+        and durations in seconds. NaN for categories and texts.
+    centers : float array of shape (C,)
+        The same for each cluster.
+    limits : float array of shape (4,)
+        The 5 %, 25 %, 75 % and 95 % quantiles of all rows.
+    quartiles : float array of shape (C, 2)
+        The 25 % and 75 % quantiles of each cluster.
+    whole, positive : bool
+        Whether all values are whole numbers, and whether no value is negative.
+    effects : float array of shape (C,)
+        How much the cluster differs from the other rows: Cliff's delta, from -1 to 1.
+        For categories, the sum of the differences of shares, over categories that are
+        more frequent in the cluster. For texts, the largest difference of a word's
+        share.
+    folded : bool array of shape (C,)
+        Whether values are about as large as elsewhere, but nearer to the median of all
+        rows or farther from it. The effect is then half that of the distance to this
+        median: negative if values are near it, positive if they are below and above it.
+    positions : float array of shape (C,)
+        Mean rank of the cluster's values among all values, from 0 to 1.
+    values : tuple of v str
+        The categories, or words of texts.
+    shares : float array of shape (C, v)
+        Share of each category in each cluster; share of texts with each word.
+    overall_shares : float array of shape (v,)
+        The same for all rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm import ApproxKernelKMeans
+    >>> from akkm.inspect import Inspection
+    >>> X = np.r_[np.arange(50.0), np.arange(150.0, 200)][:, None]
+    >>> model = ApproxKernelKMeans(2, kernel="linear", random_state=0).fit(X)
+    >>> facts = Inspection(model, X, feature_names=["age"])
+    >>> age = facts.profiles.columns[0]
+    >>> age.kind, age.overall, sorted(age.centers.tolist()), age.effects.max()
+    ('number', 99.5, [24.5, 174.5], np.float64(1.0))
+    """
+
+    name: str
+    kind: Kind
+    unit: str
+    effects: Array
+    average: Literal["mean", "median"] = "mean"
+    overall: float = np.nan
+    centers: Any = ()
+    limits: Any = ()
+    quartiles: Any = ()
+    whole: bool = False
+    positive: bool = False
+    folded: Any = ()
+    positions: Any = ()
+    values: tuple[str, ...] = ()
+    shares: Any = ()
+    overall_shares: Any = ()
+
+    @property
+    def title(self) -> str:
+        """The name of the column in sentences: with spaces instead of underscores."""
+        return " ".join(self.name.replace("_", " ").split()) or self.name
+
+    def top_values(self, cluster: int, n: int) -> list[int]:
+        """Find the categories or words that are more frequent in a cluster.
+
+        Parameters
+        ----------
+        cluster : int
+            Number of the cluster.
+        n : int
+            How many to return at most.
+
+        Returns
+        -------
+        list of int
+            Indices of `values`, largest difference first.
+        """
+        if not self.values:
+            return []
+        more = self.shares[cluster] - self.overall_shares
+        order = np.argsort(-more, kind="stable")[:n]
+        return [int(j) for j in order if more[j] > 0 and self.values[j] != POOLED]
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterProfiles:
+    """Columns in original units, per cluster, from a sample of the rows.
+
+    Parameters
+    ----------
+    columns : tuple of ColumnProfile
+        The columns that distinguish at least one cluster, most distinctive first.
+    n_left_out : int
+        Number of columns that distinguish no cluster.
+    n_rows : int
+        Number of sampled rows.
+    limits : float array of shape (C,)
+        Smallest effect that counts in each cluster; it is larger for small clusters.
+    original : bool
+        Whether values are those before encoding and scaling.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm import ApproxKernelKMeans
+    >>> from akkm.inspect import Inspection
+    >>> X = np.r_[np.arange(50.0), np.arange(150.0, 200)][:, None]
+    >>> model = ApproxKernelKMeans(2, kernel="linear", random_state=0).fit(X)
+    >>> found = Inspection(model, X, feature_names=["age"]).profiles
+    >>> [column.name for column in found.traits(0)]
+    ['age']
+    """
+
+    columns: tuple[ColumnProfile, ...]
+    n_left_out: int
+    n_rows: int
+    limits: Array
+    original: bool
+
+    def traits(self, cluster: int) -> list[ColumnProfile]:
+        """Find the columns in which a cluster differs from the other rows.
+
+        Parameters
+        ----------
+        cluster : int
+            Number of the cluster.
+
+        Returns
+        -------
+        list of ColumnProfile
+            The columns, largest difference first.
+        """
+        found = [
+            column
+            for column in self.columns
+            if abs(column.effects[cluster]) >= self.limits[cluster]
+        ]
+        return sorted(found, key=lambda column: -abs(column.effects[cluster]))
+
+
+def cluster_profiles(
+    columns: Mapping[str, Sequence[Any]],
+    sample: RowSample,
+    labels: Array,
+    n_clusters: int,
+    *,
+    original: bool,
+    units: Mapping[str, str] | None = None,
+) -> ClusterProfiles:
+    """Describe columns (s,) of the sampled rows, whose labels (s,) are given."""
+    weights = sample.weights
+    members = membership(labels, n_clusters)  # (C, s)
+    sizes = np.asarray(members.sum(axis=1)).ravel()
+    # Twice the standard deviation of Cliff's delta if a cluster is no different.
+    chance = 1 / sizes.clip(1) + 1 / (sizes.sum() - sizes).clip(1)
+    limits = np.maximum(_NEGLIGIBLE, 2 * np.sqrt(chance / 3))
+    typed = typed_columns(columns, units)
+    groups = Groups(labels, weights, members, sizes)
+    profiles = [_profile(column, groups) for column in typed]
+    told = [p for p in profiles if (np.abs(p.effects) >= limits).any()]
+    told.sort(key=lambda p: -float(np.sqrt(groups.shares @ p.effects**2)))
+    return ClusterProfiles(
+        tuple(told), len(columns) - len(told), len(labels), limits, original
+    )
+
+
+class Groups:
+    """The clusters of sampled rows: weighted shares of rows, and means of values."""
+
+    def __init__(self, labels: Array, weights: Array, members: Any, sizes: Array):
+        self.labels, self.weights, self.members, self.sizes = (
+            labels, weights, members, sizes,
+        )  # fmt: skip
+        mass = members @ weights
+        self.shares = mass / max(mass.sum(), 1e-300)
+
+    def means(self, values: Array) -> Array:
+        """Mean of the known values (s,) in each cluster (C,); 0 if there are none.
+
+        Rows of a cluster have equal weights.
+        """
+        known = ~np.isnan(values)
+        sums = self.members @ np.where(known, values, 0)
+        return np.asarray(sums / np.maximum(self.members @ known.astype(float), 1))
+
+    def delta(self, position: Array) -> Array:
+        """Cliff's delta (C,) of a cluster and the other rows, from mean ranks (C,)."""
+        share = self.shares.clip(0, 1 - 1e-9)
+        above = (position - 0.5 * share) / (1 - share)  # P(row of k > other row)
+        return np.where(self.sizes > 0, np.clip(2 * above - 1, -1, 1), 0)
+
+    def differences(self, shares: Array) -> Array:
+        """Shares (C, v) in each cluster minus those in the other rows."""
+        return (shares - self.shares @ shares) / (1 - self.shares[:, None]).clip(1e-9)
+
+    def ranks(self, values: Array) -> Array:
+        """Weighted mid-ranks (s,) of values, from 0 to 1; NaN stays NaN."""
+        ranks = np.full(len(values), np.nan)
+        known = np.flatnonzero(~np.isnan(values))
+        distinct, at = np.unique(values[known], return_inverse=True)
+        mass = np.bincount(at, self.weights[known], minlength=len(distinct))
+        middle = (np.cumsum(mass) - mass / 2) / max(mass.sum(), 1e-300)
+        ranks[known] = middle[at]
+        return ranks
+
+
+def _profile(column: TypedColumn, groups: Groups) -> ColumnProfile:
+    if column.kind == "text":
+        return _of_words(column, groups)
+    if column.kind == "category":
+        return _of_categories(column, groups)
+    assert column.numbers is not None
+    values = column.numbers
+    known = ~np.isnan(values)
+    mean = float(np.average(values[known], weights=groups.weights[known]))
+    position = groups.means(groups.ranks(values))
+    if column.kind == "boolean":
+        return ColumnProfile(
+            column.name,
+            column.kind,
+            column.unit,
+            groups.delta(position),
+            overall=mean,
+            centers=groups.means(values),
+            folded=np.zeros(len(position), dtype=bool),
+            positions=position,
+        )
+    quantiles = [0.05, 0.25, 0.5, 0.75, 0.95]
+    limits = _quantiles(values[known], groups.weights[known], quantiles)
+    median = limits[2]
+    effects = groups.delta(position)
+    fold = groups.delta(groups.means(groups.ranks(np.abs(values - median))))
+    folded = (np.abs(effects) < _MEDIUM) & (np.abs(fold) / 2 > np.abs(effects))
+    inside = [
+        np.quantile(v, [0.25, 0.5, 0.75]) if len(v) else np.zeros(3)
+        for v in (values[known & (groups.labels == k)] for k in range(len(effects)))
+    ]
+    per_cluster = np.array(inside)
+    means = groups.means(values)
+    apart = np.abs(means - per_cluster[:, 1])
+    width = per_cluster[:, 2] - per_cluster[:, 0]
+    extreme = bool(groups.shares @ ((apart > width) & (width > 0)) > 0.5)
+    # "High, but less than average" would confuse readers.
+    against = (np.abs(effects) >= _NEGLIGIBLE) & ((means - mean) * effects < 0)
+    extreme = extreme or bool(against.any())
+    return ColumnProfile(
+        column.name,
+        column.kind,
+        column.unit,
+        np.where(folded, fold / 2, effects),
+        average="median" if extreme else "mean",
+        overall=median if extreme else mean,
+        centers=per_cluster[:, 1] if extreme else means,
+        limits=limits[[0, 1, 3, 4]],
+        quartiles=per_cluster[:, [0, 2]],
+        whole=bool((values[known] == np.round(values[known])).all()),
+        positive=bool((values[known] >= 0).all()),
+        folded=folded,
+        positions=position,
+    )
+
+
+def _of_categories(column: TypedColumn, groups: Groups) -> ColumnProfile:
+    """Shares of categories; missing values count as the category "missing"."""
+    assert column.texts is not None
+    texts = np.array([text or "missing" for text in column.texts])
+    values, at, counts = np.unique(texts, return_inverse=True, return_counts=True)
+    kept = np.argsort(-counts, kind="stable")[:_CATEGORIES]
+    hot = np.zeros((len(values), len(groups.shares)))
+    np.add.at(hot, (at, groups.labels), 1)
+    shares = (hot / groups.sizes.clip(1)).T[:, kept]
+    overall = groups.shares @ shares
+    # A difference of shares counts only if chance alone would rarely cause it.
+    noise = 2 * np.sqrt(overall * (1 - overall) / groups.sizes.clip(1)[:, None])
+    more = groups.differences(shares)
+    counts = (more > noise) & (more > _MORE) & (values[kept] != POOLED)
+    effects = np.where(counts, more, 0).sum(axis=1).clip(0, 1)
+    return ColumnProfile(
+        column.name,
+        column.kind,
+        column.unit,
+        np.where(groups.sizes > 0, effects, 0),
+        values=tuple(values[kept].tolist()),
+        shares=shares,
+        overall_shares=overall,
+    )
+
+
+def _of_words(column: TypedColumn, groups: Groups) -> ColumnProfile:
+    """Shares of texts that contain each of the most distinctive words."""
+    words, counts = word_counts(column.texts, groups.members)
+    shares = counts / groups.sizes.clip(1)[:, None]
+    overall = groups.shares @ shares
+    more = groups.differences(shares)
+    kept = np.unique(np.argsort(-more, axis=1)[:, :_CLUSTER_WORDS])
+    return ColumnProfile(
+        column.name,
+        column.kind,
+        column.unit,
+        more.max(axis=1, initial=0),
+        values=tuple(words[j] for j in kept),
+        shares=shares[:, kept],
+        overall_shares=overall[kept],
+    )
+
+
+def _quantiles(values: Array, weights: Array, quantiles: Sequence[float]) -> Array:
+    """Weighted quantiles, as values that occur."""
+    order = np.argsort(values)
+    mass = np.cumsum(weights[order])
+    at = np.searchsorted(mass, np.asarray(quantiles) * mass[-1])
+    return values[order][at.clip(0, len(values) - 1)]

@@ -1,0 +1,183 @@
+"""Columns of original values, and what kind of values they hold."""
+
+import datetime
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from akkm.typing import Array
+
+Kind = Literal["number", "date", "time", "duration", "boolean", "category", "text"]
+
+_YES = {"true": "false", "yes": "no", "y": "n", "t": "f", "1": "0"}
+_ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:00)?)?")
+# Text whose values have at least this many words on average is prose, if it hardly
+# ever repeats. With fewer words, values that hardly repeat are identifiers.
+_PROSE = 4
+# Values hardly repeat if more than this share of them are distinct.
+_DISTINCT = 0.5
+# A column with at most this many distinct texts is a category, even if none repeats.
+_FEW = 20
+_EPOCH = datetime.datetime(1970, 1, 1)
+
+
+@dataclass(frozen=True)
+class TypedColumn:
+    """A column of s rows.
+
+    `numbers` holds values, with NaN for missing ones: of dates in seconds since 1970,
+    of times since midnight, of durations in seconds; 1 for yes and 0 for no. `texts`
+    holds the values of categories and texts, with "" for missing ones.
+    """
+
+    name: str
+    kind: Kind
+    numbers: Array | None = None  # (s,)
+    texts: Array | None = None  # (s,) of str
+    unit: str = ""
+
+
+def typed_columns(
+    columns: Mapping[str, Sequence[Any]], units: Mapping[str, str] | None = None
+) -> list[TypedColumn]:
+    """Infer the kinds of columns; leave out identifiers and columns of other objects.
+
+    Examples
+    --------
+    >>> from akkm.inspect._typed import typed_columns
+    >>> found = typed_columns({"age": [31, 35], "town": ["Ulm", "Bonn"]})
+    >>> [(column.name, column.kind) for column in found]
+    [('age', 'number'), ('town', 'category')]
+    """
+    alone = len(columns) == 1
+    found = (_typed(name, values, alone=alone) for name, values in columns.items())
+    units = units or {}
+    return _without_complements(
+        _merge_one_hot(
+            [replace(c, unit=units.get(c.name, "")) for c in found if c is not None]
+        )
+    )
+
+
+def _typed(name: str, values: Any, *, alone: bool) -> TypedColumn | None:
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
+        return _of_numbers(name, values.astype(np.float64), values.dtype.kind == "b")
+    plain = [v.item() if isinstance(v, np.generic) else v for v in values]
+    present = [v for v in plain if not _is_missing(v)]
+    kinds = {type(v) for v in present}
+    if not kinds:
+        return None
+    if kinds <= {int, float, bool}:
+        numbers = [math.nan if _is_missing(v) else float(v) for v in plain]
+        return _of_numbers(name, np.array(numbers), kinds == {bool})
+    if all(isinstance(v, datetime.date) for v in present):
+        return TypedColumn(name, "date", _map(plain, _seconds))
+    if kinds == {datetime.time}:
+        return TypedColumn(name, "time", _map(plain, _seconds_of_day))
+    if all(isinstance(v, datetime.timedelta) for v in present):
+        return TypedColumn(name, "duration", _map(plain, lambda v: v.total_seconds()))
+    if kinds != {str}:
+        return None
+    if all(_ISO.fullmatch(v) for v in present):
+        parse = datetime.datetime.fromisoformat
+        return TypedColumn(name, "date", _map(plain, lambda v: _seconds(parse(v))))
+    return _of_texts(name, plain, present, alone=alone)
+
+
+def _of_numbers(name: str, numbers: Array, is_bool: bool) -> TypedColumn | None:
+    numbers = np.where(np.isfinite(numbers), numbers, np.nan)
+    known = numbers[~np.isnan(numbers)]
+    if not len(known):
+        return None
+    boolean = is_bool or (set(np.unique(known[:100])) <= {0, 1} and _is_binary(known))
+    return TypedColumn(name, "boolean" if boolean else "number", numbers)
+
+
+def _is_binary(numbers: Array) -> bool:
+    return bool(((numbers == 0) | (numbers == 1)).all())
+
+
+def _of_texts(
+    name: str, plain: list[Any], present: list[str], *, alone: bool
+) -> TypedColumn | None:
+    texts = np.array(["" if _is_missing(v) else v for v in plain], dtype=object)
+    distinct = set(present)
+    if len(distinct) == 2:
+        for yes, no in _YES.items():
+            if {v.lower() for v in distinct} == {yes, no}:
+                numbers = _map(plain, lambda v, yes=yes: float(v.lower() == yes))
+                return TypedColumn(name, "boolean", numbers)
+    if len(distinct) > max(_FEW, _DISTINCT * len(present)) or (
+        alone and len(distinct) > _FEW
+    ):
+        words = sum(len(v.split()) for v in present) / len(present)
+        if words < _PROSE and not alone:
+            return None
+        return TypedColumn(name, "text", texts=texts)
+    return TypedColumn(name, "category", texts=texts)
+
+
+def _merge_one_hot(columns: list[TypedColumn]) -> list[TypedColumn]:
+    """Replace 0/1 columns such as "town=Ulm" and "town=Bonn" by one column "town"."""
+    groups: dict[str, list[TypedColumn]] = {}
+    for column in columns:
+        name, equals, _ = column.name.partition("=")
+        if equals and column.kind == "boolean":
+            groups.setdefault(name, []).append(column)
+    merged: dict[str, TypedColumn | None] = {}
+    for name, group in groups.items():
+        hot = np.stack([c.numbers for c in group if c.numbers is not None])
+        if len(group) < 2 or not (hot.sum(axis=0) <= 1).all():
+            continue
+        values = [*(c.name.partition("=")[2] for c in group), ""]
+        at = np.where(hot.any(axis=0), hot.argmax(axis=0), len(group))
+        texts = [values[i] for i in at]
+        merged[name] = _of_texts(name, texts, [t for t in texts if t], alone=False)
+    found: dict[str, TypedColumn | None] = {}
+    for column in columns:
+        name = column.name.partition("=")[0]
+        if column.kind == "boolean" and "=" in column.name and name in merged:
+            found[name] = merged[name]
+        else:
+            found[column.name] = column
+    return [column for column in found.values() if column is not None]
+
+
+def _without_complements(columns: list[TypedColumn]) -> list[TypedColumn]:
+    """Leave out a yes/no column that is no exactly where an earlier one is yes."""
+    kept: list[TypedColumn] = []
+    for column in columns:
+        opposite = column.kind == "boolean" and any(
+            other.kind == "boolean"
+            and np.array_equal(
+                1 - np.asarray(other.numbers), np.asarray(column.numbers)
+            )
+            for other in kept
+        )
+        if not opposite:
+            kept.append(column)
+    return kept
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value or str(value) == "NaT"
+
+
+def _map(values: list[Any], convert: Any) -> Array:
+    return np.array([math.nan if _is_missing(v) else float(convert(v)) for v in values])
+
+
+def _seconds(value: datetime.date) -> float:
+    if not isinstance(value, datetime.datetime):
+        value = datetime.datetime(value.year, value.month, value.day)
+    if value.tzinfo is not None:
+        value = value.astimezone(datetime.UTC).replace(tzinfo=None)
+    return (value - _EPOCH).total_seconds()
+
+
+def _seconds_of_day(value: datetime.time) -> float:
+    return value.hour * 3600 + value.minute * 60 + value.second

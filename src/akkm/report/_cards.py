@@ -1,0 +1,149 @@
+"""Cards: one per cluster, with its name, share, traits, typical rows and certainty."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from akkm.inspect import POOLED, ColumnProfile, cluster_names
+from akkm.report import _sentences
+from akkm.report._format import json_number, json_value, percent, short, value_text
+from akkm.report._sentences import Line
+from akkm.report._shown import Shown
+
+# Maximum number of cards; the largest clusters are shown.
+MAX_CARDS = 300
+# Cards are open if there are at most this many.
+OPEN_CARDS = 12
+# Number of lines on a card, of typical rows, and of their values.
+_LINES, _ROWS, _VALUES = 6, 3, 6
+# Maximum number of characters of a typical text.
+_LONGEST = 300
+# Number of columns, and of categories or words, in the comparison of two clusters.
+_COMPARED, _CATEGORIES = 30, 10
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a card says about one cluster."""
+
+    cluster: int
+    name: str
+    size: int
+    share: float
+    lines: list[Line]
+    typical: list[tuple[str, list[str]]]  # name of a value, one value per typical row
+    quotes: list[tuple[str, list[str]]]  # the same for texts
+    rows: list[str]  # names of the typical rows
+    clear: float | None  # share of rows whose label is certain
+    next: int | None  # most frequent next cluster
+
+    @property
+    def text(self) -> str:
+        """What a search looks through."""
+        lines = (f"{line.name} {line.value}" for line in self.lines)
+        return " ".join([str(self.cluster), self.name, *lines]).lower()
+
+
+class Cards:
+    """The cards of a page, the largest cluster first."""
+
+    def __init__(self, shown: Shown) -> None:
+        self._shown, self.facts = shown, shown.facts
+        self.names = cluster_names(self.facts)
+        self.profiles = self.facts.profiles
+        clusters, sizes = self.facts.clusters, self.facts.sizes
+        order = np.argsort(-sizes[clusters], kind="stable")[:MAX_CARDS]
+        self.clusters = [int(k) for k in clusters[order]]
+
+    @property
+    def are_open(self) -> bool:
+        """Whether all cards are open at first."""
+        return len(self.clusters) <= OPEN_CARDS
+
+    def __iter__(self) -> Any:
+        return map(self.card, self.clusters)
+
+    def title(self, cluster: int) -> str:
+        """The name of a cluster, with a capital letter."""
+        name = self.names[cluster]
+        return name[:1].upper() + name[1:]
+
+    def card(self, cluster: int) -> Card:
+        """The card of one cluster."""
+        size, clear, following = int(self.facts.sizes[cluster]), None, None
+        if self.facts.certainty is not None and self.facts.distances is not None:
+            _, uncertain, following = self._shown.certainty_of(cluster)
+            clear = 1 - uncertain
+        found = self.profiles
+        traits = found.traits(cluster) if found and self._shown.images is None else []
+        lines = [_sentences.line(column, cluster) for column in traits[:_LINES]]
+        rows, typical = self._typical(cluster, traits)
+        texts = {short(c.title) for c in traits if c.kind == "text"}
+        quotes = [cells for cells in typical if cells[0] in texts]
+        typical = [cells for cells in typical if cells[0] not in texts]
+        share = size / max(self.facts.n_rows, 1)
+        return Card(
+            cluster, self.title(cluster), size, share, lines, typical, quotes, rows,
+            clear, following,
+        )  # fmt: skip
+
+    def _typical(
+        self, cluster: int, traits: list[ColumnProfile]
+    ) -> tuple[list[str], list[tuple[str, list[str]]]]:
+        found, reader = self.facts.distances, self._shown.all_values
+        if found is None or reader is None or self._shown.images is not None:
+            return [], []
+        rows = found.sample.rows[found.typical(cluster, _ROWS)]
+        values = reader.of(rows)
+        named = {column.name: column for column in traits}
+        at = [reader.names.index(name) for name in named if name in reader.names]
+        rest = [j for j in range(len(reader.names)) if j not in at]
+        cells = []
+        for j in [*at, *rest][:_VALUES]:
+            name = reader.names[j]
+            title = short(named[name].title if name in named else name)
+            known = [self._cell(row[j], named.get(name)) for row in values]
+            cells.append((title, known))
+        return [short(name) for name in self._shown.names(rows)], cells
+
+    def _cell(self, value: Any, column: ColumnProfile | None) -> str:
+        plain = value.item() if isinstance(value, np.generic) else value
+        if column is None:
+            return short(value_text(json_value(plain, 6)))
+        if column.kind == "text":
+            text = " ".join(str(plain).split())
+            return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+        return short(_sentences.single(plain, column))
+
+    def comparison(self) -> dict[str, Any]:
+        """What the comparison of two clusters shows, for JSON."""
+        columns = self.profiles.columns[:_COMPARED] if self.profiles else ()
+        return {
+            "clusters": self.clusters,
+            "names": [short(self.title(k)) for k in self.clusters],
+            "shares": [
+                percent(self.facts.sizes[k] / self.facts.n_rows) for k in self.clusters
+            ],
+            "columns": [self._compared(column) for column in columns],
+        }
+
+    def _compared(self, column: ColumnProfile) -> dict[str, Any]:
+        at = self.clusters
+        if column.kind in ("category", "text"):
+            more = np.abs(column.shares - column.overall_shares).max(axis=0)
+            top = [
+                j
+                for j in np.argsort(-more, kind="stable")[: _CATEGORIES + 1]
+                if column.values[j] != POOLED
+            ]
+            return {
+                "name": short(column.title),
+                "values": [short(column.values[j]) for j in top],
+                "shares": [[json_number(s) for s in column.shares[k][top]] for k in at],
+            }
+        return {
+            "name": short(column.title),
+            "texts": [_sentences.value_of(column, k) for k in at],
+            "positions": [json_number(column.positions[k]) for k in at],
+        }

@@ -1,0 +1,215 @@
+"""Plain sentences about clusters: values in original units, compared with all rows.
+
+This is the only place where findings about columns are put into words.
+"""
+
+import datetime
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from akkm.inspect import ColumnProfile
+from akkm.report._format import percent, short
+
+_CURRENCIES = ("$", "€", "£", "¥")
+_YEAR, _DAY = 365.25 * 86400, 86400.0
+# Number of categories, and of words, that a line names.
+_NAMED, _WORDS = 3, 6
+# Dates of a column that spans more than this many years are shown as month and year.
+_LONG = 2
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar from `start` to `stop` and a line at `overall`, from 0 to 100."""
+
+    start: float
+    stop: float
+    overall: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """What distinguishes a cluster in one column."""
+
+    name: str
+    value: str
+    comparison: str
+    bar: Bar | None
+
+
+def line(column: ColumnProfile, cluster: int) -> Line:
+    """Describe a cluster in one column, and compare it with all rows."""
+    describe = {"boolean": _boolean, "category": _category, "text": _text}.get(
+        column.kind, _number
+    )
+    value, comparison, bar = describe(column, cluster)
+    return Line(short(column.title), value, comparison, bar)
+
+
+def value_of(column: ColumnProfile, cluster: int) -> str:
+    """The value of a cluster in one column, as short text."""
+    if column.kind in ("category", "text"):
+        return ""
+    if column.kind == "boolean":
+        return percent(column.centers[cluster])
+    return amount(column.centers[cluster], column)
+
+
+def amount(value: float, column: ColumnProfile) -> str:
+    """A number, date, time or duration in the units of its column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.inspect import ColumnProfile
+    >>> from akkm.report._sentences import amount
+    >>> spend = ColumnProfile("spend", "number", "$", np.zeros(1))
+    >>> amount(17412.3, spend), amount(-0.01234, spend)
+    ('$17,400', '−$0.0123')
+    """
+    if column.kind == "date":
+        return _date(value, column)
+    if column.kind == "time":
+        return f"{int(value // 3600):02d}:{int(value % 3600 // 60):02d}"
+    if column.kind == "duration":
+        return _span(value)
+    if _is_year(column):
+        return f"{value:.0f}"
+    return _with_unit(_digits(value), column.unit)
+
+
+def single(value: Any, column: ColumnProfile) -> str:
+    """The value of one row, with all digits that the reader may need."""
+    if value is None or value != value:
+        return "–"
+    if column.kind == "boolean":
+        return {"true": "yes", "1": "yes", "false": "no", "0": "no"}.get(
+            f"{value:g}" if isinstance(value, float) else str(value).lower(), str(value)
+        )
+    if column.kind == "date" and len(str(value)) >= len("2026-01-31"):
+        moment = datetime.datetime.fromisoformat(str(value)[:19])
+        clock = f" {moment:%H:%M}" if len(str(value)) > len("2026-01-31") else ""
+        return f"{moment.day} {moment:%b %Y}{clock}"
+    if not isinstance(value, int | float):
+        return str(value)
+    if column.kind == "duration":
+        return _span(value)
+    if column.whole:
+        value = round(value)
+    if _is_year(column):
+        return str(value)
+    text = f"{value:,.2f}" if abs(value) >= 100 else f"{value:.4g}"
+    return _with_unit(text.removesuffix(".00").replace("-", "−"), column.unit)
+
+
+def _number(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
+    low, high = column.quartiles[cluster]
+    if column.folded[cluster]:
+        value = f"{amount(low, column)} to {amount(high, column)}"
+        first, second = (amount(v, column) for v in column.limits[1:3])
+        comparison = f"is the middle half; all rows: {first} to {second}"
+    else:
+        value = amount(column.centers[cluster], column)
+        if column.average == "median":
+            value = f"{value} (median)"
+        comparison = _compared(column, column.centers[cluster])
+    start = min(column.limits[0], low)
+    width = (max(column.limits[3], high) - start) or 1.0
+    places = (100 * (v - start) / width for v in (low, high, column.overall))
+    return value, comparison, Bar(*(min(max(p, 0.0), 100.0) for p in places))
+
+
+def _compared(column: ColumnProfile, value: float) -> str:
+    """How a cluster's average compares with the average of all rows."""
+    overall = column.overall
+    average = f"the {'median' if column.average == 'median' else 'average'}"
+    of = f"{average} of {amount(overall, column)}"
+    if column.kind in ("date", "time"):
+        span = _span(abs(value - overall), year=column.kind == "date")
+        return f"{span} {'after' if value > overall else 'before'} {of}"
+    if not column.positive or overall <= 0 or _is_year(column):
+        apart = _with_unit(_digits(abs(value - overall)), column.unit)
+        return f"{apart} {'above' if value > overall else 'below'} {of}"
+    ratio = value / overall
+    if ratio >= 1.5:
+        times = f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}"
+        return f"{times} times {of}"
+    if abs(ratio - 1) < 0.02:
+        return f"about {of}"
+    return f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'} than {of}"
+
+
+def _boolean(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
+    share, overall = float(column.centers[cluster]), column.overall
+    bar = Bar(0, 100 * share, 100 * overall)
+    return f"{percent(share)} yes", f"all rows: {percent(overall)}", bar
+
+
+def _category(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
+    top = column.top_values(cluster, _NAMED)
+    shares, overall = column.shares[cluster], column.overall_shares
+    # Categories after the first are named if they are also clearly more frequent.
+    top = [j for j in top if j == top[0] or shares[j] - overall[j] >= 0.05]
+    value = ", ".join(f"{percent(shares[j])} {short(column.values[j])}" for j in top)
+    others = ", ".join(percent(overall[j]) for j in top)
+    bar = Bar(0, 100 * float(shares[top[0]]), 100 * float(overall[top[0]]))
+    return value, f"all rows: {others}", bar
+
+
+def _text(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
+    top = column.top_values(cluster, _WORDS)
+    share, overall = column.shares[cluster][top[0]], column.overall_shares[top[0]]
+    first = short(column.values[top[0]])
+    value = ", ".join(short(column.values[j]) for j in top)
+    comparison = f"“{first}” is in {percent(share)}, of all rows in {percent(overall)}"
+    return value, comparison, Bar(0, 100 * float(share), 100 * float(overall))
+
+
+def _is_year(column: ColumnProfile) -> bool:
+    """Whether a column of whole numbers seems to hold years."""
+    if column.kind != "number" or not column.whole or column.unit:
+        return False
+    return bool(column.limits[0] > 1500 and column.limits[3] < 2200)
+
+
+def _digits(value: float) -> str:
+    """A number with three digits; whole numbers up to 1,000 with one decimal."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else "–"
+    size = math.floor(math.log10(abs(value)))
+    rounded = round(value, 2 - size)
+    if abs(rounded) >= 1e15:
+        return f"{value:.3g}".replace("-", "−")
+    text = f"{rounded:,.{max(0, 2 - size)}f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return text.replace("-", "−")
+
+
+def _with_unit(text: str, unit: str) -> str:
+    if unit not in _CURRENCIES:
+        return f"{text} {unit}" if unit else text
+    return f"−{unit}{text[1:]}" if text.startswith("−") else f"{unit}{text}"
+
+
+def _date(value: float, column: ColumnProfile) -> str:
+    try:
+        moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=value)
+    except OverflowError:
+        return "–"
+    span = column.limits[3] - column.limits[0]
+    if span > _LONG * _YEAR:
+        return f"{moment:%b %Y}"
+    return (
+        f"{moment.day} {moment:%b %Y}" if span > 3 * _DAY else f"{moment:%d %b %H:%M}"
+    )
+
+
+def _span(seconds: float, *, year: bool = True) -> str:
+    """A duration in its largest unit, such as "5.2 years" or "40 minutes"."""
+    units = (("years", _YEAR), ("months", _YEAR / 12), ("days", _DAY))
+    for name, unit in (*(units if year else ()), ("hours", 3600.0), ("minutes", 60.0)):
+        if abs(seconds) >= 2 * unit:
+            return f"{_digits(round(seconds / unit, 1))} {name}"
+    return f"{_digits(seconds)} seconds"

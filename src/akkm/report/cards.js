@@ -1,0 +1,113 @@
+
+// Cards: search, sort, open and close.
+function cards() {
+  for (const place of document.querySelectorAll("[data-swatch]"))
+    swatch(+place.dataset.swatch, place);
+  const tools = document.getElementById("card-tools");
+  if (!tools) return;
+  const box = document.getElementById("cards");
+  const all = [...box.children];
+  const search = document.getElementById("card-search");
+  const fold = document.getElementById("card-fold");
+  const count = document.getElementById("card-count");
+  tools.hidden = false;
+  tools.addEventListener("submit", (event) => event.preventDefault());
+  search.addEventListener("input", () => {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let n = 0;
+    for (const card of all) {
+      card.hidden = !words.every((word) => card.dataset.text.includes(word));
+      n += !card.hidden;
+    }
+    count.textContent = words.length ? `${n} of ${all.length} clusters` : "";
+  });
+  document.getElementById("card-sort").addEventListener("change", (event) => {
+    const by = event.target.value;
+    const value = (card) => card.dataset[by];
+    const order = {
+      size: (a, b) => value(b) - value(a),
+      clear: (a, b) => value(a) - value(b), // the least certain first
+      cluster: (a, b) => value(a) - value(b),
+      name: (a, b) => value(a).localeCompare(value(b)),
+    };
+    box.append(...all.sort(order[by]));
+  });
+  fold.addEventListener("click", () => {
+    const open = fold.textContent === "Open all";
+    for (const card of all) card.firstElementChild.open = open;
+    fold.textContent = open ? "Close all" : "Open all";
+  });
+}
+
+// Differences of mean ranks or of shares below this are not shown.
+const ALIKE = 0.05;
+const percentText = (value) => (value === null ? "–" : share(value));
+
+// Texts of one column for two clusters, and how much the clusters differ in it.
+function compareColumn(column, a, b) {
+  if (column.texts) {
+    const apart = Math.abs(column.positions[a] - column.positions[b]);
+    return { apart, texts: [column.texts[a], column.texts[b]] };
+  }
+  const [first, second] = [column.shares[a], column.shares[b]];
+  const differs = (j) => Math.abs(first[j] - second[j]);
+  const top = column.values.map((_, j) => j).sort((i, j) => differs(j) - differs(i));
+  const named = top.slice(0, 3).filter((j, i) => i === 0 || differs(j) >= 0.05);
+  const text = (shares) =>
+    named.map((j) => `${percentText(shares[j])} ${column.values[j]}`).join(", ");
+  return { apart: differs(top[0]), texts: [text(first), text(second)] };
+}
+
+function compare({ clusters, names, shares, columns }) {
+  const place = document.getElementById("compare-table");
+  if (!place) return;
+  const selects = ["a", "b"].map((id) => document.getElementById(`compare-${id}`));
+  selects.forEach((select, turn) => {
+    clusters.forEach((cluster, i) =>
+      element("option", { value: i }, select, `${cluster}: ${names[i]} (${shares[i]})`));
+    select.value = turn;
+    select.addEventListener("change", update);
+  });
+  function update() {
+    const [a, b] = selects.map((select) => +select.value);
+    place.replaceChildren();
+    const table = element("table", { class: "sides" }, place);
+    element("caption", {}, table, "Comparison of two clusters");
+    const head = element("tr", {}, element("thead", {}, table));
+    element("th", { scope: "col" }, head, "");
+    for (const i of [a, b]) {
+      const title = element("th", { scope: "col" }, head);
+      swatch(clusters[i], title);
+      title.append(` ${names[i]}`);
+    }
+    const body = element("tbody", {}, table);
+    const rows = columns.map((column) => ({ column, ...compareColumn(column, a, b) }));
+    rows.sort((first, second) => second.apart - first.apart);
+    const alike = rows.filter(({ apart }) => apart < ALIKE).map(({ column }) => column.name);
+    if (alike.length)
+      element("p", { class: "than" }, place, `They hardly differ in: ${alike.join(", ")}.`);
+    for (const { column, apart, texts } of rows) {
+      if (apart < ALIKE) continue;
+      const row = element("tr", {}, body);
+      element("th", { scope: "row" }, row, column.name);
+      for (const text of texts) element("td", {}, row, text);
+    }
+  }
+  update();
+}
+
+// The switch between the views; a link to a section of the other view switches to it.
+function views() {
+  const analyst = document.getElementById("view-analyst");
+  const show = () => {
+    const target = location.hash && document.getElementById(location.hash.slice(1));
+    if (target && target.closest(".analyst") && !analyst.checked) {
+      analyst.checked = true;
+      target.scrollIntoView();
+    }
+    const card = target && target.closest(".cluster");
+    if (card) card.firstElementChild.open = true;
+  };
+  addEventListener("hashchange", show);
+  show();
+}

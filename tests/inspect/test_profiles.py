@@ -1,0 +1,240 @@
+"""Columns in original units per cluster, their kinds, and names of clusters."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from akkm import ApproxKernelKMeans
+from akkm.inspect import Inspection, RowSample, cluster_names
+from akkm.inspect._profiles import cluster_profiles
+from akkm.inspect._typed import typed_columns
+
+
+def profiles(labels, weights=None, **columns):
+    """Profiles of columns, for rows that have the given labels."""
+    labels = np.asarray(labels)
+    weights = np.ones(len(labels)) if weights is None else weights
+    sample = RowSample(np.arange(len(labels)), weights)
+    n_clusters = labels.max() + 1
+    return cluster_profiles(columns, sample, labels, n_clusters, original=True)
+
+
+def kinds(**columns):
+    return {column.name: column.kind for column in typed_columns(columns)}
+
+
+TWO = np.repeat([0, 1], 100)
+
+
+class TestKinds:
+    def test_kinds_are_inferred_from_values(self):
+        day, n = datetime.date(2020, 1, 31), 50
+        found = kinds(
+            age=[31.5, None] * n,
+            member=[True, False] * n,
+            flag=["yes", "no"] * n,
+            dummy=np.tile([0.0, 1.0, 1.0, 1.0], 25),
+            town=["Ulm", "Bonn"] * n,
+            joined=[day, None] * n,
+            changed=["2020-01-31 10:00:00", "2021-01-31 10:00:00"] * n,
+            wake=[datetime.time(7, 30)] * 2 * n,
+            stay=[datetime.timedelta(hours=2)] * 2 * n,
+            review=[f"this is the review with number {i}" for i in range(2 * n)],
+            key=[f"C-{i}" for i in range(2 * n)],
+            empty=[None] * 2 * n,
+        )
+        assert found == {
+            "age": "number",
+            "member": "boolean",
+            "flag": "boolean",
+            "dummy": "boolean",
+            "town": "category",
+            "joined": "date",
+            "changed": "date",
+            "wake": "time",
+            "stay": "duration",
+            "review": "text",
+        }
+
+    def test_one_hot_columns_are_one_column(self):
+        found = typed_columns(
+            {
+                "town=Ulm": np.array([1, 0, 0, 0]),
+                "town=Bonn": np.array([0, 1, 0, 1]),
+                "app=false": np.array([0, 1, 1, 0]),
+                "app=true": np.array([1, 0, 0, 1]),
+            }
+        )
+        assert [(c.name, c.kind) for c in found] == [
+            ("town", "category"),
+            ("app", "boolean"),
+        ]
+        assert found[0].texts.tolist() == ["Ulm", "Bonn", "", "Bonn"]
+        assert found[1].numbers.tolist() == [1, 0, 0, 1]
+
+    def test_of_a_yes_and_a_no_column_one_is_left(self):
+        yes = np.array([1.0, 0, 0, 1])
+        assert list(kinds(member=yes, stranger=1 - yes, other=yes)) == [
+            "member", "other",
+        ]  # fmt: skip
+
+
+class TestProfiles:
+    def test_numbers_have_means_and_effects_by_definition(self, rng):
+        values = rng.normal(size=200) + TWO
+        found = profiles(TWO, x=values).columns[0]
+        assert found.overall == pytest.approx(values.mean())
+        inside, outside = values[:100], values[100:]
+        expected = [inside.mean(), outside.mean()]
+        np.testing.assert_allclose(found.centers, expected)
+        delta = np.sign(inside[:, None] - outside).mean()  # Cliff's delta
+        np.testing.assert_allclose(found.effects, [delta, -delta], atol=1e-12)
+        np.testing.assert_allclose(
+            found.quartiles[0], np.quantile(inside, [0.25, 0.75])
+        )
+
+    def test_weights_count_as_repeated_rows(self, rng):
+        values, weights = rng.normal(size=200) + TWO, np.where(TWO, 3.0, 1.0)
+        found = profiles(TWO, weights, x=values, yes=values > 0.5)
+        times = weights.astype(int)
+        same = profiles(
+            np.repeat(TWO, times),
+            x=values.repeat(times),
+            yes=(values > 0.5).repeat(times),
+        )
+        for a, b in zip(found.columns, same.columns, strict=True):
+            assert a.overall == pytest.approx(b.overall)
+            np.testing.assert_allclose(a.effects, b.effects, atol=1e-12)
+            np.testing.assert_allclose(a.centers, b.centers)
+
+    def test_the_effect_of_a_yes_no_column_is_the_difference_of_shares(self):
+        yes = np.r_[np.arange(100) < 80, np.arange(100) < 30]
+        found = profiles(TWO, app=yes).columns[0]
+        assert found.centers.tolist() == [0.8, 0.3]
+        assert found.overall == pytest.approx(0.55)
+        np.testing.assert_allclose(found.effects, [0.5, -0.5])
+
+    def test_categories_have_shares(self):
+        town = ["Ulm"] * 90 + ["Bonn"] * 10 + ["Ulm"] * 20 + ["Bonn"] * 80
+        found = profiles(TWO, town=town).columns[0]
+        top = found.top_values(0, 3)
+        assert [found.values[j] for j in top] == ["Ulm"]
+        assert found.shares[0][top[0]] == 0.9
+        assert found.overall_shares[top[0]] == pytest.approx(0.55)
+        np.testing.assert_allclose(found.effects, [0.7, 0.7])
+
+    def test_pooled_values_characterise_no_cluster(self):
+        town = ["(other)"] * 100 + ["Bonn"] * 100
+        found = profiles(TWO, town=town).columns[0]
+        assert found.effects.tolist() == [0, 1]
+        assert found.top_values(0, 3) == []
+
+    def test_texts_have_characteristic_words(self):
+        text = ["the refund is late again"] * 60 + ["the parcel is late again"] * 40
+        text += [f"the colour is very nice {i}" for i in range(100)]
+        found = profiles(TWO, text=text).columns[0]
+        words = [found.values[j] for j in found.top_values(0, 3)]
+        assert set(words) == {"again", "late", "refund"}
+        assert "the" not in words
+
+    def test_columns_that_do_not_differ_are_left_out(self, rng):
+        found = profiles(TWO, noise=rng.normal(size=200), x=TWO + 0.0 * TWO)
+        assert [column.name for column in found.columns] == ["x"]
+        assert found.n_left_out == 1
+
+    def test_differences_of_small_clusters_need_more_evidence(self):
+        labels = np.r_[np.zeros(200, int), 1, 1]
+        half = np.r_[np.tile([0.0, 1.0], 100), 1, 1]
+        assert profiles(labels, x=half).columns == ()
+
+    def test_a_disc_in_a_ring_differs_in_the_distance_to_the_median(self, rng):
+        x = np.r_[rng.uniform(-0.2, 0.2, 100), rng.choice([-1, 1], 100) * 1.0]
+        found = profiles(TWO, x=x + 5).columns[0]
+        assert found.folded.all()
+        np.testing.assert_allclose(found.effects, [-0.5, 0.5])
+
+    def test_extreme_values_are_described_by_the_median(self, rng):
+        income = rng.normal(40_000, 5_000, 200) + 20_000 * TWO
+        assert profiles(TWO, income=income).columns[0].average == "mean"
+        income[::20] = 9_999_999
+        found = profiles(TWO, income=income).columns[0]
+        assert found.average == "median"
+        assert found.centers[0] == pytest.approx(40_000, rel=0.1)
+
+    def test_an_average_never_contradicts_the_effect(self, rng):
+        """Middle values are mostly larger than elsewhere, but below the mean."""
+        labels = np.repeat([0, 1, 2], [300, 200, 50])
+        spend = np.array([100.0, 300, 9000])[labels] * rng.uniform(0.9, 1.1, 550)
+        found = profiles(labels, spend=spend).columns[0]
+        assert found.effects[1] > 0.3
+        assert spend[labels == 1].mean() < spend.mean()
+        assert found.average == "median"
+        assert found.centers[1] > found.overall
+
+    def test_missing_values_are_left_out(self):
+        values = np.where(np.arange(200) % 2, np.nan, TWO * 1.0)
+        found = profiles(TWO, x=values).columns[0]
+        assert found.centers.tolist() == [0, 1]
+
+
+class TestInspection:
+    def frame(self, blobs):
+        X, y = blobs
+        towns = np.array(["Ulm", "Bonn", "Köln"])[y]
+        return pd.DataFrame({"spend": 1000 + 50 * X[:, 0], "town": towns}), y
+
+    def test_a_pipeline_is_described_in_the_units_of_its_input(self, blobs):
+        frame, _ = self.frame(blobs)
+        both = make_column_transformer(
+            (StandardScaler(), ["spend"]), (OneHotEncoder(), ["town"])
+        )
+        pipe = make_pipeline(both, ApproxKernelKMeans(3, random_state=0)).fit(frame)
+        facts = Inspection(pipe, frame)
+        found = {column.name: column for column in facts.profiles.columns}
+        assert facts.profiles.original
+        assert found["town"].kind == "category"
+        labels = pipe[-1].labels_
+        expected = [frame["spend"][labels == k].mean() for k in range(3)]
+        np.testing.assert_allclose(found["spend"].centers, expected)
+
+    def test_names_tell_clusters_apart(self, blobs):
+        frame, _ = self.frame(blobs)
+        both = make_column_transformer(
+            (StandardScaler(), ["spend"]), (OneHotEncoder(), ["town"])
+        )
+        pipe = make_pipeline(both, ApproxKernelKMeans(3, random_state=0)).fit(frame)
+        names = cluster_names(Inspection(pipe, frame))
+        assert len(set(names)) == 3
+        for name, town in zip(names, ("Ulm", "Bonn", "Köln"), strict=False):
+            assert any(f"town {town}" in other for other in names), name
+
+    def test_texts_of_a_pipeline_are_named_by_their_words(self):
+        texts = ["a red apple pie", "green apple trees", "the old car stops"] * 9
+        texts = [f"{text} {i}" for i, text in enumerate(texts)]
+        pipe = make_pipeline(
+            TfidfVectorizer(), ApproxKernelKMeans(2, kernel="cosine", random_state=0)
+        ).fit(texts)
+        facts = Inspection(pipe, texts)
+        assert facts.profiles.columns[0].kind == "text"
+        assert any("apple" in name for name in cluster_names(facts))
+
+    def test_a_precomputed_kernel_has_numbered_clusters(self, model, blobs):
+        K = model.kernel_(blobs[0])
+        fitted = ApproxKernelKMeans(3, kernel="precomputed", random_state=0).fit(K)
+        facts = Inspection(fitted, K)
+        assert facts.profiles is None
+        assert cluster_names(facts) == ("cluster 0", "cluster 1", "cluster 2")
+
+    def test_equal_names_get_their_numbers(self, rng):
+        """Two clusters that no column distinguishes."""
+        X = rng.normal(scale=0.05, size=(400, 2))
+        X += np.array([[0, 0], [1, 1], [0, 1], [1, 0]])[np.arange(400) // 100]
+        model = ApproxKernelKMeans(4, random_state=0).fit(X)
+        names = cluster_names(Inspection(model, X, feature_names=["a", "b"]))
+        assert len(set(names)) == 4

@@ -1,0 +1,238 @@
+"""Cards of clusters: sentences in original units, typical rows, certainty."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from akkm import ApproxKernelKMeans, DiffusionKernelKMeans
+from akkm.inspect import ColumnProfile, RowSample
+from akkm.inspect._profiles import cluster_profiles
+from akkm.report import report
+from akkm.report._sentences import amount, line, single
+from report.page_parts import picture_data, section_ids, text_of
+
+TWO = np.repeat([0, 1], 100)
+
+
+def described(values, cluster=0, unit="", labels=TWO):
+    """Value and comparison of a cluster in one column called "x"."""
+    sample = RowSample(np.arange(len(labels)), np.ones(len(labels)))
+    found = cluster_profiles(
+        {"x": values},
+        sample,
+        labels,
+        labels.max() + 1,
+        original=True,
+        units={"x": unit},
+    )
+    told = line(found.columns[0], cluster)
+    return told.value, told.comparison
+
+
+class TestSentences:
+    def test_a_number_is_compared_with_the_average(self):
+        spend = np.where(TWO, 17_400.0, 1_000.0) + np.arange(200) % 2
+        assert described(spend, 1) == ("17,400", "1.9 times the average of 9,200")
+        assert described(spend, 0) == ("1,000", "89 % less than the average of 9,200")
+        assert described(spend, 1, "$") == (
+            "$17,400",
+            "1.9 times the average of $9,200",
+        )
+        close = np.where(TWO, 120.0, 100.0) + np.arange(200) % 2
+        assert described(close, 1) == ("120", "9.0 % more than the average of 110")
+
+    def test_numbers_without_a_zero_are_compared_by_differences(self):
+        celsius = np.where(TWO, 20.0, -10.0) + np.arange(200) % 2
+        assert described(celsius, 0) == ("−9.5", "15 below the average of 5.5")
+        year = np.where(TWO, 2010, 1990) + np.arange(200) % 2
+        assert described(year, 1) == ("2010", "10 above the average of 2000")
+
+    def test_the_median_is_named(self):
+        labels = np.repeat([0, 1, 2], [300, 200, 50])
+        spend = np.array([100.0, 300, 9000])[labels] + np.arange(550) % 2
+        told = described(spend, 1, labels=labels)
+        assert told == ("300 (median)", "3.0 times the median of 101")
+
+    def test_shares_of_yes(self):
+        yes = np.r_[np.arange(100) < 61, np.arange(100) < 7]
+        assert described(yes) == ("61 % yes", "all rows: 34 %")
+
+    def test_shares_of_categories(self):
+        towns = ["Ulm"] * 60 + ["Bonn"] * 40 + ["Ulm"] * 10 + ["Köln"] * 90
+        assert described(towns) == ("60 % Ulm, 40 % Bonn", "all rows: 35 %, 20 %")
+
+    def test_dates_are_dates(self):
+        day = ["2013-08-01"] * 50 + ["2013-08-31"] * 50 + ["2018-06-15"] * 100
+        assert described(day) == (
+            "Aug 2013",
+            "2.4 years before the average of Jan 2016",
+        )
+        near = ["2018-06-01"] * 100 + ["2018-06-11"] * 100
+        assert described(near, 1) == (
+            "11 Jun 2018",
+            "5 days after the average of 6 Jun 2018",
+        )
+
+    def test_texts_have_words(self):
+        texts = [f"my refund is late, number {i}" for i in range(100)]
+        texts += [f"nice colour and good price {i}" for i in range(100)]
+        value, comparison = described(texts)
+        assert set(value.split(", ")) >= {"refund", "late"}
+        assert re.fullmatch(r"“\w+” is in 100 %, of all rows in 50 %", comparison)
+
+    def test_a_middle_is_described_by_its_range(self, rng):
+        x = np.r_[rng.uniform(-2, 2, 60), np.tile([-50, 50], 70)]
+        value, comparison = described(x, labels=np.repeat([0, 1], [60, 140]))
+        assert re.fullmatch(r"−[\d.]+ to [\d.]+", value)
+        assert comparison.startswith("is the middle half; all rows: −50 to 50")
+
+    def test_values_of_single_rows(self):
+        zero = np.zeros(1)
+        number = ColumnProfile("x", "number", "€", zero, limits=[0, 0, 1, 1])
+        assert single(17_419.5, number) == "€17,419.50"
+        assert single(0.25, number) == "€0.25"
+        assert single(None, number) == "–"
+        whole = ColumnProfile("x", "number", "", zero, whole=True, limits=[0, 0, 9, 9])
+        assert single(-1e-9, whole) == "0"
+        date = ColumnProfile("x", "date", "", zero, limits=[0, 0, 1e9, 1e9])
+        assert single("2020-01-31", date) == "31 Jan 2020"
+        yes = ColumnProfile("x", "boolean", "", zero)
+        assert [single(v, yes) for v in ("true", 0.0, False)] == ["yes", "no", "no"]
+        time = ColumnProfile("x", "time", "", zero)
+        assert amount(3600 * 7.5, time) == "07:30"
+
+
+@pytest.fixture(scope="module")
+def shop(blobs):
+    """A pipeline that clusters a data frame of customers, and the frame."""
+    X, y = blobs
+    frame = pd.DataFrame(
+        {
+            "annual_spend": np.array([1000.0, 5000, 20_000])[y] + 20 * X[:, 0],
+            "town": np.array(["Ulm", "Bonn", "Köln"])[y],
+            "app": y == 0,
+            "noise": X[:, 1] - X[:, 1].round(),
+        }
+    )
+    both = make_column_transformer(
+        (StandardScaler(), ["annual_spend"]),
+        ("passthrough", ["noise"]),
+        (OneHotEncoder(), ["town", "app"]),
+    )
+    return make_pipeline(both, ApproxKernelKMeans(3, random_state=0)).fit(frame), frame
+
+
+def card_of(page, cluster):
+    found = re.search(
+        rf'<article class="cluster" id="cluster-{cluster}".*?</article>', text_of(page)
+    )
+    return re.sub(r"<svg.*?</svg>", "", found[0])
+
+
+class TestCards:
+    def test_the_page_begins_with_cards_and_ends_with_technical_details(self, shop):
+        ids = section_ids(report(*shop))
+        assert ids[:3] == ["clusters", "compare", "map"]
+        assert ids[-3:] == ["summary", "landmarks", "convergence"]
+
+    def test_a_card_describes_its_cluster_in_original_units(self, shop):
+        pipe, frame = shop
+        page = report(pipe, frame)
+        k = int(pipe.predict(frame[frame.town == "Ulm"])[0])
+        card = card_of(page, k)
+        assert "<strong>60 %</strong> 500 rows" in card
+        assert ">town</span> <strong>100 % Ulm</strong>" in card
+        assert (
+            '>app</span> <strong>100 % yes</strong> <span class="than">all rows: 60 %'
+            in card
+        )
+        assert ">annual spend</span> <strong>1,0" in card
+        assert "noise</span>" not in card  # does not differ between clusters
+        assert "One column that hardly differs" in text_of(page)
+        assert re.search(r'<th scope="row">town</th><td>Ulm</td><td>Ulm</td>', card)
+        assert re.search(r'<th scope="row">app</th><td>yes</td>', card)
+        assert re.search(r"\d+ % of its rows clearly belong here", card)
+
+    def test_the_largest_cluster_comes_first(self, shop):
+        page = text_of(report(*shop))
+        sizes = [int(n) for n in re.findall(r'data-size="(\d+)"', page)]
+        assert sizes == [500, 300, 40]
+
+    def test_two_clusters_can_be_compared(self, shop):
+        data = picture_data(report(*shop))["compare"]
+        columns = {column["name"]: column for column in data["columns"]}
+        assert set(columns) == {"annual spend", "town", "app"}
+        assert columns["app"]["texts"][0] == "100 %"
+        town = columns["town"]
+        assert dict(zip(town["values"], town["shares"][0], strict=True)) == {
+            "Ulm": 1, "Bonn": 0, "Köln": 0,
+        }  # fmt: skip
+
+    def test_texts_are_quoted_with_their_words(self):
+        texts = ["a red apple pie", "green apple trees", "the old car stops"] * 9
+        texts = [f"{text}, number {i}" for i, text in enumerate(texts)]
+        pipe = make_pipeline(
+            TfidfVectorizer(), ApproxKernelKMeans(2, kernel="cosine", random_state=0)
+        ).fit(texts)
+        page = text_of(report(pipe, texts))
+        assert re.search("<li><q>the old car stops, number", page)
+        assert re.search("<strong>[a-z, ]*apple", page)
+
+    def test_images_are_shown_on_the_cards(self, digits):
+        X = digits[0][:200]
+        fitted = ApproxKernelKMeans(3, random_state=0).fit(X)
+        pictures = [x.reshape(8, 8).repeat(4, 0).repeat(4, 1) for x in X]
+        page = report(fitted, X, images=pictures)
+        assert "compare" not in section_ids(page)
+        for k in range(3):
+            assert '<img src="data:image/jpeg' in card_of(page, k)
+            assert "<figcaption>most typical</figcaption>" in card_of(page, k)
+            assert "traits" not in card_of(page, k)  # pixels mean nothing to readers
+
+    def test_many_clusters_have_closed_cards(self, rng):
+        X = rng.normal(size=(3000, 3)).astype(np.float32)
+        fitted = ApproxKernelKMeans(100, n_landmarks=100, random_state=0).fit(X)
+        page = text_of(report(fitted, X))
+        assert page.count('<article class="cluster"') == 100
+        assert '<details open="open">' not in page
+        assert '<option value="clear">' in page
+
+    def test_clusters_that_no_column_sets_apart(self, rng):
+        X = rng.normal(scale=0.05, size=(400, 2))
+        X += np.array([[0, 0], [1, 1], [0, 1], [1, 0]])[np.arange(400) // 100]
+        kernel = lambda A, B: (2 * A - 1).prod(1)[:, None] * (2 * B - 1).prod(1)  # noqa: E731
+        model = ApproxKernelKMeans(2, kernel=kernel, random_state=0).fit(X)
+        page = report(model, X)
+        assert "No single column sets this cluster apart" in text_of(page)
+        assert "compare" not in section_ids(page)
+
+    def test_a_disc_in_a_ring(self, rng):
+        angle, ring = rng.uniform(0, 2 * np.pi, 2000), np.arange(2000) % 2
+        radius = ring + rng.normal(scale=0.05, size=2000)
+        X = np.c_[radius * np.cos(angle), radius * np.sin(angle)]
+        model = DiffusionKernelKMeans(2, random_state=0).fit(X)
+        text = text_of(report(model, X, feature_names=["x", "y"]))
+        names = re.findall(r'data-name="([^"]*)"', text)
+        parts = [sorted(name.lower().split(", ")) for name in names]
+        assert sorted(parts) == [
+            ["average x", "average y"],
+            ["low or high x", "low or high y"],
+        ]
+
+    def test_one_cluster_has_a_card_without_comparison(self, blobs):
+        page = report(ApproxKernelKMeans(1, random_state=0).fit(blobs[0]), blobs[0])
+        assert "compare" not in section_ids(page)
+        assert text_of(page).count('<article class="cluster"') == 1
+
+    def test_of_a_yes_and_a_no_column_the_heat_map_shows_one(self, shop):
+        html = report(*shop).html
+        table = html[
+            html.index("Standardised means") : html.index("Typical rows of each")
+        ]
+        assert table.count("__app_") == 1
