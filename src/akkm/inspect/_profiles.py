@@ -38,6 +38,11 @@ class ColumnProfile:
         "number", "date", "time", "duration", "boolean", "category" or "text".
     unit : str
         Unit of numbers, such as "$"; "" if it is unknown.
+    effects : float array of shape (C,)
+        How much the cluster differs from the other rows: Cliff's delta, from -1 to 1.
+        For categories, the sum of the differences of shares, over categories that are
+        more frequent in the cluster. For texts, the largest difference of a word's
+        share.
     average : {"mean", "median"}
         Which average `overall` and `centers` are. It is the median if in most clusters
         a few extreme values move the mean, or if a cluster whose values are mostly
@@ -53,11 +58,6 @@ class ColumnProfile:
         The 25 % and 75 % quantiles of each cluster.
     whole, positive : bool
         Whether all values are whole numbers, and whether no value is negative.
-    effects : float array of shape (C,)
-        How much the cluster differs from the other rows: Cliff's delta, from -1 to 1.
-        For categories, the sum of the differences of shares, over categories that are
-        more frequent in the cluster. For texts, the largest difference of a word's
-        share.
     folded : bool array of shape (C,)
         Whether values are about as large as elsewhere, but nearer to the median of all
         rows or farther from it. The effect is then half that of the distance to this
