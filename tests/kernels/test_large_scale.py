@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from akkm import ApproxKernelKMeans, KernelKMeans
-from akkm.kernels import RBF, Laplacian
+from akkm.kernels import RBF, Cosine, Laplacian
 from akkm.kernels._distances import squared_distances
 from oracles import naive_kernel
 from registry import create, every, has
@@ -104,3 +104,16 @@ def test_tight_groups_far_apart_give_no_warning(rng):
         assert len(set(model.labels_[::50])) == 3
     ApproxKernelKMeans(3, gamma=0.1, landmarks=np.arange(3) * 50).fit(X)
     KernelKMeans(3, gamma=1.0).fit(X[::50])  # every row has its own cluster
+
+
+@pytest.mark.parametrize("rows_are", ["dense", "sparse"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_cosine_does_not_depend_on_the_lengths_of_rows(dtype, rows_are, rng):
+    X = rng.normal(size=(8, 5)).astype(dtype)
+    kind = np.finfo(dtype)
+    scaled = X * np.geomspace(kind.tiny * 1e9, kind.max / 1e3, 8, dtype=dtype)[:, None]
+    expected = Cosine()(X)
+    if rows_are == "sparse":
+        scaled = sparse.csr_array(scaled)
+    np.testing.assert_allclose(Cosine()(scaled), expected, atol=8 * kind.eps)
+    np.testing.assert_array_equal(Cosine().diag(scaled), 1)

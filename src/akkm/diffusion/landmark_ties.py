@@ -153,7 +153,8 @@ class _Products:
 def _squared_norms(X: RowsLike) -> Array:
     """|x|² of each row, in float64: (b,)."""
     if sparse.issparse(X):
-        return np.asarray(X.power(2).sum(axis=1, dtype=np.float64)).ravel()
+        with np.errstate(over="ignore"):  # checked by `require_finite_distances`
+            return np.asarray(X.power(2).sum(axis=1, dtype=np.float64)).ravel()
     return np.einsum("ij,ij->i", X, X, dtype=np.float64)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from akkm.kernels import _base
 from akkm.kernels._base import Fill, Kernel, squared_norms
@@ -146,21 +147,45 @@ class Cosine(Kernel):
     cheap: ClassVar[bool] = True
 
     def diag(self, X: RowsLike) -> Array:
-        return (squared_norms(X) > 0).astype(np.float64)
+        return (_moderate(X)[1] > 0).astype(np.float64)
 
     def bind(self, Z: RowsLike) -> Fill:
+        Z, squared = _moderate(Z)
         right = _base.right_factor(Z)
-        over_z = _inverse_norms(Z)
+        over_z = _inverse_norms(squared)
 
         def fill(X: RowsLike, out: Array) -> None:
+            X, squared = _moderate(X)
             _base.product(X, right, out)
-            out *= _inverse_norms(X)[:, None]
+            out *= _inverse_norms(squared)[:, None]
             out *= over_z
 
         return fill
 
 
-def _inverse_norms(X: RowsLike) -> Array:
-    """Return 1 / |x| of each row, and 0 for zero rows: (n,)."""
-    norms = np.sqrt(squared_norms(X))
+def _moderate(X: RowsLike) -> tuple[RowsLike, Array]:
+    """Return rows in the directions of X, and their |x|² (n,), not too large or small.
+
+    A row whose |x|² might overflow or vanish is divided by its largest entry.
+    """
+    with np.errstate(over="ignore"):
+        squared = squared_norms(X)
+    smallest = np.sqrt(np.finfo(X.dtype).tiny)
+    extreme = ~((squared > smallest) & (squared < 1 / smallest))
+    if not extreme.any():
+        return X, squared
+    largest = abs(X).max(axis=1)
+    largest = largest.toarray().ravel() if sparse.issparse(X) else largest
+    divisor = np.where(extreme & (largest > 0), largest, X.dtype.type(1))
+    if sparse.issparse(X):
+        X = X.copy()
+        X.data /= np.repeat(divisor, np.diff(X.indptr))
+    else:
+        X = X / divisor[:, None]
+    return X, squared_norms(X)
+
+
+def _inverse_norms(squared: Array) -> Array:
+    """Return 1 / |x| for each |x|² (n,), and 0 for 0."""
+    norms = np.sqrt(squared)
     return np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
