@@ -39,3 +39,12 @@ def test_more_random_starts_lower_the_error(digits):
         for n in (1, 6)
     )
     assert many.inertia_ < one.inertia_
+
+
+def test_heavy_rows_leave_no_rounding_errors_in_the_cluster_they_leave():
+    X = np.array([[0.1], [10.3], [5.0], [5.2], [0.2], [9.9]])
+    weights = np.array([3e11, 7e11, 1.0, 1.0, 1.0, 1.0])
+    model = KernelKMeans(3, kernel="linear", init=[0, 0, 0, 0, 1, 2])
+    model.fit(X, sample_weight=weights)
+    np.testing.assert_array_equal(model.labels_, [1, 2, 0, 0, 1, 2])
+    np.testing.assert_allclose(model._model.scorer.norms[0], 5.1**2, rtol=1e-12)

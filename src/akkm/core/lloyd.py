@@ -19,7 +19,7 @@ from akkm.core.parts import EMPTY_SHARE, Parts, Stats
 from akkm.typing import Array
 
 # If a cluster shrinks below this share of its largest size, its sums are recomputed.
-_SHRUNK = 1 / 16
+SHRUNK = 1 / 16
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _refresh(parts: Parts, stats: Stats, largest: Array) -> Array:
     Returns the largest size (C,) of each cluster since its sums were last recomputed.
     """
     largest = np.maximum(largest, stats.counts)
-    for k in np.flatnonzero((stats.counts > 0) & (stats.counts < _SHRUNK * largest)):
+    for k in np.flatnonzero((stats.counts > 0) & (stats.counts < SHRUNK * largest)):
         fresh = parts.cluster_stats(int(k))
         stats.sums[k], stats.counts[k] = fresh.sums[0], fresh.counts[0]
         largest[k] = stats.counts[k]

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import _check_sample_weight
 
+from akkm.core.model import Model
 from akkm.core.threads import Threads
 from akkm.estimators._base import KernelClusterer
 from akkm.rows import is_dask
@@ -58,10 +59,20 @@ class CenterClusterer(
         self, points: RowsLike, engine: Threads, clusters: Array | None = None
     ) -> Array:
         """Return the nearest center (n,) of each point, among all or `clusters`."""
-        model = self._model if clusters is None else self._model.only(clusters)
-        blocks = model.compare(points, engine)
-        labels = np.concatenate([block.labels for block in blocks])
-        return labels if clusters is None else clusters[labels]
+
+        def nearest(model: Model, points: RowsLike) -> Array:
+            blocks = model.compare(points, engine)
+            return np.concatenate([block.labels for block in blocks])
+
+        labels = nearest(self._model, points)
+        if clusters is not None:
+            # Other rows keep their label. If centers tie up to rounding errors, fewer
+            # candidates could change it.
+            others = np.flatnonzero(~np.isin(labels, clusters))
+            if others.size:
+                few = nearest(self._model.only(clusters), points[others])
+                labels[others] = clusters[few]
+        return labels
 
     def _labels_before_marking(self) -> Array:
         """Return the cluster (n,) of each training row, also of marked outliers."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from akkm.core.gram import Centers
-from akkm.core.lloyd import Outcome, Step
+from akkm.core.lloyd import SHRUNK, Outcome, Step
 from akkm.core.nearest import Scorer, nearest_by_score, require_finite
 from akkm.core.products import KernelProduct
 from akkm.core.strip import Strip, float32_suffices
@@ -64,11 +64,20 @@ def kernel_k_means(
     columns = np.arange(n)
     moved = _members(labels, w, n_clusters)
     F = np.zeros((n, n_clusters))
+    largest = np.zeros(n_clusters)
     history: list[tuple[int, int]] = []
     for iteration in range(1, max_iter + 1):
         _add_columns(F, X, kernel, engine, columns, moved, dtype)
         counts = np.bincount(labels, weights=w, minlength=n_clusters)
         filled = counts > 0
+        largest = np.maximum(largest, counts)
+        shrunk = filled & (counts < SHRUNK * largest)
+        if shrunk.any():
+            # The rounding errors of the large sums would distort the small ones.
+            F[:, shrunk], largest[shrunk] = 0, counts[shrunk]
+            rows = np.flatnonzero(shrunk[labels])
+            members = _members(labels[rows], w[rows], n_clusters)
+            _add_columns(F, X, kernel, engine, rows, members, dtype)
         G = F / np.where(filled, counts, 1)
         inside = np.bincount(labels, w * G[np.arange(n), labels], n_clusters)
         norms = inside / np.where(filled, counts, 1)
