@@ -57,6 +57,7 @@ class TestKinds:
             "town": "category",
             "joined": "date",
             "changed": "date",
+            "changed (time of day)": "time",
             "wake": "time",
             "stay": "duration",
             "review": "text",
@@ -176,6 +177,27 @@ class TestProfiles:
         assert spend[labels == 1].mean() < spend.mean()
         assert found.average == "median"
         assert found.centers[1] > found.overall
+
+    def test_columns_that_say_the_same_come_last(self, rng):
+        age = rng.normal(30, 5, 200) + 30 * TWO
+        found = profiles(TWO, age=age, born=2020 - age, spend=TWO + rng.random(200))
+        assert [c.name for c in found.traits(0)][:2] in (
+            ["age", "spend"],
+            ["spend", "age"],
+            ["spend", "born"],
+            ["born", "spend"],
+        )
+        assert len(found.traits(0)) == 3
+
+    def test_dates_with_a_time_also_give_the_time_of_day(self, rng):
+        day = rng.integers(0, 500, 200) * 86_400.0
+        hour = np.where(TWO, 22, 9) + rng.random(200)
+        seen = [
+            datetime.datetime.fromtimestamp(s, datetime.UTC) for s in day + hour * 3600
+        ]
+        found = profiles(TWO, seen=seen).columns
+        assert [(c.name, c.kind) for c in found] == [("seen (time of day)", "time")]
+        assert found[0].centers[0] == pytest.approx(9.5 * 3600, abs=600)
 
     def test_missing_values_are_left_out(self):
         values = np.where(np.arange(200) % 2, np.nan, TWO * 1.0)

@@ -15,6 +15,7 @@ from akkm.inspect import ColumnProfile, RowSample
 from akkm.inspect._profiles import cluster_profiles
 from akkm.report import report
 from akkm.report._sentences import amount, line, single
+from akkm.tables import TableEncoder
 from report.page_parts import picture_data, section_ids, text_of
 
 TWO = np.repeat([0, 1], 100)
@@ -29,7 +30,7 @@ def described(values, cluster=0, unit="", labels=TWO):
         labels,
         labels.max() + 1,
         original=True,
-        units={"x": unit},
+        roles={"x": ("", unit)},
     )
     told = line(found.columns[0], cluster)
     return told.value, told.comparison
@@ -95,7 +96,8 @@ class TestSentences:
     def test_values_of_single_rows(self):
         zero = np.zeros(1)
         number = ColumnProfile("x", "number", "€", zero, limits=[0, 0, 1, 1])
-        assert single(17_419.5, number) == "€17,419.50"
+        assert single(17_419.5, number) == "€17,420"
+        assert single(419.5, number) == "€419.50"
         assert single(0.25, number) == "€0.25"
         assert single(None, number) == "–"
         whole = ColumnProfile("x", "number", "", zero, whole=True, limits=[0, 0, 9, 9])
@@ -158,6 +160,26 @@ class TestCards:
         assert re.search(r'<th scope="row">town</th><td>Ulm</td><td>Ulm</td>', card)
         assert re.search(r'<th scope="row">app</th><td>yes</td>', card)
         assert re.search(r"\d+ % of its rows clearly belong here", card)
+
+    def test_an_encoder_gives_names_units_and_original_values(self, rng):
+        y = np.repeat([0, 1], 200)
+        minutes = np.where(y, 50, 10) + rng.integers(0, 5, 400)
+        frame = pd.DataFrame(
+            {
+                "spend": [f"${x:,.2f}" for x in 1000 + 16_400 * y + rng.random(400)],
+                "stay": [f"0:{m:02}:00" for m in minutes],
+            }
+        )
+        encoder = TableEncoder()
+        X = encoder.fit_transform(frame)
+        model = ApproxKernelKMeans(2, random_state=0).fit(X)
+        page = text_of(report(model, X, encoder=encoder))
+        assert ">spend</span> <strong>$17,400</strong>" in page
+        assert ">stay</span> <strong>52" in page
+        assert " minutes</strong>" in page
+        pipe = make_pipeline(TableEncoder(), ApproxKernelKMeans(2, random_state=0))
+        same = text_of(report(pipe.fit(frame), frame))
+        assert ">spend</span> <strong>$17,400</strong>" in same
 
     def test_the_largest_cluster_comes_first(self, shop):
         page = text_of(report(*shop))

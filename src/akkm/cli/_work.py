@@ -250,12 +250,11 @@ def _write_report(
     labels = encoded.labels
     if labels is not None and pc.all(pc.is_null(labels, nan_is_null=True)).as_py():
         labels = None
-    dense = model.of_table and encoder.matrix_ is None
     with job.phases.phase("report"), silenced_libraries():
         page = report(
             estimator,
             encoded.X,
-            feature_names=encoder.feature_names_ if model.of_table else None,
+            encoder=encoder if model.of_table else None,
             images=None if model.of_table else encoded.files,
             ids=encoded.rows if encoded.ids is None else encoded.ids,
             labels_true=labels,
@@ -263,8 +262,6 @@ def _write_report(
             command=about["command"],
             notes=[*(encoder.describe() if model.of_table else ()), *notes],
             seconds=about["seconds"],
-            # Sparse rows are shown encoded: `encoder.original` leaves out their zeros.
-            original=encoder.original if dense else None,
             new_rows=assigned is not None,
             rows=rows,
         )

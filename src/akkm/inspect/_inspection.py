@@ -1,6 +1,6 @@
 """All facts about a fitted model; each is computed on first use."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +10,12 @@ from sklearn.pipeline import Pipeline
 from akkm.diffusion.estimate_k import Evidence
 from akkm.inspect._certainty import Certainty
 from akkm.inspect._checks import QualityCheck, quality_checks
-from akkm.inspect._columns import ColumnDifferences, column_differences, column_names
+from akkm.inspect._columns import (
+    ColumnDifferences,
+    column_differences,
+    column_names,
+    readable_name,
+)
 from akkm.inspect._distances import CenterDistances, center_distances, cluster_sizes
 from akkm.inspect._fitted import (
     Sampled,
@@ -20,7 +25,7 @@ from akkm.inspect._fitted import (
     read_sample,
     require_fitted,
 )
-from akkm.inspect._pipeline import split_pipeline
+from akkm.inspect._pipeline import split_pipeline, table_encoder
 from akkm.inspect._plane import MapPlane, project
 from akkm.inspect._profiles import ClusterProfiles, cluster_profiles
 from akkm.inspect._quality import (
@@ -35,9 +40,10 @@ from akkm.inspect._sample import RowSample, sample_rows
 from akkm.inspect._values import (
     Records,
     RowValues,
+    columns_of,
     encoded_columns,
     encoded_values,
-    original_columns,
+    most_different,
     original_values,
 )
 from akkm.kernels import Precomputed
@@ -71,8 +77,9 @@ class Inspection:
     original : callable, optional
         Function that takes rows of X, of shape (b, d), and returns one dict per row.
         The dict maps column names to the values before encoding.
-    units : mapping of str to str, optional
-        Units of original columns, such as "$", by column name.
+    encoder : akkm.tables.TableEncoder, optional
+        The encoder that made X. It replaces `feature_names` and `original`, and gives
+        the units of money, percentages and durations.
     new_rows : bool, default=False
         Whether X contains other rows than those of the fit. If so, their labels are
         predicted. Labels are also predicted if the model was read from a file, because
@@ -119,16 +126,21 @@ class Inspection:
         *,
         feature_names: Sequence[str] | None = None,
         original: Callable[[Array], list[dict[str, Any]]] | None = None,
-        units: Mapping[str, str] | None = None,
+        encoder: Any = None,
         new_rows: bool = False,
         rows: Array | None = None,
     ) -> None:
         self._records: Records | None = None
-        self._units = units
         if isinstance(model, Pipeline):
+            encoder = table_encoder(model)
             model, X, feature_names, self._records = split_pipeline(
                 model, X, feature_names
             )
+        elif encoder is not None:
+            feature_names = encoder.feature_names_
+            # Sparse rows are shown encoded: the original values lack their zeros.
+            original = encoder.original if encoder.matrix_ is None else None
+        self._encoder = encoder
         require_fitted(model)
         self.new_rows = new_rows or not hasattr(model, "labels_")
         self.model, self._X = model, None
@@ -261,21 +273,21 @@ class Inspection:
         if self.columns is None:
             return None
         sample = sample_rows(self.labels, _PROFILE_ROWS, n_per_cluster=_PER_CLUSTER)
-        if self._records is None:
-            columns = encoded_columns(
-                self.X, sample.rows, self.columns, _PROFILE_COLUMNS
-            )
+        facts: Any = () if self._encoder is None else self._encoder.facts()
+        if facts:
+            read = self._encoder.original_table(self.X[sample.rows]).to_pydict()
+        elif self._records is not None:
+            read = columns_of(self._records(sample.rows))
         else:
-            columns = original_columns(
-                self._records, sample.rows, self.columns, _PROFILE_COLUMNS
-            )
+            read = encoded_columns(self.X, sample.rows, self.columns, _PROFILE_COLUMNS)
+        chosen = most_different(read, self.columns, _PROFILE_COLUMNS)
         return cluster_profiles(
-            columns,
+            chosen,
             sample,
             self.labels[sample.rows],
             self.n_clusters,
             original=self._records is not None,
-            units=self._units,
+            roles={readable_name(f.name): (f.role, f.unit) for f in facts},
         )
 
     def row_values(self, n_columns: int = 5) -> RowValues | None:

@@ -24,6 +24,13 @@ def split_pipeline(
     return model, steps.transform(X), names, records_of(X, columns)
 
 
+def table_encoder(pipeline: Pipeline) -> Any:
+    """The `akkm.tables.TableEncoder` of a pipeline that has no other transformer."""
+    steps = pipeline[:-1]
+    decodes = len(steps) == 1 and hasattr(steps[0], "original_table")
+    return steps[0] if decodes else None
+
+
 def _are_texts(X: Any) -> bool:
     """Whether X is a list, a 1-D array or a Series of texts."""
     one_dimensional = len(getattr(X, "shape", (0,))) == 1

@@ -20,6 +20,8 @@ _MEDIUM = 0.33
 _MORE = 0.05
 # Number of words that are listed for each cluster.
 _CLUSTER_WORDS = 8
+# Columns say the same if the correlation of their ranks is at least this large.
+_ALIKE = 0.9
 # The category of pooled values; it characterises no cluster.
 POOLED = "(other)"
 # Number of categories, the most frequent ones, whose shares are computed.
@@ -144,6 +146,9 @@ class ClusterProfiles:
         Smallest effect that counts in each cluster; it is larger for small clusters.
     original : bool
         Whether values are those before encoding and scaling.
+    alike : frozenset of (str, str)
+        Pairs of columns that say the same, such as age and year of birth: the
+        correlation of their ranks is above 0.9 or below -0.9.
 
     Examples
     --------
@@ -162,6 +167,7 @@ class ClusterProfiles:
     n_rows: int
     limits: Array
     original: bool
+    alike: frozenset[tuple[str, str]] = frozenset()
 
     def traits(self, cluster: int) -> list[ColumnProfile]:
         """Find the columns in which a cluster differs from the other rows.
@@ -174,14 +180,21 @@ class ClusterProfiles:
         Returns
         -------
         list of ColumnProfile
-            The columns, largest difference first.
+            The columns, largest difference first. Columns that are like an earlier one
+            come last.
         """
         found = [
             column
             for column in self.columns
             if abs(column.effects[cluster]) >= self.limits[cluster]
         ]
-        return sorted(found, key=lambda column: -abs(column.effects[cluster]))
+        found.sort(key=lambda column: -abs(column.effects[cluster]))
+        new: list[ColumnProfile] = []
+        repeated: list[ColumnProfile] = []
+        for column in found:
+            said = any((column.name, other.name) in self.alike for other in new)
+            (repeated if said else new).append(column)
+        return [*new, *repeated]
 
 
 def cluster_profiles(
@@ -191,7 +204,7 @@ def cluster_profiles(
     n_clusters: int,
     *,
     original: bool,
-    units: Mapping[str, str] | None = None,
+    roles: Mapping[str, tuple[str, str]] | None = None,
 ) -> ClusterProfiles:
     """Describe columns (s,) of the sampled rows, whose labels (s,) are given."""
     weights = sample.weights
@@ -200,14 +213,29 @@ def cluster_profiles(
     # Twice the standard deviation of Cliff's delta if a cluster is no different.
     chance = 1 / sizes.clip(1) + 1 / (sizes.sum() - sizes).clip(1)
     limits = np.maximum(_NEGLIGIBLE, 2 * np.sqrt(chance / 3))
-    typed = typed_columns(columns, units)
+    typed = typed_columns(columns, roles)
     groups = Groups(labels, weights, members, sizes)
     profiles = [_profile(column, groups) for column in typed]
     told = [p for p in profiles if (np.abs(p.effects) >= limits).any()]
     told.sort(key=lambda p: -float(np.sqrt(groups.shares @ p.effects**2)))
-    return ClusterProfiles(
-        tuple(told), len(columns) - len(told), len(labels), limits, original
+    left_out = len(columns.keys() - {profile.name for profile in told})
+    alike = _alike(typed, groups)
+    return ClusterProfiles(tuple(told), left_out, len(labels), limits, original, alike)
+
+
+def _alike(columns: Sequence[TypedColumn], groups: "Groups") -> frozenset[Any]:
+    """Pairs of names of columns of numbers whose ranks are strongly correlated."""
+    numeric = [c for c in columns if c.numbers is not None and c.kind != "boolean"]
+    if len(numeric) < 2:
+        return frozenset()
+    ranks = np.nan_to_num(
+        np.stack([groups.ranks(np.asarray(c.numbers)) for c in numeric]), nan=0.5
     )
+    with np.errstate(invalid="ignore"):
+        related = np.abs(np.corrcoef(ranks)) > _ALIKE
+    names = [column.name for column in numeric]
+    pairs = zip(*np.nonzero(related), strict=True)
+    return frozenset((names[i], names[j]) for i, j in pairs if i != j)
 
 
 class Groups:
@@ -288,7 +316,8 @@ def _profile(column: TypedColumn, groups: Groups) -> ColumnProfile:
     extreme = bool(groups.shares @ ((apart > width) & (width > 0)) > 0.5)
     # "High, but less than average" would confuse readers.
     against = (np.abs(effects) >= _NEGLIGIBLE) & ((means - mean) * effects < 0)
-    extreme = extreme or bool(against.any())
+    # The mean of times is wrong for times around midnight.
+    extreme = extreme or bool(against.any()) or column.kind == "time"
     return ColumnProfile(
         column.name,
         column.kind,

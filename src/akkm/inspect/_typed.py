@@ -22,6 +22,7 @@ _PROSE = 4
 _DISTINCT = 0.5
 # A column with at most this many distinct texts is a category, even if none repeats.
 _FEW = 20
+_DAY = 86_400
 _EPOCH = datetime.datetime(1970, 1, 1)
 
 
@@ -42,9 +43,12 @@ class TypedColumn:
 
 
 def typed_columns(
-    columns: Mapping[str, Sequence[Any]], units: Mapping[str, str] | None = None
+    columns: Mapping[str, Sequence[Any]],
+    roles: Mapping[str, tuple[str, str]] | None = None,
 ) -> list[TypedColumn]:
     """Infer the kinds of columns; leave out identifiers and columns of other objects.
+
+    `roles` maps names of columns to known roles and units, such as ("money", "$").
 
     Examples
     --------
@@ -55,12 +59,30 @@ def typed_columns(
     """
     alone = len(columns) == 1
     found = (_typed(name, values, alone=alone) for name, values in columns.items())
-    units = units or {}
-    return _without_complements(
-        _merge_one_hot(
-            [replace(c, unit=units.get(c.name, "")) for c in found if c is not None]
-        )
-    )
+    known = roles or {}
+    with_roles = [
+        _with_role(column, *known.get(column.name, ("", "")))
+        for column in found
+        if column is not None
+    ]
+    columns_and_times = [c for column in with_roles for c in _with_time(column)]
+    return _without_complements(_merge_one_hot(columns_and_times))
+
+
+def _with_time(column: TypedColumn) -> list[TypedColumn]:
+    """A column; for dates with a time, also the time of day."""
+    if column.kind != "date" or column.numbers is None:
+        return [column]
+    times = column.numbers % _DAY
+    if not np.nanmax(times, initial=0) > 0:
+        return [column]
+    return [column, TypedColumn(f"{column.name} (time of day)", "time", times)]
+
+
+def _with_role(column: TypedColumn, role: str, unit: str) -> TypedColumn:
+    if role == "duration" and column.kind == "number":
+        return replace(column, kind="duration")
+    return replace(column, unit=unit if column.kind == "number" else "")
 
 
 def _typed(name: str, values: Any, *, alone: bool) -> TypedColumn | None:

@@ -80,13 +80,18 @@ def encoded_columns(
     return dict(zip(found.names[:n_columns], block.T, strict=True))
 
 
-def original_columns(
-    records: Records, rows: Array, found: ColumnDifferences, n_columns: int
+def columns_of(records: list[dict[str, Any]]) -> dict[str, Any]:
+    """Values (b,) of rows in each column; None where a row lacks the column."""
+    names = {str(name): name for record in records[:1] for name in record}
+    return {text: [r.get(name) for r in records] for text, name in names.items()}
+
+
+def most_different(
+    columns: dict[str, Any], found: ColumnDifferences, n_columns: int
 ) -> dict[str, Any]:
-    """Values (b,) of rows in the original columns, those that differ most first."""
-    read = [{str(k): v for k, v in record.items()} for record in records(rows)]
-    names = _original_columns(found.names, list(read[0]))[:n_columns]
-    return {readable_name(n): [record.get(n) for record in read] for n in names}
+    """The columns that differ most between clusters, most different first."""
+    names = _original_columns(found.names, list(columns))[:n_columns]
+    return {readable_name(name): columns[name] for name in names}
 
 
 def _original_columns(encoded: Sequence[str], columns: list[str]) -> list[str]:

@@ -61,6 +61,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.{digits}f} %"
 
 
+def unbroken(text: str) -> str:
+    """The same text, without line breaks between a number and the percent sign."""
+    return text.replace(" %", "\N{NO-BREAK SPACE}%")
+
+
 def number_range(values: tuple[int, ...]) -> str:
     """The smallest and the largest value, or the value itself if there is only one."""
     low, high = min(values), max(values)

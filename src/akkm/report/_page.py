@@ -114,6 +114,7 @@ def _environment() -> Any:
         _format.percent,
         _format.share_cell,
         _format.short,
+        _format.unbroken,
         _format.value_text,
     ):
         environment.filters[function.__name__] = function

@@ -2,7 +2,7 @@
 
 import html
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,7 @@ def report(
     notes: Sequence[str] = (),
     seconds: float | None = None,
     original: Callable[[Any], list[dict[str, Any]]] | None = None,
-    units: Mapping[str, str] | None = None,
+    encoder: Any = None,
     new_rows: bool = False,
     rows: Array | None = None,
     images: Sequence[Any] | None = None,
@@ -125,8 +125,9 @@ def report(
         Function that takes rows of X, of shape (b, d), and returns one dict per row.
         The dict maps column names to the values before encoding. Default: values are
         shown as in X.
-    units : mapping of str to str, optional
-        Units of original columns, such as "$", by column name.
+    encoder : akkm.tables.TableEncoder, optional
+        The encoder that made X. It replaces `feature_names` and `original`, and gives
+        the units of money, percentages and durations.
     new_rows : bool, default=False
         Whether X contains other rows than those of the fit. If so, their labels are
         predicted. Labels are also predicted if the model was read from a file, because
@@ -171,7 +172,7 @@ def report(
         X,
         feature_names=feature_names,
         original=original,
-        units=units,
+        encoder=encoder,
         new_rows=new_rows,
         rows=rows,
     )

@@ -80,7 +80,7 @@ def amount(value: float, column: ColumnProfile) -> str:
 
 
 def single(value: Any, column: ColumnProfile) -> str:
-    """The value of one row, with all digits that the reader may need."""
+    """The value of one row; numbers have at least four digits."""
     if value is None or value != value:
         return "–"
     if column.kind == "boolean":
@@ -99,7 +99,10 @@ def single(value: Any, column: ColumnProfile) -> str:
         value = round(value)
     if _is_year(column):
         return str(value)
-    text = f"{value:,.2f}" if abs(value) >= 100 else f"{value:.4g}"
+    if abs(value) >= 1000:
+        text = f"{value:,.0f}"
+    else:
+        text = f"{value:,.2f}" if abs(value) >= 100 else f"{value:.4g}"
     return _with_unit(text.removesuffix(".00").replace("-", "−"), column.unit)
 
 
