@@ -39,6 +39,7 @@ LAYERS = [
     ["images", "tables"],
     ["inspect"],
     ["plot", "report", "model_file"],
+    ["clustering"],
     ["cli"],
 ]
 LAYER_OF = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}

@@ -1,5 +1,7 @@
 """akkm: kernel clustering of data sets too large for kernel methods."""
 
+from typing import Any
+
 from akkm import consensus, images, inspect, kernels, landmarks, metrics, plot, theory
 from akkm.estimators import (
     ApproxKernelKMeans,
@@ -12,6 +14,7 @@ from akkm.estimators import (
     SparseKernelKMeans,
     TwoStepKernelKMeans,
 )
+from akkm.extras import import_extra as _import_extra
 from akkm.model_file import load_model
 from akkm.report import report
 from akkm.rows.open import open_rows
@@ -28,6 +31,7 @@ __all__ = [
     "SparseKernelKMeans",
     "TwoStepKernelKMeans",
     "__version__",
+    "cluster",
     "consensus",
     "images",
     "inspect",
@@ -40,6 +44,16 @@ __all__ = [
     "report",
     "theory",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `akkm.cluster` when it is first used, because it needs pyarrow."""
+    if name == "cluster":
+        clustering = _import_extra(
+            "akkm.clustering", "akkm.cluster needs pyarrow", "cli"
+        )
+        return clustering.cluster
+    raise AttributeError(f"module 'akkm' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -183,7 +183,6 @@ BAD = {
     "k larger than n": (D, CLUSTER.replace("-k 2", "-k 31"), "-k 31 with 30 rows"),
     "k is 0": (D, CLUSTER.replace("-k 2", "-k 0"), "'-k'"),
     "k is text": (D, CLUSTER.replace("-k 2", "-k few"), "'few' is neither"),
-    "no k": (D, CLUSTER.replace("-k 2", ""), "Missing option '-k'"),
     "unknown option": (D, f"{CLUSTER} --clusters 3", "--clusters"),
     "unknown command": (D, "clusters d.csv", "clusters"),
     "unknown kernel": (D, f"{CLUSTER} --kernel gauss", "'gauss'"),

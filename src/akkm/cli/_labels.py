@@ -12,9 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
-from akkm.estimators import LeadersKernelKMeans
+from akkm.clustering import measures
 from akkm.tables import TableError, open_table, quoted_names
-from akkm.typing import Array
 
 # Number of rows that are assigned and written at a time.
 BATCH_ROWS = 2**17
@@ -36,38 +35,17 @@ def label_batches(
     for start in range(0, X.shape[0], BATCH_ROWS):
         rows = slice(start, min(start + BATCH_ROWS, X.shape[0]))
         clusters: Any = estimator.labels_[rows] if fitted else None
-        if not hasattr(estimator, "members_"):
-            clusters, measures = _distances(estimator, X[rows], clusters)
-        elif fitted:
-            measures = {"agreement": estimator.agreement_[rows]}
+        if fitted and hasattr(estimator, "agreement_"):
+            found = {"agreement": estimator.agreement_[rows]}
         else:
-            votes = estimator._votes(X[rows])
-            clusters, measures = votes.labels, {"agreement": votes.agreement}
+            clusters, found = measures(estimator, X[rows], clusters)
         # A margin is missing if there is only one center.
         columns = {
             name: pa.array(values, mask=~np.isfinite(values))
-            for name, values in measures.items()
+            for name, values in found.items()
         }
         clusters = clusters.astype(np.int32)
         yield pa.table({key: keys[rows], "cluster": clusters, **columns})
-
-
-def _distances(
-    estimator: Any, X: Any, clusters: Array | None
-) -> tuple[Array, dict[str, Array]]:
-    """Clusters (b,), and a dict of distances and margins (b,).
-
-    The distance is from the row to the center of its cluster. The margin is the row's
-    distance to the nearest other center minus its distance to its own center.
-    """
-    if clusters is None and isinstance(estimator, LeadersKernelKMeans):
-        clusters = estimator.predict(X)  # the leader's cluster, not the nearest center
-    nearest, distances = estimator._nearest(X)
-    clusters = nearest if clusters is None else clusters
-    rows = np.arange(len(clusters))
-    own = distances[rows, clusters].copy()
-    distances[rows, clusters] = np.inf
-    return clusters, {"distance": own, "margin": distances.min(axis=1) - own}
 
 
 def write_batches(batches: Iterable[Any], file: BinaryIO, path: str) -> Iterator[Any]:

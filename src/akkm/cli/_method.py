@@ -3,28 +3,9 @@
 from typing import Any
 
 from akkm.cli._options import OWN_KERNEL, Method
-from akkm.estimators import (
-    ApproxKernelKMeans,
-    ConsensusKernelKMeans,
-    DiffusionKernelKMeans,
-    EnsembleKernelKMeans,
-    KernelClusterer,
-    KernelKMeans,
-    LeadersKernelKMeans,
-    NystroemSpectralClustering,
-    SparseKernelKMeans,
-    TwoStepKernelKMeans,
-)
+from akkm.clustering import ESTIMATORS
+from akkm.estimators import ConsensusKernelKMeans, EnsembleKernelKMeans, KernelClusterer
 
-_ESTIMATORS: dict[str, Any] = {
-    "approx": ApproxKernelKMeans,
-    "exact": KernelKMeans,
-    "two-step": TwoStepKernelKMeans,
-    "spectral": NystroemSpectralClustering,
-    "leaders": LeadersKernelKMeans,
-    "sparse": SparseKernelKMeans,
-    "diffusion": DiffusionKernelKMeans,
-}
 # Kernels of histograms; they expect values of 0 or more.
 _HISTOGRAMS = ("chi2", "additive_chi2", "intersection")
 
@@ -50,7 +31,7 @@ def build(method: Method, scale: str) -> KernelClusterer:
         "n_leaders" if method.method == "leaders" else "n_landmarks": method.landmarks,
         "landmarks": method.sampling,
     }
-    estimator = _ESTIMATORS[method.method]
+    estimator = ESTIMATORS[method.method]
     own_kernel = method.method in OWN_KERNEL
     if not own_kernel:
         names = ("kernel", "gamma", "degree", "coef0")

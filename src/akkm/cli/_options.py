@@ -17,6 +17,7 @@ from akkm.cli._records import (
     split_names,
     split_weights,
 )
+from akkm.clustering import default_method
 from akkm.kernels import KERNEL_NAMES
 from akkm.landmarks import STRATEGIES
 
@@ -169,14 +170,15 @@ class Method:
         "-k",
         type=NumberOr(int, ("auto",)),
         metavar="NUMBER|auto",
-        required=True,
+        default="auto",
         help="Number of clusters; auto estimates it (--method sparse or diffusion).",
     )
-    method: str = choice(
+    method: str = option(
         "--method",
-        METHODS,
-        "approx is approximate kernel k-means; sparse (for many rows) and diffusion "
-        "find clusters of any shape; the others are for comparison.",
+        type=click.Choice(METHODS),
+        help="approx is approximate kernel k-means; sparse (for many rows) and "
+        "diffusion find clusters of any shape; the others are for comparison. "
+        "[default: approx; sparse with -k auto]",
     )
     kernel: str = choice("--kernel", KERNELS, "Kernel function.")
     gamma: float | str | None = option(
@@ -219,6 +221,10 @@ class Method:
     threads: int | None = option(
         "--threads", type=COUNT, help="Number of threads. [default: all]"
     )
+
+    def __post_init__(self) -> None:
+        if self.method is None:
+            object.__setattr__(self, "method", default_method(self.k))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,21 @@
+"""`akkm.cluster`: cluster a data frame in one call.
+
+This package puts an encoder, an estimator and a report together, for Python users and
+for the command line. It computes nothing that they don't compute.
+"""
+
+from akkm.clustering._cluster import cluster
+from akkm.clustering._clustering import Clustering, labelled_columns, with_free_names
+from akkm.clustering._measures import certainty_of, measures
+from akkm.clustering._methods import ESTIMATORS, default_method
+
+__all__ = [
+    "ESTIMATORS",
+    "Clustering",
+    "certainty_of",
+    "cluster",
+    "default_method",
+    "labelled_columns",
+    "measures",
+    "with_free_names",
+]

@@ -1,0 +1,96 @@
+"""`cluster`: encode a table, fit an estimator, and return both with the labels."""
+
+import os
+import time
+import warnings
+from typing import Any
+
+from sklearn.base import clone
+
+from akkm.clustering._clustering import Clustering
+from akkm.clustering._methods import ESTIMATORS, default_method
+from akkm.tables import TableEncoder, open_table
+
+
+def cluster(
+    data: Any,
+    n_clusters: int | str = "auto",
+    *,
+    method: str | None = None,
+    estimator: Any = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    **encoding: Any,
+) -> Clustering:
+    """Cluster the rows of a data frame or file, as `akkm cluster` does.
+
+    Parameters
+    ----------
+    data : data frame, Table or str
+        A data frame of pandas, polars or Arrow, a table from `open_table`, or the name
+        of a file.
+    n_clusters : int or "auto", default="auto"
+        The number of clusters; "auto" estimates it.
+    method : str, optional
+        "approx", "sparse", "diffusion", "exact", "spectral", "two-step" or "leaders".
+        Default: "sparse" if the number of clusters is to be estimated, else "approx".
+    estimator : estimator of akkm, optional
+        The estimator to use instead of a method. A copy of it is fitted. Its own
+        parameters apply; `n_clusters`, `random_state` and `n_jobs` don't.
+    random_state : int, default=0
+        The seed. The same seed gives the same labels as `akkm cluster --seed`.
+    n_jobs : int, optional
+        The number of threads; all by default.
+    **encoding : parameters of TableEncoder
+        How columns are encoded, such as `id`, `label`, `drop`, `scale`, `missing` or
+        `weights`.
+
+    Returns
+    -------
+    Clustering
+        The labels, the model, and ways to look at them.
+
+    Raises
+    ------
+    TableError
+        If the table can't be read or encoded.
+    ValueError
+        If the method is unknown.
+
+    Examples
+    --------
+    >>> import akkm
+    >>> import pandas as pd
+    >>> from sklearn.datasets import load_wine
+    >>> wines = load_wine(as_frame=True).data
+    >>> found = akkm.cluster(wines, 3)
+    >>> found
+    <Clustering: 178 rows in 3 clusters of 58, 50 and 70 rows>
+    >>> list(found.frame.columns[-3:])
+    ['cluster', 'certainty', 'cluster_name']
+    >>> found.report().save("wines.html")  # doctest: +SKIP
+    """
+    if estimator is None:
+        name = method or default_method(n_clusters)
+        if name not in ESTIMATORS:
+            raise ValueError(
+                f"method is {method!r}; expected one of {', '.join(ESTIMATORS)}."
+            )
+        estimator = ESTIMATORS[name](
+            n_clusters, random_state=random_state, n_jobs=n_jobs
+        )
+    elif method is not None:
+        raise ValueError("Both method and estimator are given; leave out one.")
+    if isinstance(data, str | os.PathLike):
+        data = open_table(str(data))
+    started = time.perf_counter()
+    encoder = TableEncoder(**encoding).fit(data)
+    encoded = encoder.encode(data)
+    model = clone(estimator)
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        model.fit(encoded.X)
+    for warning in caught:
+        warnings.warn(str(warning.message), warning.category, stacklevel=2)
+    notes = [*encoder.notes_, *(str(warning.message) for warning in caught)]
+    seconds = time.perf_counter() - started
+    return Clustering(encoder, model, encoded, data, tuple(notes), seconds)

@@ -1,0 +1,45 @@
+"""The methods of the command line and of `akkm.cluster`, by name."""
+
+from typing import Any
+
+from akkm.estimators import (
+    ApproxKernelKMeans,
+    DiffusionKernelKMeans,
+    KernelKMeans,
+    LeadersKernelKMeans,
+    NystroemSpectralClustering,
+    SparseKernelKMeans,
+    TwoStepKernelKMeans,
+)
+
+ESTIMATORS: dict[str, Any] = {
+    "approx": ApproxKernelKMeans,
+    "exact": KernelKMeans,
+    "two-step": TwoStepKernelKMeans,
+    "spectral": NystroemSpectralClustering,
+    "leaders": LeadersKernelKMeans,
+    "sparse": SparseKernelKMeans,
+    "diffusion": DiffusionKernelKMeans,
+}
+
+
+def default_method(n_clusters: int | str) -> str:
+    """Return the method that is used if the user names none.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto"
+        The number of clusters; "auto" if it is to be estimated.
+
+    Returns
+    -------
+    str
+        A key of `ESTIMATORS`.
+
+    Examples
+    --------
+    >>> from akkm.clustering import default_method
+    >>> default_method(5), default_method("auto")
+    ('approx', 'sparse')
+    """
+    return "sparse" if n_clusters == "auto" else "approx"

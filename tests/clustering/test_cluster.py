@@ -1,0 +1,183 @@
+"""`akkm.cluster`: the same labels as the command line; frames, reports, notebooks."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from pyarrow import csv, parquet
+from sklearn.metrics import normalized_mutual_info_score
+
+import akkm
+from akkm.cli._app import app
+from akkm.clustering import ESTIMATORS, certainty_of, measures
+from akkm.tables import TableError, open_table
+from customers import customers
+
+N = 3_000
+
+
+@pytest.fixture(scope="module")
+def table():
+    return customers(N)[0]
+
+
+@pytest.fixture(scope="module")
+def found(table):
+    return akkm.cluster(table.to_pandas(), 5, id="customer")
+
+
+def command_line_labels(folder, *options):
+    args = ["cluster", "x.csv", *map(str, options), "--labels", "l.parquet", "--quiet"]
+    result = CliRunner().invoke(app, args)
+    assert result.exit_code == 0, result.output
+    return parquet.read_table(folder / "l.parquet")["cluster"].to_numpy()
+
+
+@pytest.mark.parametrize("n_clusters", [5, "auto"])
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "path", "table"])
+def test_labels_are_those_of_the_command_line(
+    n_clusters, library, table, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    csv.write_csv(table, "x.csv")
+    expected = command_line_labels(tmp_path, "-k", n_clusters, "--seed", 3)
+    data = {
+        "pandas": table.to_pandas,
+        "polars": lambda: pl.DataFrame(table),
+        "pyarrow": lambda: table,
+        "path": lambda: tmp_path / "x.csv",
+        "table": lambda: open_table("x.csv"),
+    }[library]()
+    found = akkm.cluster(data, n_clusters, random_state=3)
+    np.testing.assert_array_equal(found.labels, expected)
+
+
+def test_the_number_of_clusters_is_estimated_by_default(table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    csv.write_csv(table, "x.csv")
+    found = akkm.cluster(table)
+    np.testing.assert_array_equal(found.labels, command_line_labels(tmp_path))
+    assert type(found.estimator).__name__ == "SparseKernelKMeans"
+    assert found.n_clusters == len(np.unique(found.labels)) == len(found.names)
+
+
+class TestFrame:
+    @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+    def test_the_labelled_frame_is_the_frame_and_three_columns(self, library, table):
+        table = table.slice(0, 500)
+        frame = {
+            "pandas": lambda: table.to_pandas().set_index("customer"),
+            "polars": lambda: pl.DataFrame(table),
+            "pyarrow": lambda: table,
+        }[library]()
+        found = akkm.cluster(frame, 3)
+        labelled = found.frame
+        assert type(labelled) is type(frame)
+        names = list(
+            labelled.columns if library != "pyarrow" else labelled.column_names
+        )
+        assert names[-3:] == ["cluster", "certainty", "cluster_name"]
+        assert list(np.asarray(labelled["cluster"])) == found.labels.tolist()
+        expected = [found.names[label] for label in found.labels]
+        assert [str(v) for v in labelled["cluster_name"]] == expected
+        if library == "pandas":
+            assert labelled.index.equals(frame.index)
+            pd.testing.assert_frame_equal(labelled[frame.columns], frame)
+
+    def test_rows_that_were_left_out_have_no_cluster(self):
+        frame = pl.DataFrame({"a": [1.0, None, 1.1, 9.0, 9.1, 9.2], "b": [1, 2] * 3})
+        found = akkm.cluster(frame, 2, missing="drop")
+        assert len(found.labels) == 5
+        labelled = found.frame
+        assert labelled["cluster"].to_list()[1] is None
+        assert labelled["cluster_name"].to_list()[1] is None
+        assert labelled["a"].to_list() == frame["a"].to_list()
+
+    def test_columns_of_the_same_name_are_kept(self):
+        frame = pd.DataFrame({"cluster": [1.0, 2.0, 8.0, 9.0], "b": [1, 2, 1, 2]})
+        labelled = akkm.cluster(frame, 2).frame
+        assert list(labelled.columns[2:]) == [
+            "akkm_cluster",
+            "certainty",
+            "cluster_name",
+        ]
+        assert labelled["cluster"].tolist() == [1, 2, 8, 9]
+
+    def test_a_file_becomes_an_arrow_table(self, table, tmp_path):
+        csv.write_csv(table, tmp_path / "x.csv")
+        found = akkm.cluster(str(tmp_path / "x.csv"), 4)
+        assert isinstance(found.frame, pa.Table)
+        assert found.frame["spend"].to_pylist() == table["spend"].to_pylist()
+
+
+def test_new_rows_are_assigned(found, table):
+    frame = table.to_pandas()
+    np.testing.assert_array_equal(found.predict(frame), found.labels)
+
+
+def test_a_model_file_predicts_the_same(found, table, tmp_path):
+    found.save(tmp_path / "m.skops")
+    model = akkm.load_model(tmp_path / "m.skops")
+    X = model.encoder.transform(table.to_pandas())
+    np.testing.assert_array_equal(model.estimator.predict(X), found.labels)
+
+
+def test_the_report_describes_the_clusters(found):
+    page = found.report(title="My customers")
+    assert "My customers" in page.html
+    assert "9,999,999 in " in page.html
+
+
+def test_texts_for_people_name_the_clusters(found):
+    assert repr(found).startswith("<Clustering: 3,000 rows in 5 clusters of ")
+    text = found._repr_html_()
+    assert text.count("<tr>") == 6
+    assert "counts as missing" in text
+    hostile = pd.DataFrame({"<b>": [1, 2, 8, 9], "x": ["<i>", "u", "v", "v"]})
+    assert "<b>" not in akkm.cluster(hostile, 2)._repr_html_()
+
+
+def test_certainty_is_low_on_borders(found):
+    assert ((found.certainty >= 0) & (found.certainty <= 1)).all()
+    X = np.array([[0.0], [1.0], [5.4], [9.0], [10.0], [11.0]])
+    model = akkm.ApproxKernelKMeans(2, kernel="linear", random_state=0).fit(X)
+    _, measured = measures(model, X)
+    certainty = certainty_of(measured)
+    assert certainty.argmin() == 2
+    assert certainty[2] < 0.3
+    one = akkm.ApproxKernelKMeans(1, random_state=0).fit(X)
+    assert certainty_of(measures(one, X)[1]).tolist() == [1] * 6
+
+
+def test_ensembles_are_certain_if_members_agree(table):
+    model = akkm.EnsembleKernelKMeans(3, n_members=3, random_state=0)
+    found = akkm.cluster(table.slice(0, 400), estimator=model)
+    np.testing.assert_array_equal(found.certainty, found.estimator.agreement_)
+    assert not hasattr(model, "labels_")
+
+
+@pytest.mark.parametrize("method", ESTIMATORS)
+def test_every_method_can_be_named(method, table):
+    found = akkm.cluster(table.slice(0, 300), 3, method=method)
+    assert len(found.certainty) == 300
+
+
+def test_wrong_calls_are_refused(table):
+    with pytest.raises(ValueError, match="method is 'kmeans'; expected one of approx"):
+        akkm.cluster(table, 3, method="kmeans")
+    with pytest.raises(ValueError, match="leave out one"):
+        akkm.cluster(table, method="approx", estimator=akkm.KernelKMeans(2))
+    with pytest.raises(TableError, match="there is no such column"):
+        akkm.cluster(table, 3, id="client")
+    with pytest.raises(TypeError, match="expected a table from open_table, or a"):
+        akkm.cluster(np.zeros((3, 2)), 2)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_planted_segments_are_found(seed):
+    table, segments = customers(20_000, seed=seed)
+    found = akkm.cluster(table)
+    assert found.n_clusters == 5
+    assert normalized_mutual_info_score(segments, found.labels) > 0.93
