@@ -183,7 +183,7 @@ def _check_inertia(case, model, labels):
     if sets("embedding_")(case.Estimator):
         if case.params.get("outliers") == "mark":
             return
-        points = model.embedding_.astype(np.float64)
+        points = np.asarray(model.embedding_, dtype=np.float64)
         exact = error_of_labels(points @ points.T, labels, weights)
         _require_inertia(case, model, exact, scale)
         return

@@ -65,6 +65,8 @@ def test_empty_partitions_do_not_change_the_labels(init, client, X):
     array = da.from_array(rows, chunks=((4096, 0, 4096, 0, 808), 6))
     model = ApproxKernelKMeans(5, init=start, **SETTINGS).fit(array)
     np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+    np.testing.assert_array_equal(model.predict(array).compute(), expected.labels_)
+    assert model.transform(array).compute().shape == (9000, 5)
 
 
 def blocks(X):

@@ -48,6 +48,7 @@ class RemoteParts:
         labels: Any,  # (n,) array, one RandomLabels per partition, or None
         weights: Array | None,
     ) -> None:
+        self._partitions = partitions
         self._cluster, self._blocks = partitions.cluster, partitions.blocks
         self._slices = partitions.slices
 
@@ -116,15 +117,8 @@ class RemoteParts:
     @property
     def labels(self) -> Any:
         """Labels (n,) int32, as a Dask array in the partitions of the rows."""
-        import dask.array as da
-
         futures = self._cluster.map(_labels_of, self._held)
-        return da.concatenate(
-            [
-                da.from_delayed(future, (rows.stop - rows.start,), np.int32)
-                for future, rows in zip(futures, self._slices, strict=True)
-            ]
-        )
+        return self._partitions.as_dask(futures, np.int32)
 
 
 # Tasks that run on workers. They must not modify their arguments, because other tasks

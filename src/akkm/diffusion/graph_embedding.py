@@ -16,6 +16,7 @@ from akkm.diffusion.landmark_positions import project
 from akkm.diffusion.neighbour_graph import Neighbours
 from akkm.diffusion.neighbour_search import NewRowSearch, search_for
 from akkm.diffusion.spectrum import DiffusionKernel, fit_diffusion_kernel
+from akkm.rows import as_rows
 from akkm.typing import Array, RowsLike
 
 # Minimum number of eigenpairs, in total and per cluster.
@@ -31,6 +32,8 @@ _SAMPLE = 20_000
 # With more than _WIDE columns, up to _ALL_IF_WIDE rows are used without sampling. With
 # few columns, neighbours in a sample are near enough; with many columns they are not.
 _ALL_IF_WIDE, _WIDE = 100_000, 15
+# A sample of rows in files or on workers has at most this many bytes.
+_SAMPLE_BYTES = 2**30
 # New rows are placed by at most this many neighbours.
 _PLACED_BY = 15
 # Rows that are hashed or placed at a time.
@@ -187,6 +190,12 @@ def max_graph_rows(n_columns: int) -> int:
     return _ALL_IF_WIDE if n_columns > _WIDE else _SAMPLE
 
 
+def max_sample_rows(n_columns: int, itemsize: int) -> int:
+    """The default number of rows in the graph if rows are in files or on workers."""
+    most = _SAMPLE_BYTES // (n_columns * itemsize)
+    return max(2, min(max_graph_rows(n_columns), most))
+
+
 def distinct_rows(X: RowsLike, weights: Array | None) -> Array:
     """Indices (u,) of distinct rows of positive weight; of equal rows, the first.
 
@@ -195,13 +204,20 @@ def distinct_rows(X: RowsLike, weights: Array | None) -> Array:
     distances in the embedding are equal, and such bits would decide the numbers of the
     clusters. More rows are sorted by index.
     """
+    hashes = np.concatenate(list(as_rows(X).map_blocks(_block_hashes)))
     rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
-    _, first = np.unique(_hashes(X, rows), return_index=True)
+    _, first = np.unique(hashes[rows], return_index=True)
     distinct = np.sort(rows[first])
     if len(distinct) > _SAMPLE:
         return distinct
     direction = np.random.default_rng(0).standard_normal(X.shape[1])
-    return distinct[np.argsort(project(X[distinct], direction), kind="stable")]
+    points = as_rows(X).gather(distinct)
+    return distinct[np.argsort(project(points, direction), kind="stable")]
+
+
+def _block_hashes(block: RowsLike, rows: slice) -> Array:
+    """The hashes (b,) of a block of rows."""
+    return row_hashes(block)
 
 
 def _hashes(X: RowsLike, rows: Array) -> Array:
@@ -230,5 +246,7 @@ def row_hashes(X: RowsLike) -> Array:
     else:
         X = np.ascontiguousarray(X) + X.dtype.type(0)  # turns -0.0 into 0.0
         rows = (row.tobytes() for row in X)
+    if not X.shape[0]:
+        return np.empty(0, dtype=np.uint64)
     digests = b"".join(blake2b(row, digest_size=8).digest() for row in rows)
     return np.frombuffer(digests, dtype=np.uint64)

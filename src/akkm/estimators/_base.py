@@ -224,9 +224,9 @@ class KernelClusterer(
         Parameters
         ----------
         X : array, data frame or CSR matrix of shape (n, d)
-            The rows, or a precomputed kernel. `ApproxKernelKMeans` and
-            `EnsembleKernelKMeans` also take Dask collections and rows from
-            `akkm.open_rows`.
+            The rows, or a precomputed kernel. `ApproxKernelKMeans`,
+            `EnsembleKernelKMeans` and `DiffusionKernelKMeans` also take Dask
+            collections and rows from `akkm.open_rows`.
         y : None
             Ignored.
         sample_weight : array of shape (n,), optional

@@ -42,8 +42,8 @@ def require_stored_rows_fit(estimator: Any, X: Rows, reset: bool) -> None:
     name = type(estimator).__name__
     if not estimator._takes_stored:
         raise TypeError(
-            f"{name} got {X}, but needs its rows in memory; use ApproxKernelKMeans, or "
-            "pass rows[:] to read them all."
+            f"{name} got {X}, but needs its rows in memory; use ApproxKernelKMeans or "
+            "DiffusionKernelKMeans, or pass rows[:] to read them all."
         )
     if estimator._is_precomputed():
         raise ValueError(

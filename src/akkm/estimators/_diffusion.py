@@ -14,6 +14,7 @@ from akkm.diffusion.graph_embedding import (
     distinct_rows,
     fit_graph_embedding,
     max_graph_rows,
+    max_sample_rows,
     sample_rows,
 )
 from akkm.diffusion.landmark_embedding import LandmarkEmbedding, fit_landmark_embedding
@@ -23,6 +24,7 @@ from akkm.estimators._centers import mark_outliers
 from akkm.estimators._embedding import WalkClusterer
 from akkm.estimators._heartbeat import steady_log
 from akkm.estimators._parameters import AUTO, COUNT, estimator, parameter
+from akkm.rows import Rows, as_rows, is_rows
 from akkm.typing import Array, RowsLike
 
 
@@ -69,14 +71,16 @@ class DiffusionKernelKMeans(WalkClusterer):
         if they have at most 15 columns). If there are more, walks go through landmarks,
         as in `SparseKernelKMeans`, and `n_neighbors` is not used. Landmarks need the
         Euclidean metric and `outliers="attach"`. Otherwise, the graph is built from a
-        sample of 20,000 rows.
+        sample of 20,000 rows. For rows in files or on Dask workers, "auto" is 100,000
+        distinct rows (20,000 if they have at most 15 columns), and at most 1 GB.
     init, n_init, max_iter, random_state, n_jobs, verbose : various
         As in `ApproxKernelKMeans`, for k-means in the embedding.
 
     Attributes
     ----------
     labels_ : int32 array of shape (n,)
-        Cluster of each row.
+        Cluster of each row. If X is a Dask collection, `labels_`, `embedding_` and
+        `outlying_` are Dask arrays.
     n_clusters_ : int
         Number of clusters, given or estimated.
     evidence_ : akkm.diffusion.estimate_k.Evidence
@@ -112,6 +116,11 @@ class DiffusionKernelKMeans(WalkClusterer):
 
     Notes
     -----
+    Rows from `akkm.open_rows` and Dask collections need not fit in memory. Only the
+    rows of the graph are read into memory. Batches of the file, or workers, place the
+    other rows, and k-means then clusters the points of all rows where they are stored.
+    With the same `max_rows`, the labels are those of a fit in memory.
+
     Equal rows share one node of the graph, but k-means counts each of them. `predict`
     places a row that equals a row of the graph at the point of that row. It places any
     other row by its neighbours. For the training rows, in the precision of the fit,
@@ -139,6 +148,7 @@ class DiffusionKernelKMeans(WalkClusterer):
     )
 
     _preparation = "building the graph of neighbours"
+    _takes_stored = True
 
     def _fit(self, run: Run) -> None:
         """Embed the rows by walks in the graph and cluster them."""
@@ -147,19 +157,28 @@ class DiffusionKernelKMeans(WalkClusterer):
             embedding, points, outlying = self._fit_embedding(run, say)
         solution = self._cluster_walks(run, embedding, points)
         marked = outlying if self.outliers == "mark" else None
-        self.labels_ = mark_outliers(solution.labels, marked)
-        self.outlying_ = outlying
+        stored = as_rows(run.X)
+        self.labels_ = stored.as_labels(mark_outliers(solution.labels, marked))
+        self.outlying_ = stored.as_labels(outlying)
         self.n_components_ = embedding.n_components
         self._warn_of_result(run, solution)
 
     def _fit_embedding(
         self, run: Run, say: Callable[[str], None]
-    ) -> tuple[GraphEmbedding | LandmarkEmbedding, Array, Array]:
+    ) -> tuple[GraphEmbedding | LandmarkEmbedding, RowsLike, Any]:
         """Return the fitted embedding, points (n, q), and which rows are outlying."""
         X, weights, engine, rng = run.X, run.weights, run.engine, run.rng
         n_clusters, t = self._given_n_clusters, self._given_t
         max_rows = None if self.max_rows == "auto" else self.max_rows
         rows = distinct_rows(X, weights)
+        settings = GraphSettings(n_clusters, self.n_neighbors, self.metric, t)
+        if is_rows(X):
+            size = max_rows or max_sample_rows(X.shape[1], X.dtype.itemsize)
+            sample = X.gather(sample_rows(rows, size, rng))
+            order = np.arange(len(sample))
+            graph = fit_graph_embedding(sample, order, settings, engine, rng, say)
+            say(f"placing {X.shape[0]:,} rows")
+            return graph, *_place_stored(graph, X, self.n_jobs)
         too_many = max_rows is None and len(rows) > max_graph_rows(X.shape[1])
         if too_many and self.metric == "euclidean" and self.outliers == "attach":
             m = resolve_n_landmarks("auto", len(rows), n_clusters or 1)
@@ -177,7 +196,6 @@ class DiffusionKernelKMeans(WalkClusterer):
             return embedding, points, np.zeros(X.shape[0], dtype=bool)
         if too_many or max_rows is not None:
             rows = sample_rows(rows, max_rows, rng)
-        settings = GraphSettings(n_clusters, self.n_neighbors, self.metric, t)
         graph = fit_graph_embedding(X, rows, settings, engine, rng, say)
         say(f"placing {X.shape[0]:,} rows")
         return graph, *graph(X, engine)
@@ -199,13 +217,37 @@ class DiffusionKernelKMeans(WalkClusterer):
                 labels[marked] = self._nearest_centers(self.embedding_[marked], engine)
         return labels
 
-    def _embed(self, X: RowsLike, engine: Threads) -> Array:
+    def _embed(self, X: RowsLike, engine: Threads) -> RowsLike:
         """Map valid rows (n, d) to points of the embedding (n, q)."""
-        return self._place(X, engine)[0].astype(X.dtype, copy=False)
+        points = self._place(X, engine)[0]
+        return points if is_rows(points) else points.astype(X.dtype, copy=False)
 
-    def _place(self, X: RowsLike, engine: Threads) -> tuple[Array, Array]:
-        """Return points of the embedding (n, q), and whether rows are outlying (n,)."""
+    def _place(self, X: RowsLike, engine: Threads) -> tuple[RowsLike, Any]:
+        """Return points of the embedding (n, q), and whether rows are outlying (n,).
+
+        The points of rows in files or on workers are stored rows, too.
+        """
+        if is_rows(X):
+            return _place_stored(self._embedding, X, self.n_jobs)
         placed: Any = self._embedding(X, engine)
         if isinstance(self._embedding, GraphEmbedding):
             return placed[0], placed[1]
         return placed, np.zeros(X.shape[0], dtype=bool)
+
+
+def _place_stored(
+    embedding: GraphEmbedding, X: Rows, n_jobs: int | None
+) -> tuple[Rows, Any]:
+    """Return points (n, q) of stored rows, and whether each row is outlying (n,)."""
+    threads = 1 if X.partitions is not None else n_jobs
+    width = embedding.embedding.shape[1]
+    return X.embed(_place_block, (embedding, threads), width=width)
+
+
+def _place_block(
+    shared: tuple[GraphEmbedding, int | None], block: Array
+) -> tuple[Array, Array]:
+    embedding, n_jobs = shared
+    with Threads(n_jobs) as engine:
+        points, outlying = embedding(block, engine)
+    return points.astype(block.dtype, copy=False), outlying

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from akkm.approx import kmeans_problem, solve
 from akkm.core.lloyd import Solution, Step
 from akkm.core.threads import Threads
@@ -16,6 +18,7 @@ from akkm.estimators._parameters import (
     estimator,
     parameter,
 )
+from akkm.rows import as_rows, is_dask
 from akkm.typing import Array, RowsLike
 
 
@@ -27,8 +30,8 @@ class EmbeddingClusterer(IterationParameters, CenterClusterer):
         """Map valid rows (n, d) to points of the embedding (n, q)."""
         return self._embedding(X, engine)
 
-    def _cluster(self, run: Run, embedding: Any, points: Array, n: int) -> Solution:
-        """Run k-means with `n` clusters on the points and set the attributes."""
+    def _cluster(self, run: Run, embedding: Any, points: RowsLike, n: int) -> Solution:
+        """Run k-means with `n` clusters on points (n, q) and set the attributes."""
         fitted = {"_embedding": embedding, "kernel_": run.kernel}
         init = self._initialisation(points.shape[0])
         problem = kmeans_problem(points)
@@ -53,11 +56,12 @@ class EmbeddingClusterer(IterationParameters, CenterClusterer):
         )
         self._embedding, self.kernel_ = embedding, run.kernel
         self._model = problem.model(solution.centers)
-        self.labels_ = solution.labels
+        stored = as_rows(run.X)
+        self.labels_ = stored.as_labels(solution.labels)
         self.inertia_ = solution.error(solution.parts.trace())
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
-        self.embedding_ = points
+        self.embedding_ = stored.as_labels(as_rows(points).whole())
         return solution
 
 
@@ -83,16 +87,16 @@ class WalkClusterer(EmbeddingClusterer):
         """The given length of the walks, or None if the spectrum determines it."""
         return None if self.diffusion == "auto" else float(self.diffusion)
 
-    def _cluster_walks(self, run: Run, embedding: Any, points: Array) -> Solution:
+    def _cluster_walks(self, run: Run, embedding: Any, points: RowsLike) -> Solution:
         """Run k-means on points (n, q), and set the attributes of the fit."""
         kernel = embedding.kernel
         self.n_clusters_ = kernel.n_clusters
         solution = self._cluster(run, embedding, points, kernel.n_clusters)
         self.evidence_ = kernel.evidence
         if kernel.n_clusters == kernel.evidence.n_clusters:
-            self.evidence_ = check_balance(
-                kernel.evidence, solution.labels, run.weights
-            )
+            # One label per cluster, weighted by the cluster's weight, is enough.
+            weights, clusters = solution.stats.counts, np.arange(kernel.n_clusters)
+            self.evidence_ = check_balance(kernel.evidence, clusters, weights)
         self.eigenvalues_ = kernel.eigenvalues
         self.diffusion_ = kernel.t
         if kernel.lost_weight:
@@ -106,6 +110,9 @@ class WalkClusterer(EmbeddingClusterer):
         return solution
 
     def _warn_of_result(self, run: Run, solution: Solution) -> None:
-        self._warn_unless_converged(run, solution.labels, solution.finished)
+        labels = solution.labels
+        if is_dask(labels):  # the warning needs only the distinct labels
+            labels = np.flatnonzero(solution.stats.counts > 0)
+        self._warn_unless_converged(run, labels, solution.finished)
         if self.n_clusters == "auto":
             self._warn_if_unsure(run, self.evidence_)

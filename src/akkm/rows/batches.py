@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from akkm.forks import reset_in_children
-from akkm.rows.contract import Rows, by_batch, slices_between
+from akkm.rows import mapped
+from akkm.rows.contract import ArrayRows, Rows, by_batch, slices_between
 from akkm.typing import Array
 
 Result = TypeVar("Result")
@@ -20,6 +21,8 @@ _AHEAD = 2
 # Largest number of batches in memory, including batches that are read ahead and batches
 # that threads may be using.
 _IN_MEMORY = 5
+# Points of rows are kept in a temporary file if they take more bytes than this.
+_POINT_BYTES = 256 * 2**20
 # Rows per chunk, the unit of work of one thread. A batch is cut into several chunks.
 _CHUNK_ROWS = 8192
 
@@ -153,6 +156,25 @@ class DiskRows(Rows):
         """Yield function(batch, slice of its rows, ...) for each batch, in order."""
         for b, rows in enumerate(slices_between(self._batches.starts)):
             yield function(self._batch(b), rows, *(values[rows] for values in aligned))
+
+    def embed(
+        self, function: Callable[..., Any], shared: Any, *, width: int
+    ) -> tuple[ArrayRows, Array]:
+        """Map the rows to points (n, width), with a mark for each row (n,).
+
+        Many points are kept in an anonymous temporary file.
+        """
+        shape = (self.shape[0], width)
+        in_file = shape[0] * width * self.dtype.itemsize > _POINT_BYTES
+        points = (mapped.full if in_file else np.full)(shape, 0, self.dtype)
+        marks = np.empty(shape[0], dtype=bool)
+
+        def fill(block: Array, rows: slice) -> None:
+            points[rows], marks[rows] = function(shared, block)
+
+        for _ in self.map_blocks(fill):
+            pass
+        return ArrayRows(points), marks
 
     def __getitem__(self, rows: Any) -> Array:
         """Return the rows of a slice or an index array as an array (b, d).

@@ -36,6 +36,8 @@ class Rows(ABC):
     * the slices of `chunks()` and of `spans()` cover all rows once, in order;
     * the pieces of `split(rows)` cover the given rows once, in order;
     * `map_blocks` calls its function on blocks that cover all rows once, in order;
+    * `embed` gives the points that its function returns for an array of all rows, if
+      the function treats each row alone;
     * `random_labels(C, rng)` represents the labels that an array would get from the
       same generator, and leaves the generator in the same state;
     * `prefetch_gather` is a hint: it affects the running time, never the results.
@@ -101,6 +103,18 @@ class Rows(ABC):
         """
 
     @abstractmethod
+    def embed(
+        self, function: Callable[..., Any], shared: Any, *, width: int
+    ) -> tuple["Rows", Any]:
+        """Map the rows to points (n, width), with a mark for each row.
+
+        function(shared, block) returns points (b, width) of the type of the rows, and
+        marks (b,) of type bool. Workers receive `shared` once. The points are stored
+        where the rows are: in memory, in a temporary file, or on the workers. The marks
+        (n,) are a Dask array if the rows are on workers, else a NumPy array.
+        """
+
+    @abstractmethod
     def checked_by(self, check: Callable[[Any], None]) -> "Rows":
         """Return the same rows, with check(block) called on each block that is read."""
 
@@ -110,6 +124,10 @@ class Rows(ABC):
     def random_labels(self, n_clusters: int, rng: np.random.Generator) -> Any:
         """Return random labels (n,), or objects that draw these labels on workers."""
         return rng.integers(n_clusters, size=self.shape[0])
+
+    def whole(self) -> Any:
+        """Return all rows as one array (n, d): a Dask array if they are on workers."""
+        return self[:]
 
     def as_labels(self, labels: Any) -> Any:
         """Return labels or other values (n,) in the form that the user expects.
@@ -131,6 +149,19 @@ class Partitions:
     def slices(self) -> list[slice]:
         """The slice of rows of each block."""
         return slices_between(self.starts)
+
+    def as_dask(self, futures: list[Any], dtype: Any, width: int | None = None) -> Any:
+        """Join futures of arrays (b,) or (b, width), one per block: a Dask array."""
+        import dask.array as da
+
+        row = () if width is None else (width,)
+        pairs = zip(futures, self.slices, strict=True)
+        return da.concatenate(
+            [
+                da.from_delayed(future, (rows.stop - rows.start, *row), dtype)
+                for future, rows in pairs
+            ]
+        )
 
 
 class ArrayRows(Rows):
@@ -176,6 +207,13 @@ class ArrayRows(Rows):
         for start in range(0, n, block_rows):
             rows = slice(start, min(start + block_rows, n))
             yield function(self[rows], rows, *(values[rows] for values in aligned))
+
+    def embed(
+        self, function: Callable[..., Any], shared: Any, *, width: int
+    ) -> tuple["ArrayRows", Array]:
+        """Map the rows to points (n, width), with a mark for each row (n,)."""
+        points, marks = function(shared, self[:])
+        return ArrayRows(points), marks
 
     def checked_by(self, check: Callable[[Any], None]) -> "ArrayRows":
         """Call check(block) on all rows at once, and return the same rows."""

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,13 +53,19 @@ def apply_lazily(
     array, _ = _as_array(X, lengths=False)
     dtype = array.dtype if dtype is None else dtype
     chunks = (array.chunks[0],) if width is None else (array.chunks[0], (width,))
+    none = np.empty((0,) if width is None else (0, width), dtype=dtype)
     return array.map_blocks(
-        method,
+        partial(_unless_empty, method, none),
         dtype=dtype,
         chunks=chunks,
         drop_axis=1 if width is None else None,
-        meta=np.empty((0,) * len(chunks), dtype=dtype),
+        meta=none,
     )
+
+
+def _unless_empty(method: Callable[[Any], Any], none: Array, block: Array) -> Any:
+    """Return method(block), or `none` for a partition without rows."""
+    return method(block) if len(block) else none
 
 
 def _as_array(X: Any, lengths: bool = True) -> tuple[Any, tuple[str, ...] | None]:
@@ -115,7 +122,8 @@ class _LocalPartitions(Batches):
         return f"partition {batch}"
 
     def as_labels(self, labels: Array) -> Any:
-        """Return values (n,) of the rows as a Dask array, one chunk per partition."""
+        """Return values (n, ...) as a Dask array, one chunk per partition."""
         import dask.array
 
-        return dask.array.from_array(labels, chunks=(self._array.chunks[0],))
+        chunks = (self._array.chunks[0], *labels.shape[1:])
+        return dask.array.from_array(labels, chunks=chunks)

@@ -5,6 +5,7 @@ error at once. If the disk became full only while a mapped array is written, the
 operating system would kill the process.
 """
 
+import math
 import os
 import tempfile
 from collections.abc import Callable, Iterator
@@ -22,9 +23,13 @@ _STEP = 2**20
 
 
 def full(
-    n: int, value: float, dtype: Any, *, folder: str | os.PathLike[str] | None = None
+    shape: int | tuple[int, int],
+    value: float,
+    dtype: Any,
+    *,
+    folder: str | os.PathLike[str] | None = None,
 ) -> Array:
-    """Return `np.full(n, value, dtype)` in an anonymous temporary file.
+    """Return `np.full(shape, value, dtype)` in an anonymous temporary file.
 
     The file is in `folder`, by default the folder for temporary files. The file is
     deleted with the array.
@@ -36,13 +41,14 @@ def full(
     [-1, -1, -1]
     """
     folder = tempfile.gettempdir() if folder is None else folder
+    n, *row = (shape,) if isinstance(shape, int) else shape
     failure = f"{folder}: the state of {n:,} rows can't be written there"
     with (
         explain_errors(failure, "Free some space, or set TMPDIR to another folder"),
         tempfile.TemporaryFile(dir=folder) as file,
     ):
-        _write(file, n, value, dtype)
-        array = np.memmap(file, dtype=dtype, mode="r+", shape=(n,))
+        _write(file, math.prod([n, *row]), value, dtype)
+        array = np.memmap(file, dtype=dtype, mode="r+", shape=(n, *row))
     return np.asarray(array)
 
 

@@ -84,6 +84,25 @@ class RemoteRows(Rows):
         results = cluster.map(function, self.partitions.blocks, slices, *sent)
         return iter(cluster.fetch(results))
 
+    def embed(
+        self, function: Callable[..., Any], shared: Any, *, width: int
+    ) -> tuple["RemoteRows", Any]:
+        """Map the rows to points (n, width) on the workers, with marks (n,)."""
+        cluster, blocks = self.partitions.cluster, self.partitions.blocks
+        (sent,) = cluster.send([shared])
+        both = cluster.map(function, [sent] * len(blocks), blocks)
+        points, marks = cluster.map(_first, both), cluster.map(_second, both)
+        partitions = Partitions(cluster, points, self.partitions.starts)
+        return (
+            RemoteRows(partitions, self.dtype, width, None),
+            partitions.as_dask(marks, np.bool),
+        )
+
+    def whole(self) -> Any:
+        """Return all rows as a Dask array (n, d), without moving them."""
+        partitions = self.partitions
+        return partitions.as_dask(partitions.blocks, self.dtype, self.shape[1])
+
     def chunks(self) -> list[slice]:
         """Return the slice of rows of each partition."""
         return self.partitions.slices
@@ -105,6 +124,14 @@ class RemoteRows(Rows):
             drawn.append(RandomLabels(n_clusters, deepcopy(rng)))
             rng.integers(n_clusters, size=rows.stop - rows.start)
         return drawn
+
+
+def _first(pair: tuple[Any, Any]) -> Any:
+    return pair[0]
+
+
+def _second(pair: tuple[Any, Any]) -> Any:
+    return pair[1]
 
 
 def _take(block: Array, rows: Array) -> Array:
