@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -126,33 +127,20 @@ def fit_graph_embedding(
     neighbours = Neighbours(*search.neighbours(k, engine, rng, say))
     say("counting shared neighbours")
     W = graph.shared_neighbour_similarity(neighbours)
-    label, sizes = graph.label_components(W)
-    most = settings.n_clusters or _MOST_CLUSTERS
-    share = _SMALL_SHARE / most if settings.n_clusters else OUTLIER_SHARE
-    inside = sizes[label] >= min(max(_SMALL_ROWS, share * u), sizes[0])
-    n_components = int(label[inside].max()) + 1
-    say(
-        f"{X.shape[0]:,} rows, {u:,} in the graph, {k} neighbours, {n_components} "
-        f"components and {u - int(inside.sum()):,} rows in smaller ones"
-    )
-    W, component = W[inside][:, inside], label[inside]
-    if settings.n_clusters is not None and n_components > most:
+    say(f"{X.shape[0]:,} rows, {u:,} in the graph, {k} neighbours")
+
+    def link(W: Any, inside: Array, component: Array) -> Any:
         inner = points[order[inside]]
-        W = graph.link_components(inner, W, component, k, metric, rng)
-        component = graph.label_components(W)[0]
-    n_pairs, ones = max(_PAIRS, _PAIRS_PER_CLUSTER * most), np.ones(W.shape[0])
-    kernel, vectors = fit_diffusion_kernel(
-        W, component, n_pairs, rng, settings.n_clusters, settings.t, ones, say=say
-    )
+        return graph.link_components(inner, W, component, k, metric, rng)
+
+    walks = embed_graph(W, settings, X.dtype, rng, say, link)
+    kernel, inside, label = walks.kernel, walks.inside, walks.label
     if k < settings.n_neighbors:
         why = f"there are only {u} distinct rows"
         kernel = replace(kernel, evidence=replace(kernel.evidence, sure=False, why=why))
-    values = kernel.eigenvalues
-    say(f"{len(values)} eigenvalues down to {values[-1]:.4f}, t = {kernel.t:.4g}")
-    embedding = diffusion_map(vectors, values, kernel.t).astype(X.dtype)
     outside = points[order[~inside]]
     target = graph.attach_small_components(outside, search, inside, label, engine)
-    embedding = embedding[(np.cumsum(inside) - 1)[target]]
+    embedding = walks.embedding[(np.cumsum(inside) - 1)[target]]
     keys = _hashes(points, order)
     places = np.argsort(keys, kind="stable")
     return GraphEmbedding(
@@ -164,8 +152,55 @@ def fit_graph_embedding(
         embedding,
         ~inside,
         kernel,
-        n_components,
+        walks.n_components,
     )
+
+
+@dataclass(frozen=True)
+class GraphWalks:
+    """The diffusion kernel of a graph, and the points of its large components."""
+
+    kernel: DiffusionKernel
+    embedding: Array  # (v, q) points of the nodes in large components
+    inside: Array  # (u,) whether each node is in a large component
+    label: Array  # (u,) component of each node, the largest components first
+    n_components: int  # number of large components, before components were linked
+
+
+def embed_graph(
+    W: Any,
+    settings: GraphSettings,
+    dtype: Any,
+    rng: np.random.Generator,
+    say: Callable[[str], None],
+    link: Callable[[Any, Array, Array], Any] | None = None,
+) -> GraphWalks:
+    """Embed the nodes of a graph with similarities W (u, u), symmetric CSR.
+
+    `link` is called if there are more large components than clusters. It returns W with
+    links between components. Its arguments are W of the nodes in large components,
+    which nodes these are (u,), and their components.
+    """
+    u = W.shape[0]
+    label, sizes = graph.label_components(W)
+    most = settings.n_clusters or _MOST_CLUSTERS
+    share = _SMALL_SHARE / most if settings.n_clusters else OUTLIER_SHARE
+    inside = sizes[label] >= min(max(_SMALL_ROWS, share * u), sizes[0])
+    n_components = int(label[inside].max()) + 1
+    outside = u - int(inside.sum())
+    say(f"{n_components} components of the graph, and {outside:,} rows in smaller ones")
+    W, component = W[inside][:, inside], label[inside]
+    if settings.n_clusters is not None and n_components > most and link is not None:
+        W = link(W, inside, component)
+        component = graph.label_components(W)[0]
+    n_pairs, ones = max(_PAIRS, _PAIRS_PER_CLUSTER * most), np.ones(W.shape[0])
+    kernel, vectors = fit_diffusion_kernel(
+        W, component, n_pairs, rng, settings.n_clusters, settings.t, ones, say=say
+    )
+    values = kernel.eigenvalues
+    say(f"{len(values)} eigenvalues down to {values[-1]:.4f}, t = {kernel.t:.4g}")
+    embedding = diffusion_map(vectors, values, kernel.t).astype(dtype)
+    return GraphWalks(kernel, embedding, inside, label, n_components)
 
 
 def limit_neighbours(n_neighbors: int, u: int, n_clusters: int | None) -> int:

@@ -39,7 +39,15 @@ class Neighbours:
 def shared_neighbour_similarity(neighbours: Neighbours) -> Any:
     """The similarity matrix W (n, n), symmetric CSR."""
     n = len(neighbours.indices)
-    A = _adjacency(neighbours.indices, n)
+    return similarity_of_edges(adjacency(neighbours.indices, n))
+
+
+def similarity_of_edges(A: Any) -> Any:
+    """The similarity matrix W (n, n) of the directed graph A (n, n), both CSR.
+
+    A has an entry 1 for each edge, and rows may have different numbers of edges.
+    """
+    n = A.shape[0]
     transposed = A.T.tocsr()
     both = A.minimum(transposed) + _EITHER * A.maximum(transposed)
     # A Aᵀ is never stored as a whole: most pairs of rows that share neighbours are not
@@ -64,10 +72,24 @@ def new_row_similarity(neighbours: Neighbours, indices: Array, distances: Array)
         shared += (lists == column[:, None, None]).any(axis=2)
     # A neighbour without any shared neighbour still has some similarity.
     mutual = (distances <= neighbours.reach[indices]) + np.float32(_EITHER)
-    return _adjacency(indices, len(neighbours.reach), mutual * (shared + _EITHER))
+    return adjacency(indices, len(neighbours.reach), mutual * (shared + _EITHER))
 
 
-def _adjacency(indices: Array, n: int, values: Array | None = None) -> Any:
+def similarity_of_new_edges(A: Any, reach: Array, D: Any) -> Any:
+    """Similarities (b, n) of b new rows, as in `new_row_similarity`.
+
+    A (n, n) is the directed graph of the points. D (b, n) has the distance of each new
+    row to its neighbours. All matrices are CSR, and rows may have different numbers of
+    entries.
+    """
+    edges = D.copy()
+    edges.data = np.ones_like(D.data)
+    shared = (edges @ A.T).multiply(edges) + _EITHER * edges
+    shared.data *= (D.data <= reach[D.indices]) + _EITHER
+    return shared
+
+
+def adjacency(indices: Array, n: int, values: Array | None = None) -> Any:
     """Edges from each row to its neighbours (b, k), with values (b, k) or ones."""
     if values is None:
         values = np.ones(indices.shape, dtype=np.float32)
