@@ -11,19 +11,21 @@ import click
 from akkm.cli import _work
 from akkm.cli._console import seconds, short_kernel
 from akkm.cli._labels import require_name, require_writable
-from akkm.cli._method import build
+from akkm.cli._method import build, require_checkpoint
 from akkm.cli._options import (
     Encoding,
     Method,
-    Output,
     Run,
     Source,
+    TableOutput,
+    checkpoint_option,
     memory_option,
     sample_option,
 )
 from akkm.cli._progress import Iterations, Phases
 from akkm.cli._records import options_of
 from akkm.cli._work import Job
+from akkm.cli._write import require_writable_table
 from akkm.model_file import SavedModel
 from akkm.version import __version__
 
@@ -43,7 +45,8 @@ Examples:
 @options_of("encoding", Encoding)
 @sample_option
 @memory_option
-@options_of("output", Output)
+@checkpoint_option
+@options_of("output", TableOutput)
 @click.pass_obj
 def cluster(
     run: Run,
@@ -52,7 +55,8 @@ def cluster(
     encoding: Encoding,
     sample: int | None,
     memory: float,
-    output: Output,
+    checkpoint: str | None,
+    output: TableOutput,
 ) -> None:
     """Cluster the rows of DATA.
 
@@ -62,12 +66,17 @@ def cluster(
     than memory. Output files appear only when all of them are complete.
     """
     estimator = build(method, encoding.scale)
+    if checkpoint is not None:
+        require_checkpoint(method, sample)
+        estimator.set_params(checkpoint=checkpoint)
     if output.labels is not None:
         require_name(encoding.id)
     with _work.start(run, output, {"DATA": source.data}) as job:
         table, encoder = _work.fit_encoder(source, encoding, job.phases)
         if sample is None:
             _work.require_memory(encoder, method, memory)
+        if output.write is not None:
+            require_writable_table(table, output.write)
         with job.phases.phase("encoding", encoder.n_rows_) as phase:
             encoded = encoder.encode(phase.watch(table), memory * 2**20)
         n, rows = encoded.X.shape[0], None
@@ -83,17 +92,23 @@ def cluster(
             "notes": [*encoder.notes_, *_work.storage_notes(encoded, memory)],
         }
         model = SavedModel(encoder, estimator, about)
-        warned = cluster_rows(job, model, encoded, encoding.id, rows)
+        warned = cluster_rows(job, model, encoded, encoding.id, rows, table)
     summarise(job, model, warned)
 
 
 def cluster_rows(
-    job: Job, model: SavedModel, encoded: Any, key: str | None, rows: Any = None
+    job: Job,
+    model: SavedModel,
+    encoded: Any,
+    key: str | None,
+    rows: Any = None,
+    table: Any = None,
 ) -> list[str]:
     """Fit the estimator, write the output files, and return the texts of warnings.
 
     `rows` (s,) are the numbers of the rows to fit; None means all rows. `key` is the
-    column that identifies rows. Results are added to `model.about`.
+    column that identifies rows, and `table` contains the rows before encoding. Results
+    are added to `model.about`.
     """
     estimator, about = model.estimator, model.about
     started = time.perf_counter()
@@ -110,7 +125,7 @@ def cluster_rows(
     }
     if rows is not None:
         about["sample"] = len(rows)
-    _work.write_results(job, model, encoded, key, fitted=rows is None)
+    _work.write_results(job, model, encoded, key, fitted=rows is None, table=table)
     return warned
 
 

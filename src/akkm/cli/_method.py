@@ -53,6 +53,23 @@ def build(method: Method, scale: str) -> KernelClusterer:
     )
 
 
+def require_checkpoint(method: Method, sample: int | None) -> None:
+    """Raise ValueError if the options don't allow checkpoints."""
+    if method.method != "approx" or method.ensemble is not None:
+        given = f"--method {method.method}"
+        if method.ensemble is not None:
+            given = f"--ensemble {method.ensemble}"
+        raise ValueError(
+            f"--checkpoint with {given}, which can't save its state; leave it out, or "
+            "use --method approx with a given -k."
+        )
+    if sample is not None:
+        raise ValueError(
+            "--checkpoint with --sample; a sample is clustered quickly, so leave out "
+            "one of the two."
+        )
+
+
 def _require_compatible(method: Method, scale: str) -> None:
     """Raise ValueError for options that contradict each other."""
     kernel, name, m, k = method.kernel, method.method, method.landmarks, method.k

@@ -259,6 +259,29 @@ class Output:
         return {f"--{name}": getattr(self, name) for name in names}
 
 
+@dataclass(frozen=True, kw_only=True)
+class TableOutput(Output):
+    """The files to write about a table."""
+
+    write: str | None = _file(
+        "--write",
+        help="Write the table with cluster, certainty and cluster name: .parquet or "
+        ".csv.",
+    )
+
+    @property
+    def paths(self) -> dict[str, str | None]:
+        """The file of each option, by option name."""
+        return {**super().paths, "--write": self.write}
+
+
+checkpoint_option = click.option(
+    "--checkpoint",
+    metavar="FOLDER",
+    help="Save the state of the fit here, and resume from it if the command is run "
+    "again (--method approx).",
+)
+
 memory_option = click.option(
     "--memory",
     type=click.FloatRange(min=0),

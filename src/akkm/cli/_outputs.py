@@ -13,6 +13,7 @@ _ENDINGS = {
     "--labels": (".parquet", ".csv"),
     "--model": (".skops",),
     "--report": (".html", ".htm"),
+    "--write": (".parquet", ".csv"),
 }
 
 

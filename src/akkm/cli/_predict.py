@@ -9,8 +9,9 @@ from akkm.cli import _work
 from akkm.cli._console import seconds
 from akkm.cli._folder import KEY, read_folder
 from akkm.cli._labels import require_name, require_writable
-from akkm.cli._options import Encoding, Output, Run, Source, memory_option
+from akkm.cli._options import Encoding, Output, Run, Source, TableOutput, memory_option
 from akkm.cli._records import COUNT, option_of, options_of
+from akkm.cli._write import require_writable_table
 from akkm.model_file import SavedModel, load_model
 from akkm.tables import require_columns
 
@@ -33,6 +34,7 @@ Example:
 @click.option(
     "--labels", metavar="FILE", required=True, help="Write clusters: .parquet or .csv."
 )
+@option_of(TableOutput, "write")
 @option_of(Output, "report")
 @memory_option
 @click.option("--threads", type=COUNT, help="Number of threads. [default: all]")
@@ -45,6 +47,7 @@ def predict(
     drop: list[str],
     missing: str | None,
     labels: str,
+    write: str | None,
     report: str | None,
     memory: float,
     threads: int | None,
@@ -56,7 +59,8 @@ def predict(
     larger than memory. For a model of images, DATA is a folder.
     """
     data = _work.describe(source.data)
-    output, inputs = Output(labels, None, report, quiet), {"MODEL": model}
+    output = TableOutput(labels, None, report, quiet, write=write)
+    inputs = {"MODEL": model}
     with _work.start(run, output, inputs | {"DATA": source.data}) as job:
         saved = load_model(model)
         encoder = saved.encoder
@@ -66,9 +70,17 @@ def predict(
         if saved.of_table:
             table = _work.open_source(source, saved.about)
             _adapt(encoder, table, drop, missing)
+            if write is not None:
+                require_writable_table(table, write)
             with job.phases.phase("reading", table.n_rows) as phase:
                 encoded = encoder.encode(phase.watch(table), memory * 2**20)
         else:
+            if write is not None:
+                raise ValueError(
+                    f"--write {write}: a folder of images is no table; use --labels "
+                    "instead."
+                )
+            table = None
             encoder.set_params(n_jobs=threads)
             encoded = read_folder(encoder, source.data, job.phases, fit=False)
         if encoded.ids is not None:
@@ -78,7 +90,7 @@ def predict(
             "notes": [*encoded.notes, *_work.storage_notes(encoded, memory)],
         }
         applied = SavedModel(encoder, estimator, about)
-        _work.write_results(job, applied, encoded, key, fitted=False)
+        _work.write_results(job, applied, encoded, key, fitted=False, table=table)
     facts = {
         "model": f"{model}, fitted to {saved.about.get('data', 'unknown data')}",
         "data": data,

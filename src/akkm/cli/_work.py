@@ -19,6 +19,8 @@ from akkm.cli._labels import label_batches, write_batches
 from akkm.cli._options import Encoding, Method, Output, Run, Source
 from akkm.cli._outputs import OutputFile, open_outputs
 from akkm.cli._progress import Phases
+from akkm.cli._write import write_table
+from akkm.clustering import certainty_of
 from akkm.inspect import sample_rows
 from akkm.metrics import nmi_from_counts
 from akkm.model_file import SavedModel, write_model
@@ -143,16 +145,22 @@ def draw_rows(n: int, size: int, seed: int) -> Array:
 
 
 def write_results(
-    job: Job, model: SavedModel, encoded: Any, key: str | None, *, fitted: bool
+    job: Job,
+    model: SavedModel,
+    encoded: Any,
+    key: str | None,
+    *,
+    fitted: bool,
+    table: Any = None,
 ) -> None:
-    """Write labels, model and report; add sizes, scores and time to `model.about`.
+    """Write the output files; add sizes, scores and time to `model.about`.
 
     `key` is the column that identifies rows. `fitted` says whether the encoded rows are
-    the training rows.
+    the training rows, and `table` contains them before encoding.
     """
     estimator, about = model.estimator, model.about
     started = time.perf_counter()
-    assigned = _write_labels(job, estimator, encoded, key, fitted=fitted)
+    *assigned, certainty = _write_labels(job, estimator, encoded, key, fitted=fitted)
     about.setdefault("seconds", time.perf_counter() - started)
     about |= {"command": job.run.command, "rows": encoded.X.shape[0]}
     sizes = np.bincount(assigned[0], minlength=estimator._n_clusters)
@@ -162,31 +170,43 @@ def write_results(
     if "--model" in job.outputs:
         with job.phases.phase("model"):
             write_model(model, job.outputs["--model"].file)
+    if "--write" in job.outputs:
+        file = job.outputs["--write"]
+        with job.phases.phase("table", about["rows"]) as phase:
+            write_table(table, model, encoded, assigned[0], certainty, file, phase)
     if "--report" in job.outputs:
         _write_report(job, model, encoded, None if fitted else assigned)
 
 
 def _write_labels(
     job: Job, estimator: Any, encoded: Any, key: str | None, *, fitted: bool
-) -> tuple[Array, Array | None]:
-    """Write labels, if requested; return clusters (n,) and an ensemble's agreement."""
+) -> tuple[Array, Any, Any]:
+    """Write labels, if requested.
+
+    Returns clusters (n,), an ensemble's agreement (n,) or None, and the certainty (n,)
+    of the labels, or None if no output file needs it.
+    """
     file = job.outputs.get("--labels")
-    if file is None and fitted:
-        return estimator.labels_, getattr(estimator, "agreement_", None)
+    if file is None and fitted and "--write" not in job.outputs:
+        return estimator.labels_, getattr(estimator, "agreement_", None), None
     keys = encoded.ids
     if keys is None or key is None:
         key, keys = "row", encoded.rows
     batches = label_batches(estimator, encoded.X, key, keys, fitted=fitted)
     if file is not None:
         batches = write_batches(batches, file.file, file.path)
-    parts: dict[str, list[Array]] = {"cluster": [], "agreement": []}
+    names = ["cluster", "agreement"]
+    if "--write" in job.outputs:
+        names += ["distance", "margin"]
+    parts: dict[str, list[Array]] = {name: [] for name in names}
     with job.phases.phase("labels", encoded.X.shape[0]) as phase:
         for batch in batches:
             for name in parts.keys() & batch.column_names:
                 parts[name].append(batch[name].to_numpy())
             phase.advance(batch.num_rows)
-    agreement = np.concatenate(parts["agreement"]) if parts["agreement"] else None
-    return np.concatenate(parts["cluster"]), agreement
+    found = {name: np.concatenate(part) for name, part in parts.items() if part}
+    certainty = certainty_of(found) if "--write" in job.outputs else None
+    return found["cluster"], found.get("agreement"), certainty
 
 
 def score(labels: Any, clusters: Array) -> dict[str, Any]:
@@ -227,7 +247,7 @@ def _rand_index(counts: Any) -> float:
 
 
 def _write_report(
-    job: Job, model: SavedModel, encoded: Any, assigned: tuple[Array, Any] | None
+    job: Job, model: SavedModel, encoded: Any, assigned: Sequence[Any] | None
 ) -> None:
     """Write the HTML report.
 
