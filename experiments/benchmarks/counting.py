@@ -154,8 +154,8 @@ NO_CLUSTERS: dict[str, tuple[Callable[[int], Array], int]] = {
     "one Gaussian, 2 columns": (partial(bell, 2), 1),
     "one Gaussian, 10 columns": (partial(bell, 10), 1),
 }
-# Data sets that test the rule. The docstring of this module says which threshold was
-# chosen with their help.
+# Data sets that test the rule. The docstring of this module names three of them that
+# also helped to choose a threshold.
 HELD_OUT: dict[str, tuple[Callable[[int], Array], int]] = {
     "5 blobs of 2,000 to 50 rows": (unequal_sizes, 5),
     "3 blobs, spread 0.5 to 2.5": (unequal_spreads, 3),

@@ -55,8 +55,8 @@ _C, _SEEDS, _M = 12, range(10), 1000
 _SIZES = (100, 200, 500, 1000, 2000, 5000)
 # Number of rows on which NumPy is timed.
 _SLOW_ROWS = 100
-# For each m: the seconds that the paper takes for the kernel values of _PAPER_ROWS rows
-# with m landmarks (Table 2).
+# For each m: the time, in seconds, that the paper gives for computing the kernel values
+# of _PAPER_ROWS rows with m landmarks (Table 2).
 _PAPER_SECONDS = {100: 203.65, 200: 527.11, 500: 810.03, 1000: 1564.26, 2000: 3867.10,
                   5000: 14165.98}  # fmt: skip
 _PAPER_ROWS = 20_000
@@ -227,10 +227,10 @@ def _kernel_section(records: JsonLines) -> Iterator[Block]:
         rows.append([*row, f"{paper / per_pair:,.0f}"])
     yield Heading("Kernel rows")
     yield Paragraph(
-        f"The time to compute the kernel values of {n:,} rows with {_M:,} landmarks. "
-        f"Values are medians of {len(runs)} rounds. NumPy is timed on {_SLOW_ROWS} "
-        "rows, and its time is extrapolated. A pair is a row and a landmark. The paper "
-        f"took {1e6 * paper:.0f} µs per pair."
+        f"The table shows the time to compute the kernel values of {n:,} rows with "
+        f"{_M:,} landmarks. Values are medians of {len(runs)} rounds. NumPy is timed "
+        f"on {_SLOW_ROWS} rows, and its time is extrapolated. A pair is a row and a "
+        f"landmark. In the paper, a pair took {1e6 * paper:.0f} µs."
     )
     head = ["", "s", "µs per pair", "speed / NumPy", "speed / paper"]
     yield ResultTable("", head, rows)

@@ -192,11 +192,11 @@ def report(records: JsonLines) -> str:
     blocks += [
         Heading("MCLA"),
         Paragraph(
-            "MCLA combines ten copies of a partition of 4,898,431 rows into 23 "
-            "clusters. In each copy the clusters are renumbered, and a fifth of the "
-            "labels are random. For comparison, one kernel pass over as many rows of "
-            "50 columns is timed, with m = 1,000 landmarks. Times are medians of "
-            f"{n_runs} runs."
+            "A partition divides 4,898,431 rows into 23 clusters. MCLA combines ten "
+            "copies of this partition. In each copy the clusters are renumbered, and a "
+            "fifth of the labels are random. For comparison, one kernel pass over the "
+            "same number of rows is timed, with 50 columns and m = 1,000 landmarks. "
+            f"Times are medians of {n_runs} runs."
         ),
         _mcla(records),
         Heading("Ensemble, MNIST, sigmoid kernel"),

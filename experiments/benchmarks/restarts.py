@@ -155,7 +155,7 @@ def breathing(X: Array, C: int, rng: np.random.Generator) -> Runs:
 def _without(X: Array, centers: Array, count: int) -> Array:
     """Return the centers that remain after `count` of them are removed.
 
-    Centers are removed if their removal raises the error least. If possible, the
+    The centers whose removal raises the error least are removed. If possible, the
     nearest neighbour of a removed center remains.
     """
     D = pairwise_distances(X, centers, metric="sqeuclidean")

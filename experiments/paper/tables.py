@@ -307,9 +307,10 @@ def choices(results: Results) -> list[Block]:
         Paragraph(
             "In every row, the ARI compares aKKm with kernel k-means under the default "
             "choices. The tanh kernel of MNIST has negative eigenvalues. By default "
-            "(clip), they are dropped, together with positive eigenvalues that are as "
-            "small. With flip, they are replaced by their absolute values. With pinv, "
-            "they are inverted like the positive eigenvalues, as in the paper."
+            "(clip), they are dropped, together with positive eigenvalues of at most "
+            "the same absolute value. With flip, they are replaced by their absolute "
+            "values. With pinv, they are inverted like the positive eigenvalues, as in "
+            "the paper."
         ),
         *blocks,
     ]

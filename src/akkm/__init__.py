@@ -1,4 +1,4 @@
-"""akkm: kernel clustering of data sets too large for kernel methods."""
+"""akkm: kernel clustering of data sets that are too large for a kernel matrix."""
 
 from typing import Any
 

@@ -63,7 +63,7 @@ def error_reduction(initial: float, final: float) -> float:
 
 
 def nmi(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
-    """Normalised mutual information with the paper's geometric mean.
+    """Normalised mutual information: I(a, b) / sqrt(H(a) H(b)), as in the paper.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def nmi(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     Returns
     -------
     float
-        From 0 for independent labelings to 1 for equal partitions.
+        The score: from 0 for independent labelings to 1 for equal partitions.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def adjusted_rand_index(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
     Returns
     -------
     float
-        1 for equal partitions, near 0 for independent ones.
+        The index: 1 for equal partitions, near 0 for independent labelings.
 
     Examples
     --------
@@ -191,8 +191,9 @@ def clustering_error(
     Notes
     -----
     The error is tr(K) - tr(Ũ K Ũᵀ) (the paper's eq. 2), where the rows of Ũ are the
-    indicator vectors of the clusters, scaled to unit length. The kernel of every pair
-    of rows with the same label is evaluated, in tiles and in float64, with O(n) memory.
+    indicator vectors of the clusters, scaled to unit length. The kernel values of all
+    pairs of rows with the same label are computed, in tiles and in float64, with O(n)
+    memory.
 
     Examples
     --------

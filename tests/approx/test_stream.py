@@ -38,7 +38,7 @@ class TestReservoir:
         assert sample.rows.ravel().tolist() == [0, 1, 2, 3, 4, 5, 6]
         assert sample.weights.tolist() == [0, 1, 2, 3, 1, 1, 1]
 
-    def test_sparse_rows_give_the_sample_of_dense_rows(self, rng):
+    def test_sparse_rows_give_the_same_sample_as_dense_rows(self, rng):
         X = rng.random((50, 3)) * (rng.random((50, 3)) < 0.5)
         a = Reservoir(8, np.random.default_rng(1))
         b = Reservoir(8, np.random.default_rng(1))
@@ -112,7 +112,7 @@ def test_a_batch_moves_the_centers_as_computed_by_hand():
     assert distance == pytest.approx(0, abs=1e-6)
 
 
-def test_weighted_sparse_rows_give_the_labels_of_dense_rows(small, rng):
+def test_weighted_sparse_rows_give_the_same_labels_as_dense_rows(small, rng):
     X, _ = blobs(2_000)
     w = rng.integers(0, 3, 2_000).astype(float)
     dense, csr = (

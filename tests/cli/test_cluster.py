@@ -34,7 +34,7 @@ def test_labels_have_distances_and_margins(here):
     assert labels["name"].to_pylist()[7] == "flower 7"
 
 
-def test_an_ensemble_gives_the_labels_of_the_python_estimator(here):
+def test_an_ensemble_gives_the_same_labels_as_the_python_estimator(here):
     args = ("--method", "sparse", "--ensemble", "3", "--seed", "2")
     saved, labels = cluster_iris(*args)
     X = saved.encoder.transform(open_table("iris.csv"))
@@ -172,7 +172,7 @@ def test_warnings_are_printed_and_saved(here):
     assert any("distinct" in note for note in load_model("m.skops").about["notes"])
 
 
-def test_standard_input_gives_the_labels_of_the_file(here):
+def test_standard_input_gives_the_same_labels_as_the_file(here):
     args = ("-k", 3, "--id", "name", "--label", "species", "--quiet")
     output_of("cluster", "iris.csv", *args, "--labels", "file.csv")
     piped = (here / "iris.csv").read_bytes()

@@ -78,7 +78,7 @@ def assert_same_labels(found, expected):
 
 
 @pytest.mark.parametrize("name", ["parts", "x.csv", "x.csv.gz"])
-def test_rows_on_disk_get_the_labels_of_rows_in_memory(name, files, expected, tmp_path):
+def test_rows_on_disk_get_the_same_labels_as_in_memory(name, files, expected, tmp_path):
     labels = tmp_path / "labels.parquet"
     out = succeed("cluster", files / name, *CLUSTER, "--labels", labels, "--memory", 0)
     assert_same_labels(parquet.read_table(labels), expected[1])
@@ -87,7 +87,7 @@ def test_rows_on_disk_get_the_labels_of_rows_in_memory(name, files, expected, tm
     assert scores.search(out)[0] == scores.search(expected[0])[0]
 
 
-def test_standard_input_gets_the_clusters_of_rows_in_memory(files, expected, tmp_path):
+def test_standard_input_gets_the_same_clusters_as_in_memory(files, expected, tmp_path):
     labels = tmp_path / "labels.parquet"
     args = ("cluster", "-", *CLUSTER, "--labels", labels, "--memory", 0)
     succeed(*args, input=(files / "x.csv").read_bytes())
@@ -108,7 +108,7 @@ def test_missing_values_are_treated_as_in_memory(missing, files, tmp_path):
     assert found[0]["row"][0].as_py() == (missing == "drop")
 
 
-def test_predict_on_disk_gives_the_labels_of_rows_in_memory(files, expected, tmp_path):
+def test_predict_on_disk_gives_the_same_labels_as_in_memory(files, expected, tmp_path):
     labels, report = tmp_path / "labels.parquet", tmp_path / "report.html"
     succeed(
         *("predict", expected[2], files / "x.csv", "--labels", labels),

@@ -59,7 +59,7 @@ def test_labels_equal_those_of_algorithm_2(dtype, digits, rng):
     assert model.score(X.astype(dtype)) == pytest.approx(-model.inertia_, rel=1e-5)
 
 
-def test_default_settings_give_nearly_the_error_of_the_factoring_solver(digits):
+def test_the_error_is_nearly_that_of_the_factoring_solver(digits):
     X = digits[0]
     params = {"gamma": 0.1, "n_landmarks": 100, "random_state": 0}
     factored = ApproxKernelKMeans(10, **params).fit(X)

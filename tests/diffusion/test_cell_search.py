@@ -68,7 +68,7 @@ class TestNeighbours:
         X = mixture(rng, n=3000, d=150)
         assert recall(neighbours(X, 10)[0], exact_neighbours(X, 10)) > 0.95
 
-    def test_sparse_rows_have_the_neighbours_of_dense_rows(self, rng):
+    def test_sparse_rows_have_the_same_neighbours_as_dense_rows(self, rng):
         X = mixture(rng, n=2000, d=90)
         X[rng.random(X.shape) < 0.7] = 0
         expected = exact_neighbours(X, 10)

@@ -116,7 +116,7 @@ class TestEstimator:
         np.testing.assert_array_equal(fitted.labels_, two.labels_)
         assert fitted.inertia_ == two.inertia_
 
-    def test_sparse_rows_give_the_labels_of_dense_ones_also_after_pickling(
+    def test_sparse_rows_give_the_same_labels_as_dense_rows_also_after_pickling(
         self, digits, fitted
     ):
         X = sparse.csr_array(digits[0])

@@ -48,7 +48,7 @@ class TestTies:
             expected, _ = nearest(X.astype(float), points.astype(float), 3)
             np.testing.assert_array_equal(ties.indices, expected)
 
-    def test_sparse_rows_have_the_ties_of_dense_rows(self, rng):
+    def test_sparse_rows_have_the_same_ties_as_dense_rows(self, rng):
         X = rng.normal(size=(600, 20)) * (rng.random((600, 20)) < 0.3)
         points = X[:80]
         with Threads(1) as engine:

@@ -44,7 +44,7 @@ class TestEstimator:
         np.testing.assert_array_equal(distances.argmin(axis=1), one.labels_)
         assert one.score(X) == pytest.approx(-one.inertia_, rel=1e-6)
 
-    def test_sparse_rows_give_the_labels_of_dense_rows(self, digits):
+    def test_sparse_rows_give_the_same_labels_as_dense_rows(self, digits):
         X = digits[0]
         params = {"n_landmarks": 300, "random_state": 0}
         dense = SparseKernelKMeans(10, **params).fit(X)

@@ -81,7 +81,7 @@ def test_pickled_models_predict_the_same_labels(fitted, digits):
     assert str(clone(fitted).get_params()) == str(fitted.get_params())
 
 
-def test_frames_give_the_labels_of_arrays(fitted, digits):
+def test_frames_give_the_same_labels_as_arrays(fitted, digits):
     columns = [f"pixel {i}" for i in range(64)]
     X = pd.DataFrame(digits[0], columns=columns)
     model = clone(fitted).fit(X)
@@ -94,7 +94,7 @@ def test_frames_give_the_labels_of_arrays(fitted, digits):
         assert len(names) == 10
 
 
-def test_polars_frames_give_the_labels_of_arrays(digits):
+def test_polars_frames_give_the_same_labels_as_arrays(digits):
     X = pl.DataFrame({f"pixel {i}": column for i, column in enumerate(digits[0].T)})
     model = ApproxKernelKMeans(10, random_state=0).fit(X)
     expected = ApproxKernelKMeans(10, random_state=0).fit(digits[0])
@@ -102,7 +102,7 @@ def test_polars_frames_give_the_labels_of_arrays(digits):
     assert list(model.feature_names_in_) == X.columns
 
 
-def test_sparse_rows_give_the_labels_of_dense_rows(fitted, digits):
+def test_sparse_rows_give_the_same_labels_as_dense_rows(fitted, digits):
     assert takes_sparse(type(fitted))
     X = sparse.csr_array(digits[0])
     model = clone(fitted).fit(X)

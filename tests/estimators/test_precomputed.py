@@ -16,7 +16,7 @@ from registry import create, every, has_centers, sets, takes_precomputed
 
 
 @every(takes_precomputed)
-def test_a_square_matrix_gives_the_labels_of_its_rows(Estimator, digits):
+def test_a_square_matrix_gives_the_same_labels_as_its_rows(Estimator, digits):
     X = digits[0][:900]
     K = RBF(gamma=0.05)(X)
     by_rows = create(Estimator, 10, gamma=0.05).fit(X)
@@ -111,7 +111,7 @@ def test_the_error_does_not_depend_on_the_size_of_blocks(monkeypatch, digits):
 
 
 @pytest.mark.parametrize("Estimator", [ApproxKernelKMeans, TwoStepKernelKMeans])
-def test_a_strip_gives_the_labels_of_its_rows(Estimator, digits, rng):
+def test_a_strip_gives_the_same_labels_as_its_rows(Estimator, digits, rng):
     X, rows = digits[0], rng.choice(1797, 150, False)
     labels = rng.integers(10, size=1797)
     strip = RBF(gamma=0.05)(X, X[rows])

@@ -32,9 +32,9 @@ from tests.fuzz.hostile_files import (
 )
 from tests.fuzz.runner import Outcome, main
 
-# One in this many cases runs its command in a new process.
+# Of this many cases, one runs its command in a new process.
 _PROCESS_EVERY = 50
-# Length of the longest readable message, in characters.
+# Maximum length of a message, in characters.
 _MESSAGE = 1100
 
 COMMANDS = ["cluster"] * 9 + ["predict"] * 4 + ["compare"] * 3 + ["plan"] * 2

@@ -18,7 +18,7 @@ from tests.registry import has_centers, sets
 
 _AKKM = str(Path(akkm.__file__).parent)
 _VALIDATION = str(Path(sklearn.__file__).parent / "utils")
-# Length of the longest readable message, in characters.
+# Maximum length of a message, in characters.
 _MESSAGE = 600
 
 

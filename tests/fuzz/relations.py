@@ -135,7 +135,7 @@ def check_descent(case, model, folder):
 
 
 def check_precomputed(case, model, folder):
-    """A precomputed kernel matrix gives the labels of the rows themselves."""
+    """A precomputed kernel matrix gives the same labels as the rows themselves."""
     if not takes_precomputed(case.Estimator) or not _without_ties(case, model):
         return
     if case.X.dtype != np.float64:

@@ -131,7 +131,7 @@ def test_warns_if_there_are_fewer_distinct_rows_than_clusters():
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
-def test_sparse_rows_give_the_labels_of_dense_rows(digits):
+def test_sparse_rows_give_the_same_labels_as_dense_rows(digits):
     X = sparse.csr_array(digits[0])
     model = LeadersKernelKMeans(10, n_leaders=100, random_state=0).fit(X)
     dense = LeadersKernelKMeans(10, n_leaders=100, random_state=0).fit(digits[0])

@@ -149,7 +149,7 @@ def test_few_iterations_are_described_without_a_picture(model, blobs):
     assert 'id="convergence-picture"' not in page.html
     text = text_of(page)
     assert "each row got a label, then no label changed in the last iteration." in text
-    assert "4 restarts ran on a sample" in text
+    assert "The initialisation made 4 runs on a sample" in text
 
 
 def test_many_iterations_are_drawn(digits, rng):

@@ -1,4 +1,4 @@
-"""Fits of Dask arrays give the labels of fits in memory, even if workers die."""
+"""Fits of Dask arrays give the same labels as fits in memory, even if workers die."""
 
 import os
 import pickle
@@ -113,7 +113,7 @@ def test_weights_and_random_starts_give_equal_labels(where, settings, X, rng, re
     assert model.inertia_ == pytest.approx(expected.inertia_, rel=1e-6)
 
 
-def test_initial_labels_give_the_labels_of_the_array(client, X, rng):
+def test_initial_labels_give_the_same_labels_as_for_an_array(client, X, rng):
     start = rng.integers(5, size=N)
     expected = ApproxKernelKMeans(5, **SETTINGS, init=start).fit(X)
     rows = da.from_array(X, chunks=(5_000, 6))
@@ -224,7 +224,9 @@ def test_without_a_dask_cluster_partitions_are_computed_locally(X, expected):
 
 
 @pytest.mark.parametrize(("where", "weighted"), [("workers", True), ("here", False)])
-def test_an_ensemble_gives_the_labels_of_the_array(where, weighted, X, rng, request):
+def test_an_ensemble_gives_the_same_labels_as_for_an_array(
+    where, weighted, X, rng, request
+):
     settings = {"n_members": 2, **SETTINGS}
     w = rng.integers(0, 3, N).astype(float) if weighted else None
     expected = EnsembleKernelKMeans(5, **settings).fit(X, sample_weight=w)

@@ -1,4 +1,4 @@
-"""Rows in files: labels are the same as in memory, and only needed batches are read."""
+"""Rows in files: labels equal those in memory; unnecessary batches are not read."""
 
 import os
 import pickle
@@ -122,7 +122,7 @@ def test_landmarks_are_chosen_among_few_rows_of_positive_weight(strategy, X, tmp
     np.testing.assert_array_equal(model.landmark_indices_ % 100, 0)
 
 
-def test_weighted_fits_give_the_labels_of_the_array(X, table, tmp_path, rng):
+def test_weighted_fits_give_the_same_labels_as_for_an_array(X, table, tmp_path, rng):
     w = rng.integers(0, 3, N).astype(float)
     rows = as_parquet(X, table, tmp_path)
     a = ApproxKernelKMeans(5, n_landmarks=60, random_state=1).fit(X, sample_weight=w)
@@ -296,7 +296,7 @@ def test_bad_labels_files_are_refused(X, tmp_path):
         ApproxKernelKMeans(5, labels_file=tmp_path / "l.npy").partial_fit(X)
 
 
-def test_an_ensemble_gives_the_labels_of_the_array(X, table, tmp_path):
+def test_an_ensemble_gives_the_same_labels_as_for_an_array(X, table, tmp_path):
     settings = {"n_members": 3, "n_landmarks": 50, "random_state": 0}
     expected = akkm.EnsembleKernelKMeans(5, **settings).fit(X)
     rows = as_parquet(X, table, tmp_path)
@@ -423,7 +423,7 @@ class TestBadFiles:
         np.testing.assert_array_equal(akkm.open_rows(tmp_path / "x.npy")[:], X)
 
 
-def test_the_width_of_the_chi2_kernel_is_that_of_rows_in_memory(tmp_path, rng):
+def test_the_width_of_the_chi2_kernel_is_the_same_as_in_memory(tmp_path, rng):
     X = rng.random((300, 3))
     np.save(tmp_path / "x.npy", X)
     rows = akkm.open_rows(tmp_path / "x.npy")

@@ -315,7 +315,9 @@ class TestCorollary1:
         for C in (0, 4, 1.5, True):
             with pytest.raises(ValueError, match=f"n_clusters={C} is not valid"):
                 relative_error_bound(found, C, 1)
-        with pytest.raises(ValueError, match="n_samples=3 rows they are drawn from"):
+        with pytest.raises(
+            ValueError, match="from 1 to n_samples=3, the number of rows"
+        ):
             relative_error_bound(found, 1, 4)
 
 

@@ -79,7 +79,7 @@ class App(click.Group):
 @click.version_option(__version__, message="akkm %(version)s")
 @click.option("--debug", is_flag=True, help="Show the Python traceback of an error.")
 def app(debug: bool) -> None:
-    """Kernel clustering of data sets too large for kernel methods."""
+    """Kernel clustering of data sets that are too large for a kernel matrix."""
 
 
 for command in (cluster, images, predict, plan, info, compare, demo):

@@ -167,7 +167,7 @@ def summarise(job: Job, model: SavedModel, warned: list[str]) -> None:
     """Print settings, results, warnings and the names of written files."""
     printer, about = job.printer, model.about
     sample, reading = about.get("sample"), seconds(about["seconds_reading"])
-    assigned = "random rows; the others were assigned to the clusters of these"
+    assigned = "random rows; the others were assigned to the clusters found"
     facts = {
         "data": about["data"],
         "rows": f"{about['rows']:,}",

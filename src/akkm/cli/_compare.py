@@ -48,7 +48,7 @@ def compare(first: str, second: str) -> None:
     printer.facts(
         {
             "rows in both": f"{len(left):,}, by {key}",
-            "in one only": " and ".join(only),
+            "only in one file": " and ".join(only),
             "NMI": f"{nmi(left, right):.4f}",
             "ARI": f"{adjusted_rand_index(left, right):.4f}",
         }
@@ -58,7 +58,7 @@ def compare(first: str, second: str) -> None:
         return
     counts = np.zeros((len(names_left), len(names_right)), dtype=np.int64)
     np.add.at(counts, (left, right), 1)
-    printer.say(f"\nRows of {first} (down) and {second} (across):")
+    printer.say(f"\nShared rows, by cluster in {first} (down) and {second} (across):")
     cells = [[f"{n:,}" for n in row] for row in counts]
     printer.table(["", *names_right], map(lambda n, row: [n, *row], names_left, cells))
 

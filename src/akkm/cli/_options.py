@@ -287,7 +287,8 @@ memory_option = click.option(
     type=click.FloatRange(min=0),
     default=1024,
     metavar="MB",
-    help="Memory for encoded rows; rows that need more stay on disk.",
+    help="Maximum memory for all encoded rows together. If they need more, they stay "
+    "on disk.",
 )
 
 sample_option = click.option(

@@ -120,7 +120,7 @@ def plan(
     if method.k == "auto":
         sampled = f"estimated on {costs.whole.rows:,} of {n:,} rows"
         counted = [str(estimator.evidence_), sampled]
-    assigned = "random rows; the others will be assigned to the clusters of these"
+    assigned = "random rows; the others will be assigned to the clusters found"
     notes = list(encoder.notes_)
     if on_disk:
         notes.append(_work.storage_note(n, d, memory))

@@ -139,7 +139,7 @@ def balance_lines(encoder: TableEncoder) -> list[str]:
 
 
 def draw_rows(n: int, size: int, seed: int) -> Array:
-    """Numbers of at most `size` random rows, in ascending order."""
+    """Row numbers of at most `size` random rows, in ascending order."""
     rng = np.random.default_rng(seed)
     return np.sort(rng.choice(n, min(n, size), replace=False))
 

@@ -1,9 +1,10 @@
 """The bipartite graph of rows and clusters, and its normalised cut.
 
-Each row is joined to the r clusters that contain it. A random walk goes from a cluster
-to one of its rows and on to a cluster of that row. The walk between clusters therefore
-depends only on the total weight of the rows that each pair of clusters shares. The
-matrix of these weights is enough to cut the graph (Huang et al. 2020).
+Each row is joined to the clusters that contain it, one per member. A random walk goes
+from a cluster to one of its rows and on to a cluster of that row. The walk between
+clusters therefore depends only on the total weight of the rows that each pair of
+clusters shares. The matrix of these weights is enough to cut the graph (Huang et al.
+2020).
 """
 
 from collections.abc import Sequence

@@ -14,8 +14,8 @@ from akkm.typing import Array
 _REFERENCES = 10
 # Maximum number of rounds of matching for each reference.
 _ROUNDS = 50
-# A cluster moves only if its mean similarity to another meta-cluster is larger by more
-# than this number. Smaller differences may be rounding errors.
+# A cluster moves to another meta-cluster only if its mean similarity rises by more than
+# this number. Smaller differences may be rounding errors.
 _STAY = 1e-9
 # Maximum of an integer edge weight for METIS.
 _LARGEST_WEIGHT = 10**6

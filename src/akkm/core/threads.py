@@ -18,8 +18,8 @@ class Threads:
     """Call a function for each item on `n_jobs` threads; return results in order.
 
     Inside the context, BLAS uses one thread per call, and blocks of rows are processed
-    in parallel. So all steps use all cores, not only the matrix products. Results do
-    not depend on the number of threads.
+    in parallel. So not only the matrix products, but all steps use all cores. Results
+    do not depend on the number of threads.
 
     `n_jobs=None` means as many threads as BLAS and OpenMP would use, within the limits
     set by `OMP_NUM_THREADS` or threadpoolctl. Negative numbers mean the same as in

@@ -2,8 +2,8 @@
 
 This package computes the similarity matrix of rows (by a neighbour graph or by
 landmarks), its spectrum, the number of diffusion steps t and the estimate of the number
-of clusters. Clustering the embedding, estimator parameters and output do not belong
-here.
+of clusters. Estimator parameters, output, and the clustering of the embedding do not
+belong here.
 
 `neighbour_search`, `cell_search`
     Nearest neighbours: exact, or by cells for many rows.

@@ -39,7 +39,7 @@ _SAMPLE, _SAMPLE_PER_CELL = 8192, 32
 _RECALL, _CHECKED_ROWS, _MOST_CELLS = 0.98, 200, 64
 # Number of nearest cells that are determined at first; more cells are seldom needed.
 _ROUNDS = 16
-# A new row is compared with this many cells. Missing some neighbours does little harm,
+# A new row is compared with this many cells. A few missed neighbours do little harm,
 # because the row's place is a mean over its neighbours.
 _CELLS_OF_NEW_ROW = 3
 # Rows per matrix product, and points per block of an exact search.
@@ -228,7 +228,7 @@ class Cells:
         return lists
 
     def _complete(self, X: RowsLike, lists: "_Lists", own: bool = False) -> None:
-        """Search all points for rows whose cells have fewer than k points in total."""
+        """For rows whose cells have fewer than k points in total, search all points."""
         short = np.flatnonzero(np.isinf(lists.worst))
         for start in range(0, len(short), _BLOCK):
             rows = short[start : start + _BLOCK]
@@ -286,7 +286,7 @@ class _Lists:
         self.worst[rows] = distances.max(axis=1)
 
     def add_reverse(self) -> None:
-        """If j is in the list of i, add i to the list of j, if i is near enough."""
+        """For each j in the list of i, add i to the list of j if i is near enough."""
         n, k = self.indices.shape
         self.worst[:] = self.distances.max(axis=1)
         edges = np.flatnonzero(self.distances < self.worst[self.indices])

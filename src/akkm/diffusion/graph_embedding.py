@@ -207,9 +207,9 @@ def limit_neighbours(n_neighbors: int, u: int, n_clusters: int | None) -> int:
     """The number of neighbours of each row, in a graph of u rows.
 
     It is below the mean size of a cluster. With more neighbours, rows of different
-    clusters would be neighbours. If each row
-    were a neighbour of all other rows, the graph would have no clusters. If the number
-    of clusters is to be estimated (None), two clusters are assumed here.
+    clusters would be neighbours. If each row were a neighbour of all other rows, the
+    graph would have no clusters. If the number of clusters is to be estimated (None),
+    two clusters are assumed here.
 
     Examples
     --------
@@ -236,8 +236,8 @@ def distinct_rows(X: RowsLike, weights: Array | None) -> Array:
 
     Up to 20,000 rows are sorted by a random projection. The graph of few rows then does
     not depend on their order in X, not even in its last bits. With few rows, many
-    distances in the embedding are equal, and such bits would decide the numbers of the
-    clusters. More rows are sorted by index.
+    distances in the embedding are equal, and such bits would decide how clusters are
+    numbered. More rows are sorted by index.
     """
     hashes = np.concatenate(list(as_rows(X).map_blocks(_block_hashes)))
     rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)

@@ -89,8 +89,8 @@ def precomputed(X: RowsLike, landmarks: Any) -> Kernel:
             return strip
         raise ValueError(
             f"The precomputed kernel has shape {X.shape} and landmarks has shape "
-            f"{given.shape}; for an n x m strip give the m row indices of its columns, "
-            "in order."
+            f"{given.shape}; for an n x m strip, landmarks must contain the row index "
+            "of each of the m columns."
         )
     kernel = Precomputed()
     kernel.check_matrix(X)

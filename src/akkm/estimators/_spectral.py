@@ -49,13 +49,14 @@ class NystroemSpectralClustering(
         For each iteration, the number of labels that changed and the number of rows
         that were evaluated.
     embedding_ : array of shape (n, q)
-        The rows in the space of the top eigenvectors, scaled to unit length. q is C or,
-        if it is less, the rank of the kernel matrix. Rows without any similarity to
-        other rows are zero. `transform` returns distances to centers in this space.
+        The rows in the space of the top eigenvectors, scaled to unit length. q is C, or
+        the rank of the kernel matrix if the rank is less than C. Rows without any
+        similarity to other rows are zero. `transform` returns distances to centers in
+        this space.
     eigenvalues_ : array of shape (q,)
         Eigenvalues of the normalised kernel matrix, in descending order from about 1. A
-        large gap between two eigenvalues suggests as many clusters as there are
-        eigenvalues before the gap. To see more eigenvalues, fit with more clusters.
+        large gap after the first k eigenvalues suggests k clusters. To see more
+        eigenvalues, fit with more clusters.
     landmarks_ : array or CSR matrix of shape (m, d)
         The landmarks, or their row indices if the kernel was precomputed.
     landmark_indices_ : int array of shape (m,) or None

@@ -19,7 +19,7 @@ _MIN_EXPLAINED = 0.05
 
 @dataclass(frozen=True)
 class ColumnDifferences:
-    """The columns that differ between clusters, those that differ most first.
+    """The columns that differ between clusters, in descending order of difference.
 
     Parameters
     ----------

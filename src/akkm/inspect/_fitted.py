@@ -20,8 +20,8 @@ from akkm.typing import Array, RowsLike
 
 # Methods that run k-means in an embedding of the rows.
 _EMBEDDING = (NystroemSpectralClustering, SparseKernelKMeans, DiffusionKernelKMeans)
-# To check whether labels_ belong to given rows, the labels of this many of these rows
-# are predicted.
+# Number of rows whose labels are predicted to check whether labels_ belong to the given
+# rows.
 _PREDICTED = 1000
 # Maximum number of rows that are read from files or from the workers of Dask.
 _READ = 20_000
@@ -47,7 +47,7 @@ class Sampled(NamedTuple):
 def read_sample(
     model: Any, X: Any, *, new_rows: bool
 ) -> tuple[Any, RowsLike, Sampled | None]:
-    """Read rows into memory; of many rows in files or on Dask workers, read a sample.
+    """Read rows into memory, or a sample of many rows in files or on Dask workers.
 
     Returns the model, the rows in memory, and which rows were sampled (None if all rows
     were read). The sample has rows of every cluster if the labels are known. The

@@ -42,8 +42,8 @@ def _names_after(
 ) -> list[str] | None:
     """Names of the columns after the steps; None if the steps do not give any.
 
-    `words` says whether the input consists of texts. Names are then words, and a word
-    that is a number gets quotes.
+    `words` says whether the input consists of texts. If so, the names are words, and a
+    word that is a number gets quotes.
     """
     try:
         names = steps.get_feature_names_out(columns)

@@ -30,7 +30,7 @@ _PROPOSED = 1024
 # Maximum number of pivots taken from a block.
 _TAKEN = 64
 # A block ends early when the sum of its proposals' residuals falls below this share of
-# its first value, because other rows are then better pivots.
+# the initial sum, because other rows are then better pivots.
 _STALE = 0.5
 # Number of columns of the sketch.
 _SKETCH = 50

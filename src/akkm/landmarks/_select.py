@@ -37,11 +37,13 @@ class Landmarks:
     Parameters
     ----------
     points : array or CSR matrix of shape (m, d), or int array of shape (m,)
-        The points; for a precomputed kernel, their column numbers.
+        The points with which rows are compared. For a precomputed kernel, the column
+        numbers of the landmarks in the kernel matrix.
     rows : array or CSR matrix of shape (m, d)
-        The points as rows of data.
+        The same points. For a precomputed kernel, the rows of the landmarks in the
+        kernel matrix.
     indices : int array of shape (m,) or None
-        Their row numbers, if they are rows of the data.
+        The row numbers of the landmarks in the data; None if they are other points.
 
     Examples
     --------
@@ -178,7 +180,7 @@ def choose(
 
         * `"uniform"`: with equal chances, or in proportion to their weights.
         * `"diagonal"`: in proportion to k(x, x).
-        * `"column-norm"`: in proportion to the squared norm of the row's column of the
+        * `"column-norm"`: row i in proportion to the squared norm of column i of the
           kernel matrix. If n > 10,000, norms are estimated from 10,000 rows of the
           matrix.
         * `"k-means"`: k-means puts 10 m candidate rows into m clusters, and the row

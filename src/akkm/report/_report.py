@@ -95,7 +95,8 @@ def report(
     The page opens in any browser, offline, and in notebooks. Sections that do not apply
     to the model are left out. The report takes a few seconds and little memory for any
     number of rows. It compares only a sample of the rows with the centers: as many rows
-    as take about a second, but at least 2,000. The map shows at most 2,000 rows.
+    as it can compare in about a second, but at least 2,000. The map shows at most 2,000
+    rows.
 
     Parameters
     ----------

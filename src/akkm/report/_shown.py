@@ -21,8 +21,8 @@ _TURNED = 25
 _MAX_COLUMNS = 20
 # Gaps in the spectrum are shown for numbers of clusters up to this number.
 _MAX_NUMBERS = 20
-# Gaps are shown for at least this many numbers beyond the estimate, the second best
-# number and the model's number of clusters.
+# Gaps are also shown up to the estimate plus this number, and likewise for the second
+# best number and for the model's number of clusters.
 _NUMBERS_AFTER = 5
 # A fit of at most this many iterations is described in a sentence, not a picture.
 _FEW_ITERATIONS = 3

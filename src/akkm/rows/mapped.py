@@ -1,8 +1,8 @@
 """Arrays of length n stored in files, for rows that do not fit in memory.
 
 Files are written to their full length before they are mapped. So a full disk raises an
-error at once. If the disk became full only while a mapped array is written, the
-operating system would kill the process.
+error at once. Otherwise, the disk could become full while a mapped array is written,
+and the operating system would kill the process.
 """
 
 import math

@@ -236,7 +236,7 @@ def encode_in_memory(
     for block in blocks:
         start, n = n, blocks.n_used
         if n > len(X):
-            # Growing X by an eighth keeps resizing rare. Resizing often needs no copy.
+            # Growing X by an eighth keeps resizing rare, and mostly it needs no copy.
             X.resize((max(n, len(X) * 9 // 8), encoder.width), refcheck=False)
         encoder.encode(block.V, block.texts, X[start:n])
         used.append(block.used)

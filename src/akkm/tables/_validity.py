@@ -29,7 +29,9 @@ def require_valid_encoder(encoder: Any, held_out: list[str]) -> None:
     if not all(isinstance(n, str) for n in (*names, *given)):
         raise ValueError("The names of columns are not text.")
     if encoder.n_features_in_ != len(encoder.feature_names_in_):
-        raise ValueError("The names of columns don't fit their number.")
+        raise ValueError(
+            "The number of column names differs from the number of columns."
+        )
     if encoder.library_ not in LIBRARIES:
         raise ValueError(f"The library {encoder.library_!r} is not known.")
     if encoder.matrix_ is not None:

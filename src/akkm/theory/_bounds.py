@@ -304,7 +304,7 @@ def _landmark_counts(n_landmarks: Any, n: int) -> Array:
     if not whole or counts.min() < 1 or counts.max() > n:
         raise ValueError(
             f"n_landmarks={n_landmarks!r} is not valid; expected an integer from 1 to "
-            f"the n_samples={n} rows they are drawn from, or several such integers."
+            f"n_samples={n}, the number of rows, or several such integers."
         )
     return counts.astype(np.float64)
 

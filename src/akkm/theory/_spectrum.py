@@ -184,8 +184,8 @@ def spectrum(
     kernel : str, Kernel or callable, default="rbf"
         The kernel, as in `akkm.ApproxKernelKMeans`.
     n_landmarks : int, optional
-        The number of sampled rows m. By default all rows if there are at most 3,000,
-        otherwise as many as with `n_landmarks="auto"`.
+        The number of sampled rows m. By default, all rows if there are at most 3,000;
+        otherwise the number that `n_landmarks="auto"` means in the estimators.
     random_state : int, RandomState instance or None, default=None
         The seed of the sample of rows.
     n_jobs : int, optional
