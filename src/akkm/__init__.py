@@ -16,7 +16,7 @@ from akkm.estimators import (
 )
 from akkm.extras import import_extra as _import_extra
 from akkm.model_file import load_model
-from akkm.report import report
+from akkm.report import report, report_changes
 from akkm.rows.open import open_rows
 from akkm.version import __version__
 
@@ -42,6 +42,7 @@ __all__ = [
     "open_rows",
     "plot",
     "report",
+    "report_changes",
     "theory",
 ]
 

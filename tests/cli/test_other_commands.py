@@ -12,7 +12,7 @@ import akkm
 from akkm.cli._app import app
 from akkm.cli._progress import iterations_left
 from akkm.metrics import adjusted_rand_index, nmi
-from tests.cli.commands import cluster_iris, output_of
+from tests.cli.commands import cluster_iris, output_of, run
 
 
 def test_info_describes_the_model(here):
@@ -54,6 +54,37 @@ def test_compare_prints_scores_and_a_contingency_table(here):
     assert f"NMI               {nmi(left, right):.4f}" in out
     assert f"ARI               {adjusted_rand_index(left, right):.4f}" in out
     assert re.search(r"\n +2  10\n0 +1   0\n1 +1   1\n10 +0   1\n$", out)
+
+
+def test_compare_writes_a_page_and_the_moved_rows(here):
+    first = [0] * 60 + [1] * 30 + [2] * 10
+    second = [5] * 40 + [6] * 20 + [1] * 28 + [2] * 12
+    ids = [f"=id{i}" for i in range(100)]
+    for name, clusters in (("a.parquet", first), ("b.parquet", second)):
+        parquet.write_table(pa.table({"id": ids, "cluster": clusters}), name)
+    args = ("compare", "a.parquet", "b.parquet")
+    out = output_of(*args, "--report", "c.html", "--moved", "moved.csv")
+    assert re.search(r"clusters +2 with some other rows, 1 split\n", out)
+    assert re.search(r"rows moved +2\n", out)
+    assert re.search(r"written +c\.html\n +moved\.csv\n", out)
+    page = " ".join((here / "c.html").read_text(encoding="utf-8").split())
+    assert "Cluster 0 (60 rows) split: 40 rows are now in cluster 5, 20 in 6." in page
+    assert "a.parquet compared with b.parquet" in page
+    assert (here / "moved.csv").read_text().splitlines() == [
+        "id,first,second", '"\'=id88",1,2', '"\'=id89",1,2',
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("option", ["--report", "--moved"])
+def test_compare_writes_nothing_if_it_fails(option, here):
+    parquet.write_table(pa.table({"id": [1], "cluster": [0]}), "a.parquet")
+    parquet.write_table(pa.table({"row": [1], "cluster": [0]}), "b.parquet")
+    name = "x.html" if option == "--report" else "x.csv"
+    result = run("compare", "a.parquet", "b.parquet", option, name)
+    assert result.exit_code == 2
+    assert not (here / name).exists()
+    result = run("compare", "a.parquet", "b.parquet", "--moved", "b.parquet")
+    assert "are the same file" in result.stderr
 
 
 def test_compare_matches_rows_by_id(here):

@@ -5,11 +5,12 @@ import os
 import re
 import shutil
 
+import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
 from akkm import ApproxKernelKMeans, SparseKernelKMeans
-from akkm.report import Report, report
+from akkm.report import Report, report, report_changes
 from report.page_parts import ALWAYS, HOSTILE
 
 
@@ -61,6 +62,11 @@ def pages(tmp_path_factory, model, blobs):
     X, y = make_blobs([300, 300, 240], 4, random_state=1)
     estimated = SparseKernelKMeans("auto", random_state=0).fit(X)
     report(estimated, X, labels_true=y).save(folder / "estimated.html")
+    first = np.arange(2000) % 30
+    second = np.where(np.arange(2000) % 7, first, first[::-1])
+    report_changes(first, second, names=["long_name_" * 9, HOSTILE]).save(
+        folder / "changes.html"
+    )
     return {path.stem: path for path in folder.iterdir()}
 
 
@@ -83,7 +89,8 @@ def opened(browser, pages):
             lambda r: problems.append(r.url) if r.url.split("#")[0] != address else 0,
         )
         view.goto(address)
-        view.locator(f"#view-{view_name}").check()
+        if name != "changes":
+            view.locator(f"#view-{view_name}").check()
         return view
 
     yield open_
@@ -131,7 +138,7 @@ class TestBrowser:
             scheme == "dark"
         )  # fmt: skip
 
-    @pytest.mark.parametrize("name", ["three", "many", "estimated"])
+    @pytest.mark.parametrize("name", ["three", "many", "estimated", "changes"])
     @pytest.mark.parametrize("width", [390, 1440])
     def test_text_in_pictures_does_not_overlap(self, opened, name, width):
         view = opened(name, width)
@@ -200,6 +207,16 @@ class TestBrowser:
         numbers = view.locator("#compare-table tbody td").all_inner_texts()
         assert len(numbers) >= 2
         assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    @pytest.mark.parametrize("width", [390, 1440])
+    def test_the_comparison_of_two_fits(self, opened, width):
+        view = opened("changes", width)
+        assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert view.locator("#flow-picture .band.moved").count() > 0
+        rows = view.locator("#moved-rows tbody tr")
+        name = rows.nth(3).locator("th").inner_text()
+        view.locator("#row-search").fill(name)
+        assert 1 <= view.locator("#moved-rows tbody tr:visible").count() < rows.count()
 
     def test_pointing_and_touching_show_a_row(self, opened):
         view = opened("three", has_touch=True)

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from akkm import ApproxKernelKMeans
-from akkm.report import Report, _page, report
+from akkm.report import Report, _templates, report
 from report.page_parts import HOSTILE, Outline, picture_data, text_of
 
 
@@ -118,13 +118,13 @@ class TestPage:
         style = re.search("<style>(.*?)</style>", html, re.DOTALL)[1]
         script = re.search("<script>(.*?)</script>", html, re.DOTALL)[1]
         for text in (style, script):
-            assert f"'{_page._digest(text)}'" in policy
+            assert f"'{_templates.digest(text)}'" in policy
 
     def test_notes_may_be_a_single_string(self, model, blobs):
         assert "<li>scaled</li>" in report(model, blobs[0], notes="scaled").html
 
     def test_without_jinja_the_error_names_the_extra(self, model, blobs, monkeypatch):
-        _page._environment.cache_clear()
+        _templates.environment.cache_clear()
         monkeypatch.setitem(sys.modules, "jinja2", None)
         with pytest.raises(ImportError, match=r"pip install '\.\[report\]'"):
             report(model, blobs[0])

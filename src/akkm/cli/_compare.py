@@ -1,66 +1,127 @@
-"""`akkm compare`: the agreement of two labelings."""
+"""`akkm compare`: the agreement of two labelings, and what changed between them."""
 
+import os
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from akkm.cli._console import Printer
-from akkm.cli._labels import read_labels
-from akkm.metrics import adjusted_rand_index, nmi
+from akkm.cli._labels import read_labels, write_batches
+from akkm.cli._options import Run
+from akkm.cli._outputs import open_outputs
+from akkm.inspect import FitComparison, compare_fits
+from akkm.report import report_changes
 from akkm.typing import Array
 
 # Maximum number of clusters for which the contingency table is printed.
 _MAX_CLUSTERS = 25
 
 _EXAMPLES = """\b
-Example:
+Examples:
   akkm compare monday.parquet tuesday.csv
+  akkm compare monday.parquet tuesday.parquet --report changes.html --moved moved.csv
 """
 
 
 @click.command(epilog=_EXAMPLES)
 @click.argument("first", metavar="LABELS")
 @click.argument("second", metavar="LABELS")
-def compare(first: str, second: str) -> None:
+@click.option(
+    "--report",
+    metavar="FILE",
+    help="Write a page: which clusters split, merged or moved, and which rows: .html.",
+)
+@click.option(
+    "--moved", metavar="FILE", help="Write the rows that moved: .parquet or .csv."
+)
+@click.pass_obj
+def compare(
+    run: Run, first: str, second: str, report: str | None, moved: str | None
+) -> None:
     """Compare two label files: NMI, ARI and how many rows each pair of clusters shares.
 
-    Rows are matched by id, or by row number.
+    Rows are matched by id, or by row number. The numbers of clusters have no meaning: a
+    cluster with the same rows and another number has not changed.
     """
-    key, keys, clusters = read_labels(first)
-    other_key, other_keys, other_clusters = read_labels(second)
-    if key != other_key:
-        raise ValueError(
-            f"{first} identifies rows by {key!r}, but {second} identifies them by "
-            f"{other_key!r}; write both files with the same --id, or both without --id."
-        )
-    places = _places(keys, other_keys)
-    shared = places >= 0
-    if not shared.any():
-        raise ValueError(f"{first} and {second} have no {key} in common.")
-    left, names_left = _codes(clusters.filter(pa.array(shared)))
-    right, names_right = _codes(other_clusters.take(pa.array(places[shared])))
     printer = Printer()
-    only = [f"{len(rows) - len(left):,}" for rows in (keys, other_keys)]
+    inputs = {"the second LABELS": second}
+    if os.path.realpath(first) != os.path.realpath(second):
+        inputs["the first LABELS"] = first
+    paths = {"--report": report, "--moved": moved}
+    with open_outputs(paths, inputs, run.written) as outputs:
+        key, keys, clusters = read_labels(first)
+        other_key, other_keys, other_clusters = read_labels(second)
+        if key != other_key:
+            raise ValueError(
+                f"{first} identifies rows by {key!r}, but {second} identifies them by "
+                f"{other_key!r}; write both files with the same --id, or both without "
+                "--id."
+            )
+        places = _places(keys, other_keys)
+        shared = places >= 0
+        if not shared.any():
+            raise ValueError(f"{first} and {second} have no {key} in common.")
+        keys_in_both = keys.filter(pa.array(shared))
+        left = _plain(clusters.filter(pa.array(shared)))
+        right = _plain(other_clusters.take(pa.array(places[shared])))
+        found = compare_fits(left, right)
+        only = [f"{len(rows) - len(left):,}" for rows in (keys, other_keys)]
+        if "--report" in outputs:
+            page = report_changes(
+                left,
+                right,
+                ids=keys_in_both,
+                names=(Path(first).name, Path(second).name),
+                notes=[
+                    f"{only[0]} rows are only in {first}, and {only[1]} only in "
+                    f"{second}; they are not compared"
+                ],
+            )
+            outputs["--report"].file.write(page.html.encode())
+        if "--moved" in outputs:
+            rows = pa.table(
+                {key: keys_in_both, "first": pa.array(left), "second": pa.array(right)}
+            ).filter(pa.array(found.moved))
+            list(
+                write_batches([rows], outputs["--moved"].file, outputs["--moved"].path)
+            )
     printer.facts(
         {
             "rows in both": f"{len(left):,}, by {key}",
             "only in one file": " and ".join(only),
-            "NMI": f"{nmi(left, right):.4f}",
-            "ARI": f"{adjusted_rand_index(left, right):.4f}",
+            "NMI": f"{found.nmi:.4f}",
+            "ARI": f"{found.ari:.4f}",
+            "clusters": _changes(found),
+            "rows moved": f"{found.moved.sum():,}",
+            "written": run.written,
         }
     )
-    if max(len(names_left), len(names_right)) > _MAX_CLUSTERS:
+    if max(found.table.shape) > _MAX_CLUSTERS:
         printer.say(f"\nNo table of shared rows: more than {_MAX_CLUSTERS} clusters.")
         return
-    counts = np.zeros((len(names_left), len(names_right)), dtype=np.int64)
-    np.add.at(counts, (left, right), 1)
     printer.say(f"\nShared rows, by cluster in {first} (down) and {second} (across):")
-    cells = [[f"{n:,}" for n in row] for row in counts]
-    printer.table(["", *names_right], map(lambda n, row: [n, *row], names_left, cells))
+    cells = [[f"{n:,}" for n in row] for row in found.table]
+    lines = map(lambda n, row: [n, *row], found.first, cells)
+    printer.table(["", *found.second], lines)
+
+
+def _changes(found: FitComparison) -> str:
+    """How many clusters split, merged and so on, as text."""
+    kinds = [change.kind for change in (*found.changes, *found.new)]
+    named = {
+        "same": "with the same rows",
+        "changed": "with some other rows",
+        "split": "split",
+        "merged": "merged",
+        "dissolved": "dissolved",
+        "new": "new",
+    }
+    counts = ((kinds.count(kind), text) for kind, text in named.items())  # type: ignore[arg-type]
+    return ", ".join(f"{n} {text}" for n, text in counts if n)
 
 
 def _places(keys: Any, others: Any) -> Array:
@@ -70,10 +131,8 @@ def _places(keys: Any, others: Any) -> Array:
     return pc.index_in(keys, value_set=others).fill_null(-1).to_numpy()
 
 
-def _codes(clusters: Any) -> tuple[Array, list[str]]:
-    """Clusters (n,) as indices into the sorted list of their names, and this list."""
-    with suppress(pa.ArrowInvalid):  # as text, 10 would come before 2
+def _plain(clusters: Any) -> Array:
+    """Clusters (n,) as numbers if they are; as text, 10 would come before 2."""
+    with suppress(pa.ArrowInvalid):
         clusters = clusters.cast(pa.int64())
-    plain = clusters.to_numpy(zero_copy_only=False)
-    values, codes = np.unique(plain, return_inverse=True)
-    return codes, [str(value) for value in values.tolist()]
+    return clusters.to_numpy(zero_copy_only=False)

@@ -14,6 +14,7 @@ _ENDINGS = {
     "--model": (".skops",),
     "--report": (".html", ".htm"),
     "--write": (".parquet", ".csv"),
+    "--moved": (".parquet", ".csv"),
 }
 
 

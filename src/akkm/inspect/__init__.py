@@ -13,11 +13,12 @@ Nothing in this package formats numbers, draws or writes HTML. `akkm.report`,
     The map of rows in the plane; original values of rows; samples of rows.
 `_profiles`, `_typed`, `_words`, `_names`
     Columns in original units per cluster: averages, shares, words; names of clusters.
-`_classes`
-    Comparison with given classes.
+`_classes`, `_changes`
+    Comparison with given classes; comparison of two fits.
 """
 
 from akkm.inspect._certainty import Certainty
+from akkm.inspect._changes import ClusterChange, FitComparison, compare_fits
 from akkm.inspect._checks import QualityCheck
 from akkm.inspect._classes import ClassComparison, compare_with_classes
 from akkm.inspect._columns import ColumnDifferences
@@ -35,10 +36,12 @@ __all__ = [
     "CenterDistances",
     "Certainty",
     "ClassComparison",
+    "ClusterChange",
     "ClusterProfiles",
     "ColumnDifferences",
     "ColumnProfile",
     "Convergence",
+    "FitComparison",
     "Inspection",
     "KernelSimilarity",
     "LandmarkCoverage",
@@ -47,6 +50,7 @@ __all__ = [
     "RowSample",
     "RowValues",
     "cluster_names",
+    "compare_fits",
     "compare_with_classes",
     "sample_rows",
 ]

@@ -1,20 +1,14 @@
-"""Fill the templates of the page with the facts that are shown."""
+"""The page about one clustering: its sections, and what they need."""
 
-import base64
-import hashlib
-import math
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from akkm.diffusion.estimate_k import CONFIDENT_GAP
-from akkm.extras import import_extra
 from akkm.inspect import Inspection
 from akkm.report import _format
 from akkm.report._cards import Cards
 from akkm.report._data import n_outside, picture_data
 from akkm.report._shown import MAX_CLUSTERS, Shown
-from akkm.version import __version__
+from akkm.report._templates import filled
 
 _SCRIPTS = ("draw.js", "cards.js", "map.js", "page.js")
 # Sections that only the analyst's view shows.
@@ -31,29 +25,21 @@ def page(shown: Shown, **about: Any) -> str:
         about["title"] or f"{rows} in {len(facts.clusters)} clusters"
     )
     cards = Cards(shown)
-    style, script = _text("page.css"), "".join(map(_text, _SCRIPTS))
-    return (
-        _environment()
-        .get_template("page.html")
-        .render(
-            about,
-            shown=shown,
-            facts=facts,
-            model=facts.model,
-            method=type(facts.model).__name__,
-            cards=cards,
-            sections=_sections(shown, cards),
-            analyst=_ANALYST,
-            n_outside=n_outside(facts),
-            max_clusters=MAX_CLUSTERS,
-            sure_gap=CONFIDENT_GAP,
-            data=picture_data(shown, cards),
-            style=style,
-            style_hash=_digest(style),
-            script=script,
-            script_hash=_digest(script),
-            version=__version__,
-        )
+    return filled(
+        "page.html",
+        _SCRIPTS,
+        **about,
+        shown=shown,
+        facts=facts,
+        model=facts.model,
+        method=type(facts.model).__name__,
+        cards=cards,
+        sections=_sections(shown, cards),
+        analyst=_ANALYST,
+        n_outside=n_outside(facts),
+        max_clusters=MAX_CLUSTERS,
+        sure_gap=CONFIDENT_GAP,
+        data=picture_data(shown, cards),
     )
 
 
@@ -87,45 +73,3 @@ def _sections(shown: Shown, cards: Cards) -> dict[str, str]:
         "convergence": f"Convergence{of_fit}" if facts.convergence else "",
     }
     return {name: heading for name, heading in headings.items() if heading}
-
-
-@cache
-def _environment() -> Any:
-    """The templates; values are escaped unless they are marked as safe."""
-    jinja2 = import_extra("jinja2", "The report needs Jinja2", "report")
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("akkm.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.policies["json.dumps_kwargs"] = {
-        "allow_nan": False,
-        "separators": (",", ":"),
-    }
-    environment.tests["finite"] = math.isfinite
-    for function in (
-        _format.count,
-        _format.kernel,
-        _format.number,
-        _format.number_range,
-        _format.parameter,
-        _format.percent,
-        _format.share_cell,
-        _format.short,
-        _format.unbroken,
-        _format.value_text,
-    ):
-        environment.filters[function.__name__] = function
-    return environment
-
-
-def _text(name: str) -> str:
-    return files("akkm.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def _digest(text: str) -> str:
-    """Hash by which the content security policy recognises a script or style."""
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
