@@ -60,7 +60,7 @@ _SLOW_ROWS = 100
 _PAPER_SECONDS = {100: 203.65, 200: 527.11, 500: 810.03, 1000: 1564.26, 2000: 3867.10,
                   5000: 14165.98}  # fmt: skip
 _PAPER_ROWS = 20_000
-# For each method and m: the ARI with kernel k-means in the paper (Table 3).
+# Method -> m -> the paper's ARI of this method with kernel k-means (Table 3).
 _PAPER_ARI = {
     "aKKm": dict(zip(_SIZES, (0.71, 0.71, 0.75, 0.77, 0.78, 0.84), strict=True)),
     "tKKm": dict(zip(_SIZES, (0.28, 0.34, 0.51, 0.58, 0.59, 0.68), strict=True)),

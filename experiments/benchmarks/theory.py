@@ -216,8 +216,8 @@ def print_curves(name: str, c: Curves) -> None:
 def compare(data: KernelData) -> list[str]:
     """Return a table row that compares the suggested m with the square root rule's m.
 
-    Errors are means over five seeds, divided by the mean errors at m = 2,000. If there
-    are fewer than 2,000 rows, they are divided by the mean errors at m = n.
+    Errors are means over five seeds, divided by the mean errors at m = 2,000, or at
+    m = n if there are fewer than 2,000 rows.
     """
     suggestion = suggest_n_landmarks(
         data.X, data.n_clusters, random_state=0, **data.kernel

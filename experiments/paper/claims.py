@@ -38,7 +38,7 @@ CLAIMS = (
         "smaller m.",
         quality.two_step_late,
         "The NMI of tKKm approaches that of kernel k-means as m grows, and varies with "
-        "the seed. At which m the difference becomes insignificant depends on the "
+        "the seed. The m from which on the difference is insignificant depends on the "
         "number of seeds.",
     ),
     Claim(
@@ -48,7 +48,8 @@ CLAIMS = (
     ),
     Claim(
         "Figure 3(b)",
-        "On MNIST aKKm reduces the error as much as kernel k-means, from m = 500 on.",
+        "On MNIST aKKm reduces the error as much as kernel k-means does, from m = 500 "
+        "on.",
         quality.equals_exact("reduction", "mnist", 500),
     ),
     Claim(
@@ -188,7 +189,7 @@ CLAIMS = (
     ),
     Claim(
         "Figures 3(c), 3(d)",
-        "On Cover Type and KDD aKKm reduces the error more than tKKm, at every m.",
+        "On Cover Type and KDD aKKm reduces the error more than tKKm does, at every m.",
         quality.better("reduction", LARGE, "tKKm"),
         "aKKm starts from random labels of millions of rows, so its initial centers "
         "nearly coincide. tKKm starts from random labels of a few landmarks, so its "

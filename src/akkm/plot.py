@@ -134,7 +134,7 @@ def sizes(model: Any, X: Any = None, ax: Any = None) -> Any:
 
 
 def convergence(model: Any, X: Any = None, ax: Any = None) -> Any:
-    """Draw the numbers of labels changed and rows evaluated in each iteration.
+    """Draw how many labels changed and how many rows were evaluated, by iteration.
 
     For an ensemble, draw only the number of labels changed, with one line per member.
 
@@ -313,9 +313,9 @@ def features(
 def margins(model: Any, X: Any, ax: Any = None) -> Any:
     """Draw a histogram of how certain the labels are.
 
-    The value of a row is 0 on the border to the next cluster, and 1 if the row is as
-    far from the border as the center of its own cluster. For an ensemble, the value is
-    `agreement_`, the share of members that agree with the label. See
+    The value of a row is 0 on the border to the next cluster, and 1 if the row and the
+    center of its own cluster are equally far from the border. For an ensemble, the
+    value is `agreement_`, the share of members that agree with the label. See
     `akkm.inspect.CenterDistances` for the formula.
 
     Parameters

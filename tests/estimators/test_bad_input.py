@@ -121,7 +121,7 @@ def test_overflow_in_float64_is_refused(Estimator):
         ({"landmarks": np.full((9, 3), np.nan)}, "contains NaN"),
         (
             {"kernel": "precomputed", "landmarks": np.arange(9)},
-            "for an n x m strip give the m row indices",
+            "for an n x m strip, landmarks must contain the row index",
         ),
     ],
 )

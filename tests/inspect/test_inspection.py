@@ -101,7 +101,7 @@ class TestDistances:
             found.sample.rows[places], inside[np.argsort(d)[:3]]
         )
 
-    def test_equal_rows_are_typical_once(self):
+    def test_only_one_of_several_equal_rows_is_typical(self):
         X = np.array([[0.0], [0.0], [1.0], [10.0], [11.0]])
         fitted = KernelKMeans(2, kernel="linear", init=[0, 0, 0, 1, 1]).fit(X)
         found = Inspection(fitted, X).distances

@@ -99,7 +99,9 @@ def test_labels_equal_those_of_the_array_in_memory(client, X, settings):
 @pytest.mark.parametrize(
     "settings", [{"gamma": "scale"}, {"init": "random", "n_init": 2}], ids=str
 )
-def test_weights_and_random_starts_give_equal_labels(where, settings, X, rng, request):
+def test_weights_and_random_starts_give_the_same_labels_as_in_memory(
+    where, settings, X, rng, request
+):
     settings = {**SETTINGS, **settings}
     w = rng.integers(0, 3, N).astype(float)
     expected = ApproxKernelKMeans(5, **settings).fit(X, sample_weight=w)
@@ -206,7 +208,7 @@ class TestNewRows:
 
 
 def test_an_empty_cluster_gets_the_same_row_as_in_memory(client):
-    """An empty cluster gets the row that is farthest from its own center."""
+    """The row that is farthest from its own center moves to the empty cluster."""
     rng = np.random.default_rng(0)
     X = np.r_[rng.normal(0, 0.1, (500, 2)), rng.normal(9, 0.1, (500, 2)), [[40, 40]]]
     settings = {"kernel": "linear", "n_landmarks": 20, "random_state": 5}

@@ -125,7 +125,7 @@ class TestRoundTrips:
     @pytest.mark.parametrize(
         "dtype", ["f2", "f4", ">f8", "i1", "u1", "i4", "u8", "?", "g"]
     )
-    def test_numpy_arrays_give_the_rows_of_csv(self, dtype, order, tmp_path, rng):
+    def test_numpy_arrays_give_the_same_rows_as_csv(self, dtype, order, tmp_path, rng):
         X = np.array(rng.integers(0, 2, (500, 3)), dtype=dtype, order=order)
         np.save(tmp_path / "x.npy", X)
         np.savez(tmp_path / "x.npz", X)

@@ -118,7 +118,7 @@ def test_standard_input_on_disk_equals_rows_in_memory(monkeypatch, rng):
 @pytest.mark.parametrize("name", ["x.parquet", "x.csv"])
 @pytest.mark.parametrize("spare", [-1, 0])
 def test_rows_stay_on_disk_if_they_exceed_the_memory(name, spare, tmp_path):
-    """For CSV, the size is known only after the whole file was read."""
+    """For CSV, the size is known only after the whole file has been read."""
     FORMATS[name](mixed(ROWS), tmp_path / name)
     path = str(tmp_path / name)
     encoder = TableEncoder(id="key").fit(open_table(path))

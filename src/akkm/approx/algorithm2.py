@@ -42,7 +42,7 @@ def solve(
     """Initialise and iterate: return the best of `n_init` runs.
 
     If a checkpoint is given, there is only one run. If the folder of the checkpoint has
-    the position of an interrupted run, the run resumes there.
+    the position of an interrupted run, this run is resumed.
     """
     starts = _starts(factored, engine, n_clusters, init, n_init, weights, rng)
     folder = None

@@ -31,8 +31,8 @@ _GROWTH = 8
 _MIN_COORDINATES, _MAX_COORDINATES = 64, 256
 # Breathing: maximum number of centers that are added, and then removed, at a time.
 _BREATH = 5
-# Breathing: an added center splits a cluster. Its distance from the center of this
-# cluster is this number times the root mean squared error.
+# Breathing: an added center splits a cluster. The distance between the added center and
+# the center of this cluster is this number times the root mean squared error.
 _NUDGE = 0.01
 # Breathing: smallest relative decrease of the error that counts as an improvement.
 _SAME = 1e-9
@@ -124,7 +124,7 @@ def _draw_sample(
 def sample_bytes(
     n: int, n_clusters: int, row_bytes: float, kernel_row_bytes: float
 ) -> float:
-    """Upper bound on the bytes that the samples of n rows and their kernel rows take.
+    """Upper bound on the bytes of samples drawn from n rows, with their kernel rows.
 
     Examples
     --------

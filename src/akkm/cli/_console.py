@@ -70,7 +70,7 @@ def printable(text: str) -> str:
 
 @contextmanager
 def silenced_libraries() -> Iterator[None]:
-    """Discard what libraries written in C print to standard error.
+    """Discard the messages that C libraries print to standard error.
 
     libpng prints a line for each image that is damaged or has an unusual profile.
     """

@@ -89,7 +89,7 @@ def memory_lines(
     total = _rounded_up(total * (1 + _MARGIN))
     head = f"at most {megabytes(total)}, also with --labels; a report needs more"
     if not costs.resident:
-        head = f"about {megabytes(total)}, and Python with its libraries"
+        head = f"about {megabytes(total)}, plus Python and its libraries"
     lines = [
         head,
         f"Python and its libraries: {megabytes(python)}",

@@ -21,9 +21,9 @@ _FEW_MEMBERS = 2
 # The memory of an ensemble is measured twice: with _FEW_MEMBERS and with _MORE_MEMBERS
 # members. It is a linear function of the number of members.
 _MORE_MEMBERS = 4
-# Beyond the sample, the step of a fit that needs most memory may be another one, whose
-# memory grows faster. So the measured growth per row is multiplied by _STEEPER, and
-# _MORE_BYTES are added.
+# With more rows than the sample has, another step of the fit may need the most memory,
+# and its memory may grow faster. So the measured growth per row is multiplied by
+# _STEEPER, and _MORE_BYTES are added.
 _STEEPER = 2
 _MORE_BYTES = 32
 

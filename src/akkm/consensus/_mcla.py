@@ -94,7 +94,7 @@ def mcla(
 
     See Also
     --------
-    bipartite_cut : For members with more clusters than the consensus.
+    bipartite_cut : For members that have more clusters than the consensus has.
 
     Notes
     -----

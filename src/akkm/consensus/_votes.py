@@ -161,7 +161,7 @@ def _winners(ballots: Array, ranks: Array, salt: Array) -> Array:
 
 
 def _count_equal(ballots: Array, vote: Array) -> Array:
-    """The number of ballots (r, b) that equal vote (b,): (b,)."""
+    """For each of b rows, the number (b,) of ballots (r, b) that equal `vote` (b,)."""
     equal = (ballots == vote).view(np.uint8)  # NumPy adds many bytes at a time
     return np.add.reduce(equal, axis=0, dtype=smallest_dtype(len(ballots)))
 

@@ -2,8 +2,8 @@
 
 In each iteration, a sweep over the rows returns new labels and sums of kernel rows per
 cluster (`Stats`). The new centers are computed from these sums. Bounds prove most
-labels without evaluating the row again (docs/design.md derives them). The loop does not
-know where the rows are stored.
+labels without evaluating the rows again (docs/design.md derives these bounds). The loop
+does not know where the rows are stored.
 """
 
 from collections.abc import Callable, Sequence
@@ -147,8 +147,8 @@ def lloyd(
             stop = watch is not None and watch(step)
         unchanged = history[-1][0] == 0
         if stop or len(history) >= max_iter:
-            # With an empty cluster, the run has not converged: the next iteration would
-            # give it a row.
+            # If a cluster is empty, the run has not converged: in the next iteration,
+            # this cluster would get a row.
             converged = unchanged and not _empty(stats).size
             break
         reseeded = _reseed(parts, moves if stamp else None, stats, scorer)
@@ -161,7 +161,7 @@ def lloyd(
 
 
 def _refresh(parts: Parts, stats: Stats, largest: Array) -> Array:
-    """Recompute the sums of clusters that shrank to a small share of their size.
+    """Recompute the sums of clusters that are far smaller than their largest size.
 
     Otherwise, rounding errors made while a sum was large would distort the small sum.
     Returns the largest size (C,) of each cluster since its sums were last recomputed.
@@ -196,7 +196,7 @@ def _empty(stats: Stats) -> Array:
 
 
 def _reseed(parts: Parts, stale: Moves | None, stats: Stats, scorer: Scorer) -> bool:
-    """Give an empty cluster, if there is one, the row farthest from its own center.
+    """If there is an empty cluster, move the row farthest from its center there.
 
     Only one cluster is filled per iteration; the next one is filled after the centers
     have moved. `stale` holds the movements of the centers if bounds refer to past

@@ -238,7 +238,7 @@ def nearest_by_score(
     in float64. If the order is still uncertain, the center with the lower number wins.
 
     The last digits of a score depend on the rows that are computed together with it.
-    They must not decide whether an order counts as uncertain. If they could decide it,
+    These digits must not decide whether an order counts as uncertain. If they could,
     `rescore_alone` computes the scores of the row again, without other rows.
     """
     labels, best, gap = _two_lowest(scores)

@@ -1,4 +1,4 @@
-"""Diffusion kernels: rows are compared by where random walks from them end.
+"""Diffusion kernels: two rows are similar if their random walks end at the same rows.
 
 This package computes the similarity matrix of rows (by a neighbour graph or by
 landmarks), its spectrum, the number of diffusion steps t and the estimate of the number

@@ -23,15 +23,15 @@ from akkm.typing import Array
 # A block has more vectors than wanted, because its last vectors converge slowly. The
 # number of extra vectors is the larger of _SPARE and _SPARE_SHARE of the wanted number.
 _SPARE, _SPARE_SHARE = 8, 0.2
-# The polynomial has the lowest degree for which its value at eigenvalue 1 is this high.
+# The polynomial has the lowest degree for which its value at 1 is at least this number.
 _AMPLIFICATION = 3e3
 # Maximum degree of the polynomial.
 _DEGREE = 80
 # The first polynomial has this degree, and eigenvalues up to this bound are unwanted.
 _FIRST_DEGREE, _FIRST_BOUND = 10, 0.5
 # The rate of an eigenvector is 1 - eigenvalue. Stop when no rate has changed by more
-# than this share of it. The remaining error is then much smaller than this share,
-# because each filter divides errors by a large factor.
+# than this share of its value. The remaining error is then much smaller than this
+# share, because each filter divides errors by a large factor.
 _CHANGE = 0.05
 # The largest number of products of the matrix with a block.
 _PRODUCTS = 4000

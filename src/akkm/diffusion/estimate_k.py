@@ -87,7 +87,10 @@ class Evidence:
 
     @property
     def second(self) -> int | None:
-        """The number with the widest gap except for the estimate; None if no gap."""
+        """The number with the widest gap among all others than the estimate.
+
+        None if no other number has a gap.
+        """
         others = np.where(self.numbers == self.n_clusters, 0.0, self.gaps)
         return int(self.numbers[others.argmax()]) if others.any() else None
 
@@ -247,7 +250,7 @@ def check_balance(
     evidence : Evidence
         The estimate of the number of clusters.
     labels : int array of shape (n,)
-        Labels of as many clusters as were estimated.
+        Labels of the rows, from a clustering into the estimated number of clusters.
     weights : array of shape (n,), optional
         Weights of the rows.
 

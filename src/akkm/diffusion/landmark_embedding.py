@@ -26,8 +26,8 @@ from akkm.typing import Array, RowsLike
 N_NEIGHBORS = 3
 # Limits (share, rows, most) that define a small component of landmarks. A component is
 # small if its weight is below `share` times the mean cluster weight, or below `rows`
-# times the smallest row weight. The second limit is lowered to `most` times the mean
-# cluster weight if it is higher.
+# times the smallest row weight. This second limit is at most `most` times the mean
+# cluster weight.
 _SMALL = (0.002, 10, 0.05)
 # These limits are used if the number of clusters is estimated. The total weight takes
 # the place of the mean cluster weight. The limits are higher, because landmarks in

@@ -65,7 +65,7 @@ class Run:
     warnings: list[tuple[str, type[Warning]]] = field(default_factory=list)
 
     def weighted_sum(self, values: Array) -> float:
-        """Sum values (n,) of the rows, each times its weight."""
+        """Return the weighted sum of `values` (n,), which has one value per row."""
         return float(values.sum() if self.weights is None else self.weights @ values)
 
     def warn(self, text: str, category: type[Warning]) -> None:
@@ -201,7 +201,7 @@ class KernelClusterer(
         self: Any, X: RowsLike, weights: Array | None, rng: np.random.Generator
     ) -> Kernel:
         """Return the kernel with its width, or the precomputed kernel."""
-        # A generator is spawned even if it is not used: later seeds stay the same.
+        # Spawn a generator even if it is not used, so that later seeds stay the same.
         width_rng = rng.spawn(1)[0]
         if self._is_precomputed():
             return _checks.precomputed(X, getattr(self, "landmarks", "uniform"))

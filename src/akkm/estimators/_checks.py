@@ -73,8 +73,8 @@ def require_columns(
     if known is not None and names is not None and list(known) != list(names):
         raise ValueError(
             f"X has the columns {', '.join(names)}; {model} was fitted to "
-            f"{', '.join(known)}. Select these columns, in this order (for files: "
-            "open_rows(columns=...))."
+            f"{', '.join(known)}. Select the columns of the fit, in the same order "
+            "(for files: open_rows(columns=...))."
         )
 
 

@@ -160,8 +160,8 @@ class EnsembleKernelKMeans(
             self.agreement_ = rows.as_labels(self.agreement_)
         agreed = np.average(consensus.agreement, weights=weights)
         run.progress.log(
-            f"{agreed:.1%} of the members' votes agree with the consensus, "
-            f"mean NMI with it {consensus.anmi:.3f}"
+            f"{agreed:.1%} of the members' votes agree with the consensus; "
+            f"mean NMI of members and consensus {consensus.anmi:.3f}"
         )
         self._repeat_warnings(run)
         winners = len(np.unique(consensus.labels))

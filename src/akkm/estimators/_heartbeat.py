@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from akkm.estimators._progress import Progress
 
-# Seconds without output after which the last line is repeated. Some steps hold the
-# interpreter's lock for a second, so that output every two seconds needs some reserve.
+# Seconds without output after which the last line is repeated. This is well below two
+# seconds, because some steps hold the interpreter's lock for a second.
 _SECONDS = 1.2
 
 
@@ -17,8 +17,8 @@ def steady_log(progress: Progress, first: str) -> Iterator[Callable[[str], None]
     """Print lines with `progress.log` while the block runs, at least every two seconds.
 
     Yields a function that prints a line. If it has not been called for a while, a
-    thread repeats its last line, with the seconds that have passed since. `first` is
-    the first line. Without `verbose`, nothing is printed.
+    thread prints the last line again, with the seconds that have passed since it first
+    appeared. `first` is the first line. Without `verbose`, nothing is printed.
     """
     if not progress.verbose:
         yield progress.log

@@ -12,11 +12,11 @@ from akkm.rows import is_dask, is_rows
 from akkm.typing import Array, RowsLike
 from akkm.validation import validated_weights
 
-# Smallest size of the sample.
+# Minimum number of rows in the sample.
 _RESERVOIR = 20_000
-# Smallest size of the sample per landmark.
+# Minimum number of rows in the sample for each landmark.
 _PER_LANDMARK = 10
-# Smallest size of the sample per cluster.
+# Minimum number of rows in the sample for each cluster.
 _PER_CLUSTER = 20
 # The sample is clustered again when the number of rows has grown by this factor.
 _GROWTH = 1.25

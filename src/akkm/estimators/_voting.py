@@ -66,8 +66,8 @@ def mark_by_vote(votes: Votes, outlying: list[Array | None]) -> Votes:
     """Give rows the label -1 if more than half of the members mark them as outliers.
 
     `outlying` has one entry per member: a bool array (n,), or None if the member marks
-    no outliers. The agreement of a row with label -1 is the share of members that mark
-    it.
+    no outliers. If a row gets the label -1, its agreement is the share of members that
+    mark it.
     """
     marks = [marked for marked in outlying if marked is not None]
     if not marks:

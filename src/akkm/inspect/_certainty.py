@@ -20,9 +20,9 @@ class Certainty:
         The rows that were evaluated.
     values : float array of shape (s,)
         If computed from distances, the value is 0 on the border to the nearest other
-        cluster, and 1 if the row is as far from that border as the center of its own
-        cluster. If computed from votes, it is the share of the ensemble's members that
-        agree with the label.
+        cluster, and 1 if the row and the center of its own cluster are equally far from
+        that border. If computed from votes, the value is the share of the ensemble's
+        members that agree with the label.
     from_votes : bool
         Whether the values are shares of votes.
 

@@ -23,7 +23,7 @@ _TILE_ROWS = 1024
 class Space:
     """Rows, a kernel, and points whose images span a part of the kernel's space."""
 
-    X: RowsLike  # (n, d), or their embedding (n, q)
+    X: RowsLike  # the rows (n, d), or their embedding (n, q)
     kernel: Kernel
     points: RowsLike  # (p, d), or column numbers of a precomputed kernel
     gram: Gram

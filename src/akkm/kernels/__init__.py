@@ -1,6 +1,6 @@
 """Kernel functions k(x, y), evaluated for blocks of rows and a set of points.
 
-Each kernel is a small immutable object whose docstring is its formula. Landmarks,
+Each kernel is a small immutable object whose docstring has the formula. Landmarks,
 clusters and the loop over all rows don't belong here.
 """
 

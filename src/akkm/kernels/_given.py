@@ -91,8 +91,8 @@ class Precomputed(Kernel):
         if X.shape != (n, n):
             raise ValueError(
                 f"The precomputed kernel has shape {X.shape}; expected a square matrix "
-                "(n, n). For a strip (n, m), pass landmarks: the m row indices that "
-                "its columns stand for."
+                "(n, n). For a strip (n, m), pass landmarks: for each column, the "
+                "index of the row that it belongs to."
             )
         largest = max(abs(float(X.max())), abs(float(X.min())))
         for start in range(0, n, _SYMMETRY_ROWS):

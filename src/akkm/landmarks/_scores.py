@@ -28,7 +28,7 @@ def diagonal(pool: Pool, m: int, rng: np.random.Generator) -> Array:
 
 
 def column_norm(pool: Pool, m: int, rng: np.random.Generator) -> Array:
-    """Draw m rows in proportion to the squared norm of a row's column of K."""
+    """Draw m rows: row i in proportion to the squared norm of column i of K."""
     norms = squared_column_norms(pool, rng)
     return _sample_by_score(pool, np.arange(pool.n), norms, m, rng)
 
@@ -51,8 +51,8 @@ def squared_column_norms(
     Returns
     -------
     float64 array of shape (n,)
-        The squared norms. Squared entries are multiplied by the weight of their row of
-        the kernel matrix.
+        The squared norms. Each squared entry of the kernel matrix is multiplied by the
+        weight of its row.
 
     Examples
     --------

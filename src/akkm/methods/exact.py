@@ -113,8 +113,8 @@ def kernel_k_means(
         error = float(w @ squared)
         if stop or iteration == max_iter:
             labels = new
-            # With an empty cluster, the run has not converged: the next iteration would
-            # give it a row.
+            # If a cluster is empty, the run has not converged: in the next iteration,
+            # this cluster would get a row.
             filled = np.bincount(labels, w, n_clusters) > 0
             converged = changed == 0 and bool(filled.all())
             break

@@ -71,7 +71,7 @@ def _kernel(value: Any, sizes: Sizes) -> None:
 def _labelings(below: str) -> Check:
     """A check for a tuple with one array of integers per member.
 
-    If `below` is given, the integers are below the size of this name.
+    If `below` is given, the integers must be below the size with this name.
     """
 
     def check(value: Any, sizes: Sizes) -> None:

@@ -106,8 +106,8 @@ def _require_readable_version(name: str, header: dict[str, Any]) -> None:
     there, here = _major_minor(theirs), _major_minor(__version__)
     if header["format"] != FORMAT or there[0] != here[0] or there > here:
         raise ModelFileError(
-            f"{name} was written by akkm {theirs}, which this akkm {__version__} can't "
-            "read; use that version, or cluster again."
+            f"{name} was written by akkm {theirs}, but this is akkm {__version__}, "
+            f"which can't read it; use akkm {theirs}, or cluster again."
         )
 
 

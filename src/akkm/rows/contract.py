@@ -119,7 +119,7 @@ class Rows(ABC):
         """Return the same rows, with check(block) called on each block that is read."""
 
     def prefetch_gather(self, rows: Array) -> None:  # noqa: B027 (a hint)
-        """Hint: these rows will be gathered soon; the next `gather` can read them."""
+        """Hint: these rows will be gathered soon; the next `gather` may read them."""
 
     def random_labels(self, n_clusters: int, rng: np.random.Generator) -> Any:
         """Return random labels (n,), or objects that draw these labels on workers."""
@@ -132,7 +132,8 @@ class Rows(ABC):
     def as_labels(self, labels: Any) -> Any:
         """Return labels or other values (n,) in the form that the user expects.
 
-        It is a Dask array if the user gave a Dask collection, else a NumPy array.
+        The result is a Dask array if the user gave a Dask collection, else a NumPy
+        array.
         """
         return labels
 

@@ -62,8 +62,9 @@ class TableEncoder(Decoder, TransformerMixin, BaseEstimator):
         Column name -> weight, 1 by default. A column of weight 2 counts twice in
         squared distances.
     most_values : int, default=100
-        Largest number of 0/1 columns for a text column. If it has more distinct values,
-        the most frequent ones are kept and the rest are pooled as "other".
+        Largest number of 0/1 columns for a text column. If the text column has more
+        distinct values, the most frequent ones are kept and the rest are pooled as
+        "other".
 
     Attributes
     ----------

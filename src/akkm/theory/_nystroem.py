@@ -61,7 +61,7 @@ def nystroem_error(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> NystroemError:
-    """Measure how much of the kernel matrix of X a model's landmarks miss.
+    """Measure the part of the kernel matrix of X that a model's landmarks miss.
 
     Parameters
     ----------
