@@ -85,7 +85,7 @@ class TestSentences:
         texts += [f"nice colour and good price {i}" for i in range(100)]
         value, comparison = described(texts)
         assert set(value.split(", ")) >= {"refund", "late"}
-        assert re.fullmatch(r"“\w+” is in 100 %, of all rows in 50 %", comparison)
+        assert re.fullmatch(r"“\w+” is in 100 %; all rows: 50 %", comparison)
 
     def test_a_middle_is_described_by_its_range(self, rng):
         x = np.r_[rng.uniform(-2, 2, 60), np.tile([-50, 50], 70)]

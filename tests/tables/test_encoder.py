@@ -167,7 +167,7 @@ class TestEncoding:
         encoder, _ = encode(text)
         assert encoder.feature_names_ == ["a"]
         assert encoder.describe()[-1] == (
-            "left out, as identifiers (--columns uses them, --id names them in "
+            "left out, as identifiers (--columns uses them, --id adds them to "
             "labels): n"
         )
         encoder, _ = encode(text, columns=["n", "a"])

@@ -102,7 +102,7 @@ def test_numbers_in_place_of_amounts_are_accepted():
     new = pa.table({"x": [5, 9], "other": [0, 1]})
     texts = pa.table({"x": ["$5", "$9"], "other": [0, 1]})
     np.testing.assert_array_equal(encoder.transform(new), encoder.transform(texts))
-    with pytest.raises(TableError, match=r"amounts of money, but '5 EUR' in row 1"):
+    with pytest.raises(TableError, match=r"money, but row 1 .* has '5 EUR'"):
         encoder.transform(pa.table({"x": ["5 EUR"], "other": [0]}))
 
 

@@ -20,7 +20,7 @@ from akkm.typing import Array
 
 # Number of rows whose distances are computed at a time.
 _BLOCK_ROWS = 2**16
-# Most clusters that are listed.
+# Maximum number of clusters that are listed.
 _SHOWN = 30
 _COLUMNS = ("cluster", "certainty", "cluster_name")
 
@@ -40,7 +40,7 @@ class Clustering:
     data : data frame or Table
         The table.
     notes : tuple of str
-        What the encoder and the estimator have to say about the data.
+        Notes of the encoder and the estimator about the data.
     seconds : float
         How long encoding and clustering took.
 

@@ -66,8 +66,9 @@ class CenterClusterer(
 
         labels = nearest(self._model, points)
         if clusters is not None:
-            # Other rows keep their label. If centers tie up to rounding errors, fewer
-            # candidates could change it.
+            # Compare only rows whose center is not among `clusters` again. If centers
+            # tie up to rounding errors, comparing with fewer centers could change the
+            # labels of other rows.
             others = np.flatnonzero(~np.isin(labels, clusters))
             if others.size:
                 few = nearest(self._model.only(clusters), points[others])

@@ -267,8 +267,8 @@ class Inspection:
     def profiles(self) -> ClusterProfiles | None:
         """Columns in original units, per cluster; None for precomputed kernels.
 
-        Computed from at most 20,000 rows. Of many columns, those are taken that differ
-        most between clusters.
+        Computed from at most 20,000 rows. If there are many columns, only those that
+        differ most between clusters are described.
         """
         if self.columns is None:
             return None

@@ -5,13 +5,13 @@ from collections import Counter
 from akkm.inspect._inspection import Inspection
 from akkm.inspect._profiles import ClusterProfiles, ColumnProfile
 
-# Number of columns in a name, and the number that may be needed to tell names apart.
+# Usual number of columns in a name, and the maximum if names would be equal otherwise.
 _USUAL, _MOST = 2, 4
 _LONGEST = 40
 # A yes/no column gives a name only if this share of the rows agree.
 _AGREE = 0.5
-# Values are "very" high or low if the effect is at least this large: nine of ten pairs
-# of a row of the cluster and another row are in that order.
+# Values are "very" high if the effect is at least this large: a row of the cluster and
+# a random other row are in this order with probability 0.9. "Very" low is analogous.
 _VERY = 0.8
 
 

@@ -30,9 +30,9 @@ _EPOCH = datetime.datetime(1970, 1, 1)
 class TypedColumn:
     """A column of s rows.
 
-    `numbers` holds values, with NaN for missing ones: of dates in seconds since 1970,
-    of times since midnight, of durations in seconds; 1 for yes and 0 for no. `texts`
-    holds the values of categories and texts, with "" for missing ones.
+    `numbers` holds the values, with NaN for missing ones. Dates are in seconds since
+    1970, times in seconds since midnight, and durations in seconds. Yes is 1, and no is
+    0. `texts` holds the values of categories and texts, with "" for missing ones.
     """
 
     name: str
@@ -170,7 +170,7 @@ def _merge_one_hot(columns: list[TypedColumn]) -> list[TypedColumn]:
 
 
 def _without_complements(columns: list[TypedColumn]) -> list[TypedColumn]:
-    """Leave out a yes/no column that is no exactly where an earlier one is yes."""
+    """Leave out a yes/no column that is "no" exactly where an earlier one is "yes"."""
     kept: list[TypedColumn] = []
     for column in columns:
         opposite = column.kind == "boolean" and any(

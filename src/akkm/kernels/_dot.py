@@ -164,7 +164,7 @@ class Cosine(Kernel):
 
 
 def _moderate(X: RowsLike) -> tuple[RowsLike, Array]:
-    """Return rows in the directions of X, and their |x|² (n,), not too large or small.
+    """Return rows with the directions of X but moderate lengths, and their |x|² (n,).
 
     A row whose |x|² might overflow or vanish is divided by its largest entry.
     """

@@ -152,7 +152,7 @@ def _boolean(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
 def _category(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
     top = column.top_values(cluster, _NAMED)
     shares, overall = column.shares[cluster], column.overall_shares
-    # Categories after the first are named if they are also clearly more frequent.
+    # Further categories are named only if they, too, are clearly more frequent.
     top = [j for j in top if j == top[0] or shares[j] - overall[j] >= 0.05]
     value = ", ".join(f"{percent(shares[j])} {short(column.values[j])}" for j in top)
     others = ", ".join(percent(overall[j]) for j in top)
@@ -165,7 +165,7 @@ def _text(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
     share, overall = column.shares[cluster][top[0]], column.overall_shares[top[0]]
     first = short(column.values[top[0]])
     value = ", ".join(short(column.values[j]) for j in top)
-    comparison = f"“{first}” is in {percent(share)}, of all rows in {percent(overall)}"
+    comparison = f"“{first}” is in {percent(share)}; all rows: {percent(overall)}"
     return value, comparison, Bar(0, 100 * float(share), 100 * float(overall))
 
 
@@ -177,7 +177,7 @@ def _is_year(column: ColumnProfile) -> bool:
 
 
 def _digits(value: float) -> str:
-    """A number with three digits; whole numbers up to 1,000 with one decimal."""
+    """A number with three significant digits, without trailing zeros."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else "–"
     size = math.floor(math.log10(abs(value)))

@@ -200,7 +200,7 @@ class Blocks:
         )
         return TableError(
             f"{self._table.name}: column {name!r} holds {what}, but "
-            f"{quoted_names([value])} in {row_text(self.n_rows + error.row)}; "
+            f"{row_text(self.n_rows + error.row)} has {quoted_names([value])}; "
             f"{'' if self._table.typed else missing}read the column as text "
             f"({as_option('--text', name)}) or leave it out "
             f"({as_option('--drop', name)})"

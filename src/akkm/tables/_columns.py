@@ -42,7 +42,7 @@ ROLES = (*_ROLES, "boolean", "category")
 REASONS = {
     "equal": "left out, as all values are equal",
     "empty": "left out, as all values are missing",
-    "id": "left out, as identifiers (--columns uses them, --id names them in labels)",
+    "id": "left out, as identifiers (--columns uses them, --id adds them to labels)",
     "prose": "left out, as free text",
     "rare": "left out, as most values occur only once (--text uses them)",
 }

@@ -105,8 +105,8 @@ class Decoder:
         Returns
         -------
         pyarrow.Table
-            As from `inverse_transform`, but numbers, durations and dates that were
-            read from text are numbers and dates.
+            Like the result of `inverse_transform`, but numbers, durations and dates
+            that were read from text stay numbers and dates.
         """
         check_is_fitted(self)
         return original_table(_rows(X), self.columns_, as_text=False)

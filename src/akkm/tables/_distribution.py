@@ -10,15 +10,15 @@ from akkm.typing import Array
 _CELLS, _FEWEST, _MOST = 1 << 22, 1_000, 50_000
 # A sentinel occurs at least this often in the sample, and in at most this share of it.
 _REPEATED, _SHARE = 3, 0.5
-# The other values of a column with sentinels have at least this many distinct values.
+# A column with sentinels has at least this many distinct other values.
 _DISTINCT = 10
-# Most sentinels at each end of a column.
+# Maximum number of sentinels at each end of a column.
 _SENTINELS = 3
 # A column has heavy tails if 1 % of its rows cause at least this share of its variance.
 # The share is 9 % for a normal distribution and 22 % for an exponential one.
 HEAVY = 0.25
 _TAIL = 0.01
-# Tails are examined from this number of rows on.
+# Tails are examined if there are at least this many rows.
 _ROWS = 200
 # A part of dates, such as the hour, is used if its distribution differs from an even
 # one by this much: the sum of (p - 1/b)² b over b bins.
@@ -179,7 +179,7 @@ def tail_share(x: Array) -> float:
 
 
 def center_and_width(x: Array) -> tuple[float, float]:
-    """Return the median, and the median distance from it of the other values.
+    """Return the median, and the median distance of the other values to it.
 
     Examples
     --------

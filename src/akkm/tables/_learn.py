@@ -60,7 +60,7 @@ class Learned:
 
 @dataclass(frozen=True)
 class _Plan:
-    """How columns are read. The rows read so far may change it."""
+    """How columns are read; this may change after rows have been read."""
 
     formats: Mapping[str, TextFormat]
     empty: frozenset[str] = frozenset()  # columns without any values
@@ -193,7 +193,7 @@ def _role(column: Column, plan: _Plan) -> str:
 
 
 def _require_fillable(table: Table, plan: _Plan, settings: Settings) -> None:
-    """Raise TableError if there are sentinels, but no value may be missing."""
+    """Raise TableError if there are sentinels, but missing values are refused."""
     if settings.missing == "error" and plan.sentinels:
         name, odd = next(iter(plan.sentinels.items()))
         raise TableError(
@@ -273,7 +273,7 @@ def _finish(
     ordered = [encodings[column.name] for column in used]
     unused = {e["name"] for e in ordered if e["how"] == "left out"}
     if idle := [name for name in settings.weights if name in unused]:
-        notes.append(f"weights without effect, as left out: {quoted_names(idle)}")
+        notes.append(f"weights of columns that are left out: {quoted_names(idle)}")
     return Learned(ordered, notes, found.blocks.n_rows)
 
 

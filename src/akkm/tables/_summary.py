@@ -88,7 +88,7 @@ class Moments:
         self.high = np.fmax(self.high, np.fmax.reduce(B, axis=1))
 
     def std(self, i: int) -> float:
-        """Return the standard deviation of column i, with its count as divisor."""
+        """Return the standard deviation of column i; the divisor is n, not n - 1."""
         return float(np.sqrt(self._squares[i] / max(self.count[i], 1)))
 
     def numbers_rows(self, i: int) -> bool:
@@ -148,7 +148,7 @@ class Counts:
 
     @property
     def reason_to_leave_out(self) -> str:
-        """Why the values are no categories: "prose", "id" or "rare"; "" if they are."""
+        """Why the column is left out: "prose", "id" or "rare"; "" if it is used."""
         rare = self.n > _ROWS and _OCCURRENCES * len(self.values) > self.n
         many = rare or len(self.values) > _VALUES
         if many and self.words_per_value >= _PROSE:
