@@ -25,9 +25,9 @@ def tiny_mnist(rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 def tiny_covtype(rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return X (300, 54), which has numbers, area and soil; and classes (300,).
+    """Return X (300, 54) and classes (300,).
 
-    Area and soil are one-hot encoded.
+    The columns of X are numbers, area and soil. Area and soil are one-hot encoded.
     """
     y = rng.integers(CLASSES, size=ROWS)
     numbers = rng.random((CLASSES, 10))[y] + rng.normal(scale=0.1, size=(ROWS, 10))
@@ -37,10 +37,11 @@ def tiny_covtype(rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 def tiny_kddcup99(rng: np.random.Generator, copies: int = 1) -> tuple[Array, Array]:
-    """Return X (n, 50), which has numbers, protocol and flag; and classes (n,).
+    """Return X (n, 50) and classes (n,).
 
-    Protocol and flag are one-hot encoded. The classes have unequal sizes. Each of the
-    300 distinct rows occurs `copies` times.
+    The columns of X are numbers, protocol and flag. Protocol and flag are one-hot
+    encoded. The classes have unequal sizes. Each of the 300 distinct rows occurs
+    `copies` times.
     """
     y = rng.choice(CLASSES, size=ROWS, p=(0.6, 0.25, 0.1, 0.05))
     numbers = rng.random((CLASSES, 36))[y] * rng.uniform(0.6, 1, size=(ROWS, 36))
@@ -52,9 +53,9 @@ def tiny_kddcup99(rng: np.random.Generator, copies: int = 1) -> tuple[Array, Arr
 
 
 def tiny_imagenet12(rng: np.random.Generator) -> tuple[Any, Array]:
-    """Return X (300, 850), histograms of 10 words in 85 cells; and classes (300,).
+    """Return X (300, 850) and classes (300,).
 
-    The cells are those of a spatial pyramid.
+    The rows of X are histograms of 10 words in the 85 cells of a spatial pyramid.
     """
     y = rng.integers(CLASSES, size=ROWS)
     chance = rng.dirichlet(np.full(850, 0.1), size=CLASSES)

@@ -41,7 +41,7 @@ def test_more_random_starts_lower_the_error(digits):
     assert many.inertia_ < one.inertia_
 
 
-def test_heavy_rows_leave_no_rounding_errors_in_the_cluster_they_leave():
+def test_a_cluster_keeps_no_rounding_errors_of_heavy_rows_that_left_it():
     X = np.array([[0.1], [10.3], [5.0], [5.2], [0.2], [9.9]])
     weights = np.array([3e11, 7e11, 1.0, 1.0, 1.0, 1.0])
     model = KernelKMeans(3, kernel="linear", init=[0, 0, 0, 0, 1, 2])

@@ -149,8 +149,8 @@ class TestAfterFit:
     def test_a_large_batch_counts_like_several_small_ones(self):
         """A batch is processed in steps, so that a large batch does not erase the fit.
 
-        A step has at most a quarter as many rows as there were before it. The fit has 4
-        rows, so the steps have 1, 1, 1, 1, 2 and 2 rows.
+        The number of rows in a step is at most a quarter of the number of rows before
+        it. The fit has 4 rows, so the steps have 1, 1, 1, 1, 2 and 2 rows.
         """
         rows = np.array([[0.0], [0.2], [10.0], [10.2]])
         batch = np.full((8, 1), 12.0)

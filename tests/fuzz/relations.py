@@ -83,7 +83,7 @@ def check_weights(case, model, folder):
     if Estimator.__name__ == "KernelKMeans" and not np.ndim(params.get("init")):
         return  # its initialisation depends on landmarks, which differ
     if n < 20 and has("init")(Estimator) and k != "auto":
-        # A random start of few rows may end in another local minimum.
+        # With few rows, a random start may end in another local minimum.
         params["init"] = np.random.default_rng(2).integers(k, size=n)
     repeated = dict(params)
     if np.ndim(params.get("init")):

@@ -209,7 +209,9 @@ class TestBrowser:
         assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
     @pytest.mark.parametrize("width", [390, 1440])
-    def test_the_comparison_of_two_fits(self, opened, width):
+    def test_moved_rows_in_the_comparison_of_two_fits_can_be_searched(
+        self, opened, width
+    ):
         view = opened("changes", width)
         assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert view.locator("#flow-picture .band.moved").count() > 0

@@ -60,8 +60,8 @@ def require_checkpoint(method: Method, sample: int | None) -> None:
         if method.ensemble is not None:
             given = f"--ensemble {method.ensemble}"
         raise ValueError(
-            f"--checkpoint with {given}, which can't save its state; leave it out, or "
-            "use --method approx with a given -k."
+            f"--checkpoint with {given}, which can't save its state; leave out "
+            "--checkpoint, or use --method approx with a given -k."
         )
     if sample is not None:
         raise ValueError(

@@ -52,7 +52,7 @@ def fuse(labelings: list[Labeling]) -> list[Group]:
 
     One table counts the pairs of codes that two groups give to the rows. For two groups
     of two members each, it contains the counts of all pairs of the four members. Groups
-    grow as long as the table has at most as many bins as there are rows, within limits.
+    grow as long as the table has no more bins than there are rows, within limits.
     """
     n = len(labelings[0].codes)
     most = isqrt(min(max(n, _FEWEST_BINS), _MOST_BINS))

@@ -236,7 +236,7 @@ def estimate_n_clusters(
     elif rejected[best]:
         why += ", but one cluster has only a few rows"
     elif not sure:
-        why += ", no wider than data without clusters may have"
+        why += ", and data without clusters may have gaps this wide"
     return Evidence(numbers, gaps, times, np.log(ratio), int(numbers[best]), sure, why)
 
 

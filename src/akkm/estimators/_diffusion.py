@@ -51,7 +51,7 @@ class DiffusionKernelKMeans(WalkClusterer):
     n_neighbors : int, default=15
         Number of neighbours of each row in the graph. If there are few distinct rows,
         fewer neighbours are used: fewer than the mean number of distinct rows per
-        cluster. If the number of clusters is estimated, it counts as two here.
+        cluster. If the number of clusters is estimated, two clusters are assumed here.
     metric : str, default="euclidean"
         A metric of scikit-learn's `pairwise_distances`: "manhattan", "cosine",
         "correlation", "hamming", ... With more than 20,000 rows, the Euclidean, cosine
@@ -59,8 +59,8 @@ class DiffusionKernelKMeans(WalkClusterer):
     diffusion : float or "auto", default="auto"
         Length t of the walks. "auto" sets it so that the sum of eigenvalue^(2t), the
         effective number of dimensions, is 0.9 times the number of clusters. Shorter
-        walks need more eigenvectors. If there are too many to compute, a warning says
-        so.
+        walks need more eigenvectors. A warning says if more are needed than can be
+        computed.
     outliers : {"attach", "mark"}, default="attach"
         Treatment of rows in components of the graph that are too small for a cluster.
         "attach" gives them the label of the nearest other rows. "mark" gives them -1.
@@ -72,7 +72,8 @@ class DiffusionKernelKMeans(WalkClusterer):
         as in `SparseKernelKMeans`, and `n_neighbors` is not used. Landmarks need the
         Euclidean metric and `outliers="attach"`. Otherwise, the graph is built from a
         sample of 20,000 rows. For rows in files or on Dask workers, "auto" is 100,000
-        distinct rows (20,000 if they have at most 15 columns), and at most 1 GB.
+        distinct rows (20,000 if they have at most 15 columns), or as many as fit in
+        1 GB if that is less.
     init, n_init, max_iter, random_state, n_jobs, verbose : various
         As in `ApproxKernelKMeans`, for k-means in the embedding.
 
@@ -117,9 +118,9 @@ class DiffusionKernelKMeans(WalkClusterer):
     Notes
     -----
     Rows from `akkm.open_rows` and Dask collections need not fit in memory. Only the
-    rows of the graph are read into memory. Batches of the file, or workers, place the
-    other rows, and k-means then clusters the points of all rows where they are stored.
-    With the same `max_rows`, the labels are those of a fit in memory.
+    rows of the graph are read into memory. The other rows are placed batch by batch, or
+    on the workers. k-means then clusters the points of all rows where these points are
+    stored. With the same `max_rows`, the labels equal those of a fit in memory.
 
     Equal rows share one node of the graph, but k-means counts each of them. `predict`
     places a row that equals a row of the graph at the point of that row. It places any

@@ -52,8 +52,8 @@ class SparseKernelKMeans(WalkClusterer):
     diffusion : float or "auto", default="auto"
         Length t of the walks. "auto" sets it so that the sum of eigenvalue^(2t), the
         effective number of dimensions, is 0.9 times the number of clusters. Shorter
-        walks need more eigenvectors. If there are too many to compute, a warning says
-        so.
+        walks need more eigenvectors. A warning says if more are needed than can be
+        computed.
     init, n_init, max_iter, random_state, n_jobs, verbose : various
         As in `ApproxKernelKMeans`, for k-means in the embedding.
 

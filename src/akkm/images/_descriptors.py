@@ -77,7 +77,7 @@ def _direction_maps(gray: Array) -> Array:
     down, right = np.gradient(blurred)
     turn = np.arctan2(-down, right) * np.float32(_DIRECTIONS / (2 * np.pi))
     strength = np.hypot(down, right)
-    # A gradient between two directions is divided between them by its angle.
+    # A gradient between two directions is divided between them according to its angle.
     before = np.floor(turn)
     later = (turn - before) * strength
     first = before.astype(np.int64) % _DIRECTIONS * gray.size

@@ -60,8 +60,8 @@ class Inspection:
     """Facts about a fitted model and its rows, each computed on first use.
 
     Attributes that do not apply to the model are None. Large data sets are sampled:
-    distances are computed for as many rows as take about a second, and for at least
-    2,000 rows.
+    distances are computed for as many rows as can be evaluated in about a second, and
+    for at least 2,000 rows.
 
     Parameters
     ----------

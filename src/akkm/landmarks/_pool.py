@@ -59,7 +59,7 @@ def number_of_landmarks(n_landmarks: int | str, n: int, n_clusters: int) -> int:
     if m > n:
         raise ValueError(
             f"n_landmarks={m} is more than the n_samples={n} rows of positive weight; "
-            "expected at most that many. Lower n_landmarks or use 'auto'."
+            f"expected at most {n}. Lower n_landmarks or use 'auto'."
         )
     if m < n_clusters:
         raise ValueError(

@@ -61,7 +61,7 @@ class Shown:
 
     @property
     def turned(self) -> bool:
-        """Whether tables have one row per cluster, because there are many."""
+        """Whether tables have one row per cluster, because there are many clusters."""
         return len(self.clusters) > _TURNED
 
     @property
@@ -79,7 +79,10 @@ class Shown:
         ]
 
     def _without_opposites(self) -> list[int]:
-        """The columns of the heat map; of a yes and a no column, only the first."""
+        """The columns of the heat map, without columns that are opposites of others.
+
+        For example, of the columns "yes" and "no", only the first is kept.
+        """
         found, kept = self.facts.columns, list[int]()
         assert found is not None
         for j in range(len(found.names)):

@@ -36,8 +36,8 @@ class Rows(ABC):
     * the slices of `chunks()` and of `spans()` cover all rows once, in order;
     * the pieces of `split(rows)` cover the given rows once, in order;
     * `map_blocks` calls its function on blocks that cover all rows once, in order;
-    * `embed` gives the points that its function returns for an array of all rows, if
-      the function treats each row alone;
+    * if the function given to `embed` treats each row independently, `embed` gives the
+      points that the function returns for an array of all rows;
     * `random_labels(C, rng)` represents the labels that an array would get from the
       same generator, and leaves the generator in the same state;
     * `prefetch_gather` is a hint: it affects the running time, never the results.
@@ -108,10 +108,10 @@ class Rows(ABC):
     ) -> tuple["Rows", Any]:
         """Map the rows to points (n, width), with a mark for each row.
 
-        function(shared, block) returns points (b, width) of the type of the rows, and
-        marks (b,) of type bool. Workers receive `shared` once. The points are stored
-        where the rows are: in memory, in a temporary file, or on the workers. The marks
-        (n,) are a Dask array if the rows are on workers, else a NumPy array.
+        function(shared, block) returns points (b, width) with the dtype of the rows,
+        and marks (b,) of type bool. Workers receive `shared` once. The points are
+        stored where the rows are: in memory, in a temporary file, or on the workers.
+        The marks (n,) are a Dask array if the rows are on workers, else a NumPy array.
         """
 
     @abstractmethod
@@ -152,7 +152,7 @@ class Partitions:
         return slices_between(self.starts)
 
     def as_dask(self, futures: list[Any], dtype: Any, width: int | None = None) -> Any:
-        """Join futures of arrays (b,) or (b, width), one per block: a Dask array."""
+        """Join futures of arrays (b,) or (b, width), one per block, to a Dask array."""
         import dask.array as da
 
         row = () if width is None else (width,)

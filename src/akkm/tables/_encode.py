@@ -1,4 +1,4 @@
-"""Encode the rows of a table as an encoder has learned."""
+"""Encode the rows of a table in the way that an encoder has learned."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

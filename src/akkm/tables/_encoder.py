@@ -26,8 +26,8 @@ __all__ = ["TableEncoder"]
 class TableEncoder(Decoder, TransformerMixin, BaseEstimator):
     r"""Scale numbers and one-hot encode text.
 
-    Amounts of money, percentages, durations and dates are recognised if they are
-    written as text. Identifiers and free text are left out.
+    Text columns with amounts of money, percentages, durations or dates are recognised
+    and read as numbers. Identifiers and free text are left out.
 
     Parameters
     ----------
