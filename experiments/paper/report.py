@@ -105,7 +105,7 @@ def _blocks(results: Results) -> list[Block]:
         *tables.data_sets(results),
         Heading("Running time"),
         Paragraph(
-            "A time is that of a whole fit, from rows to labels. The kernel column is "
+            "Each time is for a whole fit, from rows to labels. The kernel column is "
             "the time to compute the kernel values of all rows with m landmarks, "
             "measured alone. The times of the methods include this time. Only kernel "
             "k-means on images gets a precomputed kernel matrix. aKKm may cache up to "

@@ -110,9 +110,10 @@ class TestEnsemble:
             np.testing.assert_array_equal(model.predict(X), model.labels_)
 
     def test_groups_that_no_member_joins_are_joined_by_distance(self):
-        """There are twelve groups, and members join only some of them.
+        """Twelve groups lie at three distant places, four groups at each place.
 
-        Groups must be joined because each member has fewer than twelve clusters.
+        Members with many clusters join too few groups. So members are fitted again with
+        fewer clusters, which join the groups of a place.
         """
         rng = np.random.default_rng(1)
         y = rng.integers(12, size=1200)

@@ -247,7 +247,7 @@ class TestDateParts:
     def test_the_hour_is_used_if_it_is_uneven(self, rng):
         encoder = encoder_of(self.times(rng, rng.normal(12, 2, N)))
         assert encoder.feature_names_[:3] == ["x", "x (hour, sin)", "x (hour, cos)"]
-        assert "also the hour, on a circle" in encoder.describe()[0]
+        assert "also the hour, as points on a circle" in encoder.describe()[0]
         even = encoder_of(self.times(rng, rng.uniform(0, 24, N)))
         assert even.feature_names_ == ["x", "other"]
 

@@ -33,7 +33,7 @@ Examples:
 @click.option(
     "--report",
     metavar="FILE",
-    help="Write a page: which clusters split, merged or moved, and which rows: .html.",
+    help="Write a page about the clusters that changed and the rows that moved: .html.",
 )
 @click.option(
     "--moved", metavar="FILE", help="Write the rows that moved: .parquet or .csv."
@@ -132,7 +132,7 @@ def _places(keys: Any, others: Any) -> Array:
 
 
 def _plain(clusters: Any) -> Array:
-    """Clusters (n,) as numbers if they are; as text, 10 would come before 2."""
+    """Clusters (n,) as numbers if possible, because as text 10 comes before 2."""
     with suppress(pa.ArrowInvalid):
         clusters = clusters.cast(pa.int64())
     return clusters.to_numpy(zero_copy_only=False)

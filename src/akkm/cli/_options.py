@@ -171,7 +171,7 @@ class Method:
         type=NumberOr(int, ("auto",)),
         metavar="NUMBER|auto",
         default="auto",
-        help="Number of clusters; auto estimates it (--method sparse or diffusion).",
+        help="Number of clusters; auto estimates it (only sparse and diffusion).",
     )
     method: str = option(
         "--method",

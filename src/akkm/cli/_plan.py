@@ -29,8 +29,8 @@ from akkm.theory import suggest_n_landmarks
 _SAMPLE_ROWS = 50_000
 # Minimum number of sampled rows per cluster.
 _ROWS_PER_CLUSTER = 100
-# Methods whose time grows faster than n: it grows like n to this power. The method
-# exact compares all pairs of rows; diffusion searches neighbours.
+# The time of these methods grows like n to this power, faster than n. The method exact
+# compares all pairs of rows; diffusion searches neighbours.
 _POWERS = {"exact": 2.0, "diffusion": 1.5}
 # Minimum number of sampled rows for these methods, instead of _SAMPLE_ROWS.
 _FEW_ROWS = 4_000

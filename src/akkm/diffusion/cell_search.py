@@ -200,7 +200,7 @@ class Cells:
         engine.for_each(compare, filled.tolist())
 
     def _distances(self, X: RowsLike, points: slice) -> Array:
-        """Distances of rows x (b, d) to points; |x|² is left out of squared ones."""
+        """Distances of rows x (b, d) to points; squared distances lack |x|²."""
         Z = self.points[points]
         if _is_product(self.metric):
             D = X @ Z.T

@@ -109,10 +109,10 @@ def fit_diffusion_kernel(
 ) -> tuple[DiffusionKernel, Array]:
     """The diffusion kernel of a CSR array W (n, n), and the eigenvectors (n, r) of S.
 
-    S, `component` (n,) and `n_pairs` are those of `leading_eigenpairs`. `rows` (n,) are
-    the weights of rows, and `least` is the smallest share of a cluster, as in
-    `estimate_k`. If `t` is given, more than `n_pairs` eigenpairs may be computed,
-    because many eigenvectors keep their weight in short walks.
+    S, `component` (n,) and `n_pairs` mean the same as in `leading_eigenpairs`. `rows`
+    (n,) are the weights of rows, and `least` is the smallest share of the rows that a
+    cluster has, as in `estimate_k`. If `t` is given, more than `n_pairs` eigenpairs may
+    be computed, because many eigenvectors keep their weight in short walks.
     """
     n = W.shape[0]
     values, vectors = leading_eigenpairs(W, component, n_pairs, rng, say=say)

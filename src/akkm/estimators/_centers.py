@@ -66,9 +66,9 @@ class CenterClusterer(
 
         labels = nearest(self._model, points)
         if clusters is not None:
-            # Compare only rows whose center is not among `clusters` again. If centers
-            # tie up to rounding errors, comparing with fewer centers could change the
-            # labels of other rows.
+            # Only rows whose center is not among `clusters` are compared again. If
+            # centers tie up to rounding errors, comparing with fewer centers could
+            # change the labels of other rows.
             others = np.flatnonzero(~np.isin(labels, clusters))
             if others.size:
                 few = nearest(self._model.only(clusters), points[others])

@@ -31,7 +31,7 @@ class EmbeddingClusterer(IterationParameters, CenterClusterer):
         return self._embedding(X, engine)
 
     def _cluster(self, run: Run, embedding: Any, points: RowsLike, n: int) -> Solution:
-        """Run k-means with `n` clusters on points (n, q) and set the attributes."""
+        """Run k-means with `n` clusters on the points and set the attributes."""
         fitted = {"_embedding": embedding, "kernel_": run.kernel}
         init = self._initialisation(points.shape[0])
         problem = kmeans_problem(points)

@@ -21,7 +21,7 @@ _AHEAD = 2
 # Largest number of batches in memory, including batches that are read ahead and batches
 # that threads may be using.
 _IN_MEMORY = 5
-# Points of rows are kept in a temporary file if they take more bytes than this.
+# The points of an embedding are kept in a temporary file if they take more bytes.
 _POINT_BYTES = 256 * 2**20
 # Rows per chunk, the unit of work of one thread. A batch is cut into several chunks.
 _CHUNK_ROWS = 8192
@@ -162,7 +162,7 @@ class DiskRows(Rows):
     ) -> tuple[ArrayRows, Array]:
         """Map the rows to points (n, width), with a mark for each row (n,).
 
-        Many points are kept in an anonymous temporary file.
+        If there are many points, they are kept in an anonymous temporary file.
         """
         shape = (self.shape[0], width)
         in_file = shape[0] * width * self.dtype.itemsize > _POINT_BYTES
