@@ -54,6 +54,10 @@ class TestSentences:
         year = np.where(TWO, 2010, 1990) + np.arange(200) % 2
         assert described(year, 1) == ("2010", "10 above the average of 2000")
 
+    def test_averages_of_centered_values_are_zero(self):
+        z = np.where(TWO, 1.0, -1.0) + 0.001 * (np.arange(200) % 2)
+        assert described(z, 1) == ("1", "1 above the average of 0")
+
     def test_the_median_is_named(self):
         labels = np.repeat([0, 1, 2], [300, 200, 50])
         spend = np.array([100.0, 300, 9000])[labels] + np.arange(550) % 2
@@ -205,6 +209,9 @@ class TestCards:
         page = text_of(report(pipe, texts))
         assert re.search("<li><q>the old car stops, number", page)
         assert re.search("<strong>[a-z, ]*apple", page)
+        assert ">words in text</span>" in page
+        compared = picture_data(report(pipe, texts))["compare"]["columns"][0]
+        assert any("apple" in words for words in compared["texts"])
 
     def test_images_are_shown_on_the_cards(self, digits):
         X = digits[0][:200]

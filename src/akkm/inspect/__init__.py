@@ -26,13 +26,12 @@ from akkm.inspect._distances import CenterDistances
 from akkm.inspect._inspection import Inspection
 from akkm.inspect._names import cluster_names
 from akkm.inspect._plane import MapPlane
-from akkm.inspect._profiles import POOLED, ClusterProfiles, ColumnProfile
+from akkm.inspect._profiles import ClusterProfiles, ColumnProfile
 from akkm.inspect._quality import Convergence, KernelSimilarity, LandmarkCoverage
 from akkm.inspect._sample import RowSample, sample_rows
 from akkm.inspect._values import RowValues
 
 __all__ = [
-    "POOLED",
     "CenterDistances",
     "Certainty",
     "ClassComparison",

@@ -23,7 +23,7 @@ _CLUSTER_WORDS = 8
 # Columns say the same if the correlation of their ranks is at least this large.
 _ALIKE = 0.9
 # The category of pooled values; it characterises no cluster.
-POOLED = "(other)"
+_POOLED = "(other)"
 # Number of categories, the most frequent ones, whose shares are computed.
 _CATEGORIES = 300
 
@@ -127,7 +127,7 @@ class ColumnProfile:
             return []
         more = self.shares[cluster] - self.overall_shares
         order = np.argsort(-more, kind="stable")[:n]
-        return [int(j) for j in order if more[j] > 0 and self.values[j] != POOLED]
+        return [int(j) for j in order if more[j] > 0 and self.values[j] != _POOLED]
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,7 +348,7 @@ def _of_categories(column: TypedColumn, groups: Groups) -> ColumnProfile:
     # A difference of shares counts only if chance alone would rarely cause it.
     noise = 2 * np.sqrt(overall * (1 - overall) / groups.sizes.clip(1)[:, None])
     more = groups.differences(shares)
-    counts = (more > noise) & (more > _MORE) & (values[kept] != POOLED)
+    counts = (more > noise) & (more > _MORE) & (values[kept] != _POOLED)
     effects = np.where(counts, more, 0).sum(axis=1).clip(0, 1)
     return ColumnProfile(
         column.name,

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from akkm.inspect import POOLED, ColumnProfile, cluster_names
+from akkm.inspect import ColumnProfile, cluster_names
 from akkm.report import _sentences
 from akkm.report._format import json_number, json_value, percent, short, value_text
 from akkm.report._sentences import Line
@@ -19,8 +19,8 @@ OPEN_CARDS = 12
 _LINES, _ROWS, _VALUES = 6, 3, 6
 # Maximum number of characters of a typical text.
 _LONGEST = 300
-# Number of columns, and of categories or words, in the comparison of two clusters.
-_COMPARED, _CATEGORIES = 30, 10
+# Number of columns, and of categories, in the comparison of two clusters.
+_COMPARED, _CATEGORIES = 30, 40
 
 
 @dataclass(frozen=True)
@@ -129,21 +129,25 @@ class Cards:
         }
 
     def _compared(self, column: ColumnProfile) -> dict[str, Any]:
-        at = self.clusters
-        if column.kind in ("category", "text"):
-            more = np.abs(column.shares - column.overall_shares).max(axis=0)
-            top = [
-                j
-                for j in np.argsort(-more, kind="stable")[: _CATEGORIES + 1]
-                if column.values[j] != POOLED
-            ]
-            return {
-                "name": short(column.title),
+        at, found = self.clusters, {"name": short(column.title)}
+        if column.kind == "category":
+            top = self._categories(column)
+            shares = [[json_number(s) for s in column.shares[k][top]] for k in at]
+            return found | {
                 "values": [short(column.values[j]) for j in top],
-                "shares": [[json_number(s) for s in column.shares[k][top]] for k in at],
+                "shares": shares,
             }
-        return {
-            "name": short(column.title),
-            "texts": [_sentences.value_of(column, k) for k in at],
-            "positions": [json_number(column.positions[k]) for k in at],
-        }
+        texts = {"texts": [_sentences.value_of(column, k) for k in at]}
+        if column.kind == "text":
+            return found | texts
+        return (
+            found
+            | texts
+            | {"positions": [json_number(p) for p in column.positions[at]]}
+        )
+
+    def _categories(self, column: ColumnProfile) -> list[int]:
+        """The categories that characterise clusters, the most distinctive first."""
+        more = np.abs(column.shares - column.overall_shares).max(axis=0)
+        chosen = {j for k in self.clusters for j in column.top_values(k, 3)}
+        return sorted(chosen, key=lambda j: -more[j])[:_CATEGORIES]

@@ -44,13 +44,14 @@ def line(column: ColumnProfile, cluster: int) -> Line:
         column.kind, _number
     )
     value, comparison, bar = describe(column, cluster)
-    return Line(short(column.title), value, comparison, bar)
+    title = f"words in {column.title}" if column.kind == "text" else column.title
+    return Line(short(title), value, comparison, bar)
 
 
 def value_of(column: ColumnProfile, cluster: int) -> str:
     """The value of a cluster in one column, as short text."""
-    if column.kind in ("category", "text"):
-        return ""
+    if column.kind == "text":
+        return ", ".join(column.values[j] for j in column.top_values(cluster, _WORDS))
     if column.kind == "boolean":
         return percent(column.centers[cluster])
     return amount(column.centers[cluster], column)
@@ -76,6 +77,9 @@ def amount(value: float, column: ColumnProfile) -> str:
         return _span(value)
     if _is_year(column):
         return f"{value:.0f}"
+    if not column.positive and len(column.limits):
+        width = column.limits[3] - column.limits[0]
+        value = 0.0 if abs(value) < width / 500 else value  # of centered values
     return _with_unit(_digits(value), column.unit)
 
 

@@ -46,7 +46,8 @@ const percentText = (value) => (value === null ? "–" : share(value));
 // Texts of one column for two clusters, and how much the clusters differ in it.
 function compareColumn(column, a, b) {
   if (column.texts) {
-    const apart = Math.abs(column.positions[a] - column.positions[b]);
+    const place = column.positions; // words of texts have none
+    const apart = place ? Math.abs(place[a] - place[b]) : 1;
     return { apart, texts: [column.texts[a], column.texts[b]] };
   }
   const [first, second] = [column.shares[a], column.shares[b]];
@@ -55,7 +56,7 @@ function compareColumn(column, a, b) {
   const named = top.slice(0, 3).filter((j, i) => i === 0 || differs(j) >= 0.05);
   const text = (shares) =>
     named.map((j) => `${percentText(shares[j])} ${column.values[j]}`).join(", ");
-  return { apart: differs(top[0]), texts: [text(first), text(second)] };
+  return { apart: top.length ? differs(top[0]) : 0, texts: [text(first), text(second)] };
 }
 
 function compare({ clusters, names, shares, columns }) {
