@@ -19,7 +19,7 @@ BIN = .venv/bin
 	$(BIN)/python -m pip install --quiet --group bench
 	touch $@
 
-demo: .venv/ready  ## cluster points that k-means can't separate, and draw them
+demo: .venv/ready  ## cluster points that k-means can't separate, and a table of customers
 	$(BIN)/akkm demo
 
 test: .venv/ready  ## run the whole test suite; each worker uses one core

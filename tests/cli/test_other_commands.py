@@ -105,6 +105,11 @@ def test_demo_writes_a_picture_and_a_report(here):
     assert "A disc in a ring" in page
     assert "Spread per cluster" in page  # the means are equal, so spreads are shown
     assert str(here / "akkm-demo.html") in out
+    page = (here / "akkm-demo-customers.html").read_text(encoding="utf-8")
+    assert page.count('<article class="cluster"') == 5
+    spend = re.search(r">yearly spend</span> <strong>\$(1[78],\d+)", page)
+    assert spend is not None  # the planted value is 17,400
+    assert "very high yearly spend" in out
     assert re.search(r"akkm +1\.000", out)
 
 
@@ -112,7 +117,9 @@ def test_demo_without_matplotlib_writes_only_the_report(here, monkeypatch):
     monkeypatch.setattr("akkm.cli._demo.find_spec", lambda name: None)
     out = output_of("demo", "--rows", 2000)
     assert "picture  none; drawing needs matplotlib: pip install '.[plot]'" in out
-    assert sorted(os.listdir()) == ["akkm-demo.html", "iris.csv"]
+    assert sorted(os.listdir()) == [
+        "akkm-demo-customers.html", "akkm-demo.html", "iris.csv",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["", *sorted(app.commands)])

@@ -99,10 +99,10 @@ class TestSentences:
 
     def test_values_of_single_rows(self):
         zero = np.zeros(1)
-        number = ColumnProfile("x", "number", "€", zero, limits=[0, 0, 1, 1])
+        number = ColumnProfile("x", "number", "€", zero, limits=[0, 0, 9e3, 9e3])
         assert single(17_419.5, number) == "€17,420"
-        assert single(419.5, number) == "€419.50"
-        assert single(0.25, number) == "€0.25"
+        small = ColumnProfile("x", "number", "", zero, limits=[-1, 0, 0, 1])
+        assert [single(v, small) for v in (0.25, -1e-7)] == ["0.25", "0"]
         assert single(None, number) == "–"
         whole = ColumnProfile("x", "number", "", zero, whole=True, limits=[0, 0, 9, 9])
         assert single(-1e-9, whole) == "0"
@@ -246,13 +246,18 @@ class TestCards:
         radius = ring + rng.normal(scale=0.05, size=2000)
         X = np.c_[radius * np.cos(angle), radius * np.sin(angle)]
         model = DiffusionKernelKMeans(2, random_state=0).fit(X)
-        text = text_of(report(model, X, feature_names=["x", "y"]))
+        page = report(model, X, feature_names=["x", "y"])
+        text = text_of(page)
         names = re.findall(r'data-name="([^"]*)"', text)
         parts = [sorted(name.lower().split(", ")) for name in names]
         assert sorted(parts) == [
             ["average x", "average y"],
             ["low or high x", "low or high y"],
         ]
+        compared = picture_data(page)["compare"]["columns"][0]
+        assert abs(np.diff(compared["positions"])[0]) < 0.05
+        assert abs(np.diff(compared["distances"])[0]) > 0.4
+        assert "half between" in compared["texts"][0]
 
     def test_one_cluster_has_a_card_without_comparison(self, blobs):
         page = report(ApproxKernelKMeans(1, random_state=0).fit(blobs[0]), blobs[0])

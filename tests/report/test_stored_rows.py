@@ -61,6 +61,9 @@ class TestStoredRows:
         model = Estimator(3, random_state=0).fit(rows)
         page = report(model, rows, labels_true=blobs[1], ids=np.arange(840) + 5000)
         assert NOTE in page.html
+        assert (
+            "everything else is estimated from a random sample of 200 rows" in page.html
+        )
         assert "840 rows in 3 clusters" in page.html
         assert "new rows" not in page.html.lower()
 

@@ -1,4 +1,4 @@
-"""`akkm demo`: cluster a disc inside a ring, and draw it."""
+"""`akkm demo`: cluster a disc inside a ring, and a table of customers."""
 
 import time
 from importlib.util import find_spec
@@ -9,14 +9,19 @@ import click
 import numpy as np
 
 from akkm.cli._console import Printer, megabytes
+from akkm.cli._demo_customers import customers
 from akkm.cli._options import Run
 from akkm.cli._outputs import open_outputs
+from akkm.clustering import cluster
 from akkm.estimators import ApproxKernelKMeans
 from akkm.metrics import adjusted_rand_index, nmi
 from akkm.report import report
 from akkm.typing import Array
 
 _PICTURE, _PAGE = "akkm-demo.png", "akkm-demo.html"
+_CUSTOMERS_PAGE = "akkm-demo-customers.html"
+# Number of generated customers.
+_CUSTOMERS = 20_000
 _NO_PICTURE = "none; drawing needs matplotlib: pip install '.[plot]'"
 _DRAWN_POINTS = 5_000
 _COLOURS = np.array(["#0072b2", "#e69f00"])
@@ -37,17 +42,19 @@ Example:
 )
 @click.pass_obj
 def demo(run: Run, rows: int) -> None:
-    """Cluster points that k-means can't separate; write a picture and a report.
+    """Cluster points that k-means can't separate, and customers; write two reports.
 
-    The points are generated: a disc and a ring around it.
+    All data are generated. The points are a disc and a ring around it; a picture shows
+    them, too. The customers are a table with five segments.
     """
     from sklearn.cluster import KMeans
 
     printer = Printer()
     picture = None if find_spec("matplotlib") is None else _PICTURE
-    paths = {"--report": _PAGE, "picture": picture}
+    paths = {"--report": _PAGE, "customers": _CUSTOMERS_PAGE, "picture": picture}
     with open_outputs(paths, {}, run.written) as outputs:
-        X, y = disc_in_ring(rows, np.random.default_rng(0))
+        rng = np.random.default_rng(0)
+        X, y = disc_in_ring(rows, rng)
         printer.say(f"{rows:,} points in the plane: a disc and a ring around it.")
         full = megabytes(4.0 * rows**2)
         printer.say(f"Their kernel matrix would take {full} in float32.\n")
@@ -72,9 +79,23 @@ def demo(run: Run, rows: int) -> None:
         outputs["--report"].file.write(page.html.encode())
         if "picture" in outputs:
             draw_labels(X, labels, model.landmarks_, outputs["picture"].file)
+        found = cluster(customers(min(rows, _CUSTOMERS), rng), 5, id="customer")
+        page = found.report(title="Customers (generated)", command=run.command)
+        outputs["customers"].file.write(page.html.encode())
     printer.say(f"\nakkm compared all points with {len(model.landmarks_)} of them.")
-    page_path = str(Path(_PAGE).resolve())
-    printer.facts({"picture": picture or _NO_PICTURE, "report": page_path})
+    printer.say(f"\n{len(found.labels):,} customers in {found.n_clusters} clusters:\n")
+    order = np.argsort(-found.sizes, kind="stable")
+    shares = found.sizes / len(found.labels)
+    printer.table(
+        ("name", "share"), [(found.names[k], f"{shares[k]:.1%}") for k in order]
+    )
+    printer.say()
+    printer.facts(
+        {
+            "picture": picture or _NO_PICTURE,
+            "reports": [str(Path(p).resolve()) for p in (_PAGE, _CUSTOMERS_PAGE)],
+        }
+    )
 
 
 def disc_in_ring(n: int, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -66,6 +66,8 @@ class ColumnProfile:
         median: negative if values are near it, positive if they are below and above it.
     positions : float array of shape (C,)
         Mean rank of the cluster's values among all values, from 0 to 1.
+    distances : float array of shape (C,)
+        Mean rank of the distances of the cluster's values to the median of all rows.
     values : tuple of v str
         The categories, or words of texts.
     shares : float array of shape (C, v)
@@ -99,6 +101,7 @@ class ColumnProfile:
     positive: bool = False
     folded: Any = ()
     positions: Any = ()
+    distances: Any = ()
     values: tuple[str, ...] = ()
     shares: Any = ()
     overall_shares: Any = ()
@@ -298,12 +301,14 @@ def _profile(column: TypedColumn, groups: Groups) -> ColumnProfile:
             centers=groups.means(values),
             folded=np.zeros(len(position), dtype=bool),
             positions=position,
+            distances=position,
         )
     quantiles = [0.05, 0.25, 0.5, 0.75, 0.95]
     limits = _quantiles(values[known], groups.weights[known], quantiles)
     median = limits[2]
     effects = groups.delta(position)
-    fold = groups.delta(groups.means(groups.ranks(np.abs(values - median))))
+    distances = groups.means(groups.ranks(np.abs(values - median)))
+    fold = groups.delta(distances)
     folded = (np.abs(effects) < _MEDIUM) & (np.abs(fold) / 2 > np.abs(effects))
     inside = [
         np.quantile(v, [0.25, 0.5, 0.75]) if len(v) else np.zeros(3)
@@ -332,6 +337,7 @@ def _profile(column: TypedColumn, groups: Groups) -> ColumnProfile:
         positive=bool((values[known] >= 0).all()),
         folded=folded,
         positions=position,
+        distances=distances,
     )
 
 

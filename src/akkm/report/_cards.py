@@ -96,15 +96,16 @@ class Cards:
             return [], []
         rows = found.sample.rows[found.typical(cluster, _ROWS)]
         values = reader.of(rows)
-        named = {column.name: column for column in traits}
+        known = self.profiles.columns if self.profiles else ()
+        named = {column.name: column for column in (*traits, *known)}
         at = [reader.names.index(name) for name in named if name in reader.names]
         rest = [j for j in range(len(reader.names)) if j not in at]
         cells = []
         for j in [*at, *rest][:_VALUES]:
             name = reader.names[j]
             title = short(named[name].title if name in named else name)
-            known = [self._cell(row[j], named.get(name)) for row in values]
-            cells.append((title, known))
+            texts = [self._cell(row[j], named.get(name)) for row in values]
+            cells.append((title, texts))
         return [short(name) for name in self._shown.names(rows)], cells
 
     def _cell(self, value: Any, column: ColumnProfile | None) -> str:
@@ -140,10 +141,14 @@ class Cards:
         texts = {"texts": [_sentences.value_of(column, k) for k in at]}
         if column.kind == "text":
             return found | texts
+        places = np.stack([column.positions, column.distances])[:, at]
         return (
             found
             | texts
-            | {"positions": [json_number(p) for p in column.positions[at]]}
+            | {
+                "positions": [json_number(p) for p in places[0]],
+                "distances": [json_number(p) for p in places[1]],
+            }
         )
 
     def _categories(self, column: ColumnProfile) -> list[int]:

@@ -54,7 +54,11 @@ def value_of(column: ColumnProfile, cluster: int) -> str:
         return ", ".join(column.values[j] for j in column.top_values(cluster, _WORDS))
     if column.kind == "boolean":
         return percent(column.centers[cluster])
-    return amount(column.centers[cluster], column)
+    text = amount(column.centers[cluster], column)
+    if column.folded.any():
+        low, high = (amount(value, column) for value in column.quartiles[cluster])
+        text = f"{text} (half between {low} and {high})"
+    return text
 
 
 def amount(value: float, column: ColumnProfile) -> str:
@@ -103,11 +107,15 @@ def single(value: Any, column: ColumnProfile) -> str:
         value = round(value)
     if _is_year(column):
         return str(value)
-    if abs(value) >= 1000:
-        text = f"{value:,.0f}"
-    else:
-        text = f"{value:,.2f}" if abs(value) >= 100 else f"{value:.4g}"
-    return _with_unit(text.removesuffix(".00").replace("-", "−"), column.unit)
+    return _with_unit(_rounded(value, column), column.unit)
+
+
+def _rounded(value: float, column: ColumnProfile) -> str:
+    """A number with as many decimals as the spread of its column needs."""
+    width = float(column.limits[3] - column.limits[0])
+    decimals = max(0, 3 - math.floor(math.log10(width))) if width > 0 else 0
+    text = f"{round(value, decimals) + 0.0:,.{min(decimals, 12)}f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
 
 
 def _number(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:

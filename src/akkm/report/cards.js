@@ -46,8 +46,11 @@ const percentText = (value) => (value === null ? "–" : share(value));
 // Texts of one column for two clusters, and how much the clusters differ in it.
 function compareColumn(column, a, b) {
   if (column.texts) {
-    const place = column.positions; // words of texts have none
-    const apart = place ? Math.abs(place[a] - place[b]) : 1;
+    // Words of texts have no ranks; they are always shown.
+    const apart = column.positions
+      ? Math.max(...["positions", "distances"].map((ranks) =>
+          Math.abs(column[ranks][a] - column[ranks][b])))
+      : 1;
     return { apart, texts: [column.texts[a], column.texts[b]] };
   }
   const [first, second] = [column.shares[a], column.shares[b]];
