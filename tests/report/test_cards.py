@@ -103,6 +103,9 @@ class TestSentences:
         assert single(17_419.5, number) == "€17,420"
         small = ColumnProfile("x", "number", "", zero, limits=[-1, 0, 0, 1])
         assert [single(v, small) for v in (0.25, -1e-7)] == ["0.25", "0"]
+        assert [amount(v, small) for v in (0.25, -1e-7)] == ["0.25", "0"]
+        tiny = ColumnProfile("x", "number", "", zero, limits=[0, 0, 0, 1e-19])
+        assert [single(2.5e-20, tiny), amount(2.5e-20, tiny)] == ["2.5e−20"] * 2
         assert single(None, number) == "–"
         whole = ColumnProfile("x", "number", "", zero, whole=True, limits=[0, 0, 9, 9])
         assert single(-1e-9, whole) == "0"
@@ -222,6 +225,7 @@ class TestCards:
         for k in range(3):
             assert '<img src="data:image/jpeg' in card_of(page, k)
             assert "<figcaption>most typical</figcaption>" in card_of(page, k)
+            assert f'data-name="Cluster {k}"' in card_of(page, k)
             assert "traits" not in card_of(page, k)  # pixels mean nothing to readers
 
     def test_many_clusters_have_closed_cards(self, rng):

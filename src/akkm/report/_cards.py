@@ -50,7 +50,12 @@ class Cards:
 
     def __init__(self, shown: Shown) -> None:
         self._shown, self.facts = shown, shown.facts
-        self.names = cluster_names(self.facts)
+        # Columns of images, such as visual words, mean nothing to readers.
+        self.names = (
+            cluster_names(self.facts)
+            if shown.images is None
+            else tuple(f"cluster {k}" for k in range(self.facts.n_clusters))
+        )
         self.profiles = self.facts.profiles
         clusters, sizes = self.facts.clusters, self.facts.sizes
         order = np.argsort(-sizes[clusters], kind="stable")[:MAX_CARDS]

@@ -15,6 +15,9 @@ _CURRENCIES = ("$", "€", "£", "¥")
 _YEAR, _DAY = 365.25 * 86400, 86400.0
 # Number of categories, and of words, that a line names.
 _NAMED, _WORDS = 3, 6
+# Numbers with more digits before the decimal point, or more decimals, are written in
+# scientific notation.
+_PLAIN = 12
 # Dates of a column that spans more than this many years are shown as month and year.
 _LONG = 2
 
@@ -81,10 +84,7 @@ def amount(value: float, column: ColumnProfile) -> str:
         return _span(value)
     if _is_year(column):
         return f"{value:.0f}"
-    if not column.positive and len(column.limits):
-        width = column.limits[3] - column.limits[0]
-        value = 0.0 if abs(value) < width / 500 else value  # of centered values
-    return _with_unit(_digits(value), column.unit)
+    return _with_unit(_digits(value, _decimals(column)), column.unit)
 
 
 def single(value: Any, column: ColumnProfile) -> str:
@@ -107,15 +107,10 @@ def single(value: Any, column: ColumnProfile) -> str:
         value = round(value)
     if _is_year(column):
         return str(value)
-    return _with_unit(_rounded(value, column), column.unit)
-
-
-def _rounded(value: float, column: ColumnProfile) -> str:
-    """A number with as many decimals as the spread of its column needs."""
-    width = float(column.limits[3] - column.limits[0])
-    decimals = max(0, 3 - math.floor(math.log10(width))) if width > 0 else 0
-    text = f"{round(value, decimals) + 0.0:,.{min(decimals, 12)}f}"
-    return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
+    decimals = _decimals(column)
+    scientific = decimals > _PLAIN or abs(value) >= 10**_PLAIN
+    text = _digits(value, decimals) if scientific else _plain(value, decimals)
+    return _with_unit(text, column.unit)
 
 
 def _number(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
@@ -144,7 +139,9 @@ def _compared(column: ColumnProfile, value: float) -> str:
         span = _span(abs(value - overall), year=column.kind == "date")
         return f"{span} {'after' if value > overall else 'before'} {of}"
     if not column.positive or overall <= 0 or _is_year(column):
-        apart = _with_unit(_digits(abs(value - overall)), column.unit)
+        apart = _with_unit(
+            _digits(abs(value - overall), _decimals(column)), column.unit
+        )
         return f"{apart} {'above' if value > overall else 'below'} {of}"
     ratio = value / overall
     if ratio >= 1.5:
@@ -188,18 +185,26 @@ def _is_year(column: ColumnProfile) -> bool:
     return bool(column.limits[0] > 1500 and column.limits[3] < 2200)
 
 
-def _digits(value: float) -> str:
-    """A number with three significant digits, without trailing zeros."""
+def _decimals(column: ColumnProfile) -> int:
+    """The number of decimals that the spread of a column needs."""
+    width = column.limits[3] - column.limits[0] if len(column.limits) else 0
+    return max(0, 2 - math.floor(math.log10(width))) if width > 0 else _PLAIN
+
+
+def _digits(value: float, decimals: int = _PLAIN) -> str:
+    """A number with three significant digits, but at most so many decimals."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else "–"
     size = math.floor(math.log10(abs(value)))
-    rounded = round(value, 2 - size)
-    if abs(rounded) >= 1e15:
+    if size >= _PLAIN or decimals > _PLAIN:
         return f"{value:.3g}".replace("-", "−")
-    text = f"{rounded:,.{max(0, 2 - size)}f}"
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
-    return text.replace("-", "−")
+    return _plain(round(value, 2 - size), min(max(0, 2 - size), decimals))
+
+
+def _plain(value: float, decimals: int) -> str:
+    """A number with at most so many decimals, without trailing zeros."""
+    text = f"{round(value, decimals) + 0.0:,.{decimals}f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
 
 
 def _with_unit(text: str, unit: str) -> str:
