@@ -1,5 +1,7 @@
 """partial_fit: rows arrive in batches, and only a sample of them is stored."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -99,8 +101,9 @@ def test_a_batch_moves_the_centers_as_computed_by_hand():
     model = ApproxKernelKMeans(2, kernel="linear", n_landmarks=2, random_state=0)
     first = np.array([[0.0], [0.2], [10.0], [10.2]])
     model.partial_fit(first)
-    assert model._refit_at == 5
-    model._refit_at = 6
+    schedule = model._schedule
+    assert (schedule.check_at, schedule.recluster_at) == (5, 32)
+    model._schedule = replace(schedule, check_at=6)
     model.partial_fit(np.array([[11.1]]))
     own = int(model.predict([[10.0]])[0])
     # Weights of earlier rows are halved, so the 2 earlier rows of this cluster have a
@@ -136,3 +139,65 @@ def test_invalid_batches_are_refused(small):
     with pytest.raises(ValueError, match="NaN"):
         model.partial_fit(np.full((5, 3), np.nan))
     assert model._reservoir.seen == 400
+
+
+def reclusterings(X, monkeypatch, batch=200):
+    """Numbers of rows after which the sample was clustered, and the model."""
+    seen, cluster = [], ApproxKernelKMeans._cluster_sample
+
+    def count(self, sample):
+        seen.append(sample.seen)
+        cluster(self, sample)
+
+    monkeypatch.setattr(ApproxKernelKMeans, "_cluster_sample", count)
+    model = ApproxKernelKMeans(4, gamma=0.05, n_landmarks=60, random_state=0)
+    for start in range(0, len(X), batch):
+        model.partial_fit(X[start : start + batch])
+    return seen, model
+
+
+def test_the_sample_is_clustered_seldom_if_the_centers_fit(small, monkeypatch):
+    X, y = blobs(std=0.5)
+    seen, model = reclusterings(X, monkeypatch)
+    assert len(seen) <= 3  # of 30 batches
+    assert adjusted_rand_score(model.predict(X), y) > 0.99
+
+
+def test_the_sample_is_clustered_again_if_new_clusters_appear(small, monkeypatch):
+    X, y = blobs(std=0.5)
+    order = np.argsort(y, kind="stable")
+    seen, model = reclusterings(X[order], monkeypatch)
+    assert len(seen) > 4
+    assert adjusted_rand_score(model.predict(X), y) > 0.99
+
+
+def test_a_full_sample_of_dense_rows_equals_that_of_sparse_rows(rng):
+    X, w = rng.random((300, 3)), rng.random(300)
+    a = Reservoir(20, np.random.default_rng(1))
+    b = Reservoir(20, np.random.default_rng(1))
+    for part in np.split(np.arange(300), 30):
+        a = a.add(X[part], w[part])
+        b = b.add(sparse.csr_array(X[part]), w[part])
+    np.testing.assert_array_equal(a.rows, b.rows.toarray())
+    np.testing.assert_array_equal(a.weights, b.weights)
+
+
+class TestFewerRowsThanLandmarks:
+    def test_all_rows_are_landmarks_at_first(self):
+        X, y = blobs(900, std=0.5)
+        model = ApproxKernelKMeans(4, gamma=0.1, n_landmarks=300, random_state=0)
+        model.partial_fit(X[:40])
+        assert model.landmarks_.shape[0] == 40
+        assert model.n_landmarks == 300
+        for start in range(40, 900, 40):
+            model.partial_fit(X[start : start + 40])
+        assert model.landmarks_.shape[0] == 300
+        assert adjusted_rand_score(model.predict(X), y) > 0.99
+
+    def test_the_parameter_is_restored_after_an_error(self):
+        X, _ = blobs(40)
+        model = ApproxKernelKMeans(4, gamma=0.1, n_landmarks=300, random_state=0)
+        with pytest.raises(ValueError, match="n_clusters"):
+            model.partial_fit(X[:3])
+        assert model.n_landmarks == 300
+        assert not hasattr(model, "landmarks_")

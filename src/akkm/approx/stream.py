@@ -50,6 +50,11 @@ class Reservoir:
         inside = np.flatnonzero(places < self.size)[::-1]
         place, first = np.unique(places[inside], return_index=True)
         new = inside[first]
+        if rows.shape[0] == self.size and not sparse.issparse(rows):
+            # The sample is full: row i is at place i.
+            rows, kept = rows.copy(), self.weights.copy()
+            rows[place], kept[place] = to_dense(X[new]), weights[new]
+            return Reservoir(self.size, rng, rows, kept, self.seen + count)
         old = np.setdiff1d(np.arange(rows.shape[0]), place, assume_unique=True)
         # Sort by place.
         order = np.argsort(np.concatenate([old, place]))

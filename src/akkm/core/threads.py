@@ -1,12 +1,14 @@
 """Threads over chunks of rows, with BLAS limited to one thread per call."""
 
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from joblib import cpu_count
-from threadpoolctl import OpenBLASController, threadpool_info, threadpool_limits
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from akkm.forks import reset_in_children
 
@@ -71,14 +73,14 @@ class _OneBlasThread:
         self._lock = threading.Lock()
         # The thread in which each open context was entered.
         self._users: dict[Threads, int] = {}
-        self._limits: threadpool_limits | None = None
+        self._limits: Any = None
         reset_in_children(self)
 
     def acquire(self, user: Threads) -> None:
         with self._lock:
             if not self._users:
                 _take_control()
-                self._limits = threadpool_limits(limits=1, user_api="blas")
+                self._limits = _thread_pools().limit(limits=1, user_api="blas")
             self._users[user] = threading.get_ident()
 
     def release(self, user: Threads) -> None:
@@ -104,6 +106,20 @@ class _OneBlasThread:
 _one_blas_thread = _OneBlasThread()
 
 
+def _thread_pools() -> ThreadpoolController:
+    """Return the controller of the thread pools in this process.
+
+    Searching for libraries takes milliseconds, longer than a small batch of rows. So
+    they are searched again only if modules were imported since the last search.
+    """
+    return _search(len(sys.modules))
+
+
+@lru_cache(maxsize=1)
+def _search(n_modules: int) -> ThreadpoolController:
+    return ThreadpoolController()
+
+
 def _take_control() -> None:
     """Let this thread set the limit even if another thread set it before.
 
@@ -116,7 +132,8 @@ def _take_control() -> None:
 
 def _count(n_jobs: int | None) -> int:
     if n_jobs is None:
-        return max([pool["num_threads"] for pool in threadpool_info()], default=1)
+        pools = _thread_pools().info()
+        return max([pool["num_threads"] for pool in pools], default=1)
     if n_jobs == 0:
         raise ValueError(
             "n_jobs=0 is not valid; give a number of threads, -1 (all cores) or None."

@@ -1,7 +1,11 @@
 """partial_fit for approximate kernel k-means."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from akkm.approx import Factored, Reservoir, Stream, factor, match_labels
@@ -12,14 +16,37 @@ from akkm.rows import is_dask, is_rows
 from akkm.typing import Array, RowsLike
 from akkm.validation import validated_weights
 
-# Minimum number of rows in the sample.
-_RESERVOIR = 20_000
+# Minimum number of rows in the sample. Of more than 20,000 rows, only a part is used for
+# the initialisation, so clustering the sample again takes less time.
+_RESERVOIR = 20_480
 # Minimum number of rows in the sample for each landmark.
 _PER_LANDMARK = 10
 # Minimum number of rows in the sample for each cluster.
 _PER_CLUSTER = 20
-# The sample is clustered again when the number of rows has grown by this factor.
-_GROWTH = 1.25
+# When the number of rows has grown by the first factor, the sample's error is compared
+# with the error after the last clustering of the sample. When the number has grown by
+# the second factor, the sample is clustered again in any case.
+_CHECKED, _RECLUSTERED = 1.25, 8
+# The sample is clustered again if its mean error has grown by this factor.
+_MISFIT = 1.05
+# Number of sampled rows from which the error is computed.
+_ERROR_ROWS = 2_000
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When the sample is clustered again; numbers count rows of the stream."""
+
+    check_at: float
+    recluster_at: float
+    error: float  # mean error of the sample when it was clustered
+
+    def is_due(self, seen: int, error: Callable[[], float]) -> bool:
+        """Whether to cluster the sample; `error` computes its present mean error."""
+        if seen >= self.recluster_at:
+            return True
+        # An error that is not known is NaN, which is not below the limit.
+        return seen >= self.check_at and not error() <= _MISFIT * self.error
 
 
 class Streaming(CenterClusterer):
@@ -43,9 +70,12 @@ class Streaming(CenterClusterer):
         """Cluster rows that arrive in batches; X is the next batch.
 
         A sample of all rows so far is kept. It is clustered at the first batch, and
-        again whenever the number of rows has grown by a quarter. Clusters keep their
-        numbers when the sample is clustered again. Between these times, centers move
-        towards the rows of each batch, and older rows lose influence.
+        again when the number of rows has grown eightfold. If the centers fit the sample
+        worse than before, it is clustered when the number of rows has grown by a
+        quarter. Clusters keep their numbers when the sample is clustered again. Between
+        these times, centers move towards the rows of each batch, and older rows lose
+        influence. As long as there are fewer rows than `n_landmarks`, all rows are
+        landmarks.
 
         If the estimator was fitted by `fit`, there is no sample. The kernel and the
         landmarks of the fit are kept, and only the centers move.
@@ -122,20 +152,28 @@ class Streaming(CenterClusterer):
             m = 0 if self.n_landmarks == "auto" else int(self.n_landmarks)
             size = max(_RESERVOIR, _PER_LANDMARK * m, _PER_CLUSTER * self._n_clusters)
             self._reservoir: Reservoir = Reservoir(size, self._generator())
-            self._refit_at: float = 0.0
-        self._reservoir = self._reservoir.add(X, weights)
-        if self._reservoir.seen >= self._refit_at:
-            self._cluster_sample(self._reservoir)
-        else:
+            self._schedule: Schedule | None = None
+        sample = self._reservoir = self._reservoir.add(X, weights)
+        schedule = self._schedule
+        if schedule is not None and sample.seen < schedule.recluster_at:
             self._follow(self._stream, X, weights)
+            if sample.seen >= schedule.check_at:
+                schedule = replace(schedule, check_at=_CHECKED * sample.seen)
+        due = self._schedule is None or self._schedule.is_due(
+            sample.seen, lambda: self._mean_error(sample)
+        )
+        self._schedule = schedule
+        if due:
+            self._cluster_sample(sample)
 
     def _cluster_sample(self, sample: Reservoir) -> None:
         """Cluster the sample of all rows so far, and start a stream from it."""
         before = None
-        if self._refit_at:
+        if self._schedule is not None:
             before = self._without_names().predict(sample.rows)
         weights = None if (sample.weights == 1).all() else sample.weights
-        self._cluster_rows(sample.rows, None, weights)
+        with self._at_most_landmarks(sample.rows.shape[0]):
+            self._cluster_rows(sample.rows, None, weights)
         labels = self.labels_
         if before is not None:
             labels = match_labels(labels, before, self._n_clusters)
@@ -150,7 +188,33 @@ class Streaming(CenterClusterer):
                 seen=sample.seen,
             )
         self._set_stream(stream)
-        self._reservoir, self._refit_at = sample, _GROWTH * sample.seen
+        recluster_at = _RECLUSTERED * sample.seen
+        if self.n_landmarks != "auto" and sample.seen < self.n_landmarks:
+            recluster_at = min(recluster_at, max(self.n_landmarks, 2 * sample.seen))
+        self._reservoir = sample
+        self._schedule = Schedule(
+            _CHECKED * sample.seen, recluster_at, self._mean_error(sample)
+        )
+
+    @contextmanager
+    def _at_most_landmarks(self, n: int) -> Iterator[None]:
+        """Choose at most n landmarks inside the block, as there are only n rows."""
+        given = self.n_landmarks
+        if given != "auto":
+            self.n_landmarks = min(given, n)
+        try:
+            yield
+        finally:
+            self.n_landmarks = given
+
+    def _mean_error(self, sample: Reservoir) -> float:
+        """Mean squared distance of sampled rows to the nearest center, or NaN."""
+        rows = slice(None, None, max(1, sample.rows.shape[0] // _ERROR_ROWS))
+        X, weights = sample.rows[rows], sample.weights[rows]
+        with Threads(self.n_jobs) as engine:
+            blocks = [b.squared.min(axis=1) for b in self._model.compare(X, engine)]
+        total = weights.sum()
+        return float(weights @ np.concatenate(blocks) / total) if total else np.nan
 
     def _stream_from_fit(self, X: RowsLike) -> Stream:
         """Return the stream that continues a fit; X (b, d) is its next batch."""
@@ -185,6 +249,6 @@ class Streaming(CenterClusterer):
 
     def _start_afresh(self, counts: Array, n: int) -> None:
         """Forget the stream; store the cluster weights (C,) and n of a new fit."""
-        for attribute in ("_reservoir", "_stream", "_refit_at"):
+        for attribute in ("_reservoir", "_stream", "_schedule"):
             self.__dict__.pop(attribute, None)
         self._counts, self._n_rows_seen = counts, n

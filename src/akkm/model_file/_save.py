@@ -18,7 +18,7 @@ from akkm.version import __version__
 # Fitted attributes with one entry per training row. Prediction does not need them.
 _PER_ROW = ("labels_", "agreement_", "embedding_", "outlying_")
 # Attributes that only make sense in the process that fitted the model.
-_OF_PROCESS = ("_warnings", "_skl_callbacks", "_reservoir", "_stream", "_refit_at")
+_OF_PROCESS = ("_warnings", "_skl_callbacks", "_reservoir", "_stream", "_schedule")
 # Parameters that name files on this machine.
 _FILES = {"checkpoint", "labels_file"}
 
