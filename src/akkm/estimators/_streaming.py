@@ -16,8 +16,8 @@ from akkm.rows import is_dask, is_rows
 from akkm.typing import Array, RowsLike
 from akkm.validation import validated_weights
 
-# Minimum number of rows in the sample. Of more than 20,000 rows, only a part is used for
-# the initialisation, so clustering the sample again takes less time.
+# Minimum number of rows in the sample. Of more than 20,000 rows, only a part is used
+# for the initialisation, so clustering the sample again takes less time.
 _RESERVOIR = 20_480
 # Minimum number of rows in the sample for each landmark.
 _PER_LANDMARK = 10
