@@ -3,6 +3,7 @@
 from typing import Any
 
 from akkm import consensus, images, inspect, kernels, landmarks, metrics, plot, theory
+from akkm.diffusion.graph_export import neighbor_graph
 from akkm.estimators import (
     ApproxKernelKMeans,
     ConsensusKernelKMeans,
@@ -39,6 +40,7 @@ __all__ = [
     "landmarks",
     "load_model",
     "metrics",
+    "neighbor_graph",
     "open_rows",
     "plot",
     "report",

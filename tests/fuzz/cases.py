@@ -103,6 +103,8 @@ def draw_case(random):
         _precompute(case, random)
     else:
         case.container = _draw_container(random, Estimator)
+    if has("max_rows")(Estimator) and random.random() < 0.15:
+        _make_graph(case, random)
     case.chunk_rows = random.choice([7, 16, 50, 16384])
     case.laws = random.sample(LAWS, k=random.choice([0, 1, 2]))
     if random.random() < 0.12:
@@ -260,6 +262,27 @@ def _precompute(case, random):
         K = np.ascontiguousarray(K[:, given])
         case.traits.append("strip")
     case.X = K
+
+
+def _make_graph(case, random):
+    """Replace the rows by a sparse matrix of their distances or similarities."""
+    X = case.X.astype(np.float64)
+    with np.errstate(all="ignore"):
+        D = cdist(X, X)
+    if not np.isfinite(D).all():
+        return
+    k = random.choice([1, 3, 8, len(D)])
+    far = np.argsort(np.argsort(D, axis=1), axis=1) > k
+    case.params["metric"] = "precomputed"
+    if random.random() < 0.5:
+        case.params["metric"] = "precomputed_similarity"
+        D = np.exp(-np.square(D / (np.median(D) or 1.0)))
+    D[far & far.T] = 0
+    D = D.astype(random.choice([np.float32, np.float64]))
+    case.X = np.maximum(D, D.T)
+    # Explicit zeros would be distances of equal rows.
+    case.container = random.choice([kind for kind in SPARSE if kind != "csr-zeros"])
+    case.traits.append("graph")
 
 
 def _add_fault(case, random):

@@ -19,4 +19,6 @@ belong here.
     The number of clusters from gaps in the spectrum, with the evidence for it.
 `graph_embedding`, `landmark_embedding`
     All steps from rows to their embedding, and the embedding of new rows.
+`given_graph`, `graph_export`
+    The same steps for a graph that the user gives; our graph for other tools.
 """

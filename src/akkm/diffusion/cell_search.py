@@ -45,8 +45,8 @@ _CELLS_OF_NEW_ROW = 3
 # Rows per matrix product, and points per block of an exact search.
 _BLOCK, _EXACT_BLOCK = 512, 16384
 
-_EUCLIDEAN = ("euclidean", "l2", "sqeuclidean")
-_ANGULAR = ("cosine", "correlation")
+EUCLIDEAN = ("euclidean", "l2", "sqeuclidean")
+ANGULAR = ("cosine", "correlation")
 
 
 @dataclass(frozen=True)
@@ -324,7 +324,7 @@ def build_cells(
     n, d = X.shape
     size = max(_CELL_SIZE, int(np.sqrt(_CELL_GROWTH * n / d)))
     m = max(1, n // size)
-    dense = metric in _EUCLIDEAN and not sparse.issparse(X)
+    dense = metric in EUCLIDEAN and not sparse.issparse(X)
     shift = rounded_mean(X).astype(X.dtype) if dense else None
     X = _prepared(X, metric, shift)
     sample_size = max(_SAMPLE, _SAMPLE_PER_CELL * m)
@@ -346,8 +346,8 @@ def build_cells(
     positions = rows
     if axes is not None:
         C = coordinates[order]
-        offsets = _offsets(C, _EUCLIDEAN[0])
-        positions = Cells(_EUCLIDEAN[0], C, offsets, centers, starts)
+        offsets = _offsets(C, EUCLIDEAN[0])
+        positions = Cells(EUCLIDEAN[0], C, offsets, centers, starts)
     return CellSearch(rows, PositionSearch(metric, shift, axes, positions)), order
 
 
@@ -360,7 +360,7 @@ def _prepared(X: RowsLike, metric: str, shift: Array | None) -> RowsLike:
     if metric == "correlation":
         X = X.toarray() if sparse.issparse(X) else X
         X = X - X.mean(axis=1, keepdims=True)
-    if metric in _ANGULAR:
+    if metric in ANGULAR:
         return normalize(X)
     return X if shift is None else X - shift
 
@@ -397,4 +397,4 @@ def _offsets(X: RowsLike, metric: str) -> Array:
 
 def _is_product(metric: str) -> bool:
     """Whether distances of prepared rows follow from a matrix product."""
-    return metric in _EUCLIDEAN or metric in _ANGULAR
+    return metric in EUCLIDEAN or metric in ANGULAR

@@ -22,6 +22,8 @@ from akkm.typing import Array, RowsLike
 
 # The weight of an edge that exists in one direction only.
 _EITHER = 0.05
+# The largest weight of an edge, of an edge that exists in both directions.
+STRONGEST = 1 + _EITHER
 # Rows of A Aᵀ that are computed at a time.
 _BLOCK = 65536
 # A component is linked to other components through at most this many sampled rows.

@@ -8,6 +8,13 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from akkm.core.threads import Threads
+from akkm.diffusion.given_graph import (
+    DISTANCES,
+    SIMILARITIES,
+    canonical,
+    fit_given_graph,
+    require_graph,
+)
 from akkm.diffusion.graph_embedding import (
     GraphEmbedding,
     GraphSettings,
@@ -24,7 +31,7 @@ from akkm.estimators._centers import mark_outliers
 from akkm.estimators._embedding import WalkClusterer
 from akkm.estimators._heartbeat import steady_log
 from akkm.estimators._parameters import AUTO, COUNT, estimator, parameter
-from akkm.rows import Rows, as_rows, is_rows
+from akkm.rows import Rows, as_rows, is_dask, is_rows
 from akkm.typing import Array, RowsLike
 
 
@@ -56,6 +63,11 @@ class DiffusionKernelKMeans(WalkClusterer):
         A metric of scikit-learn's `pairwise_distances`: "manhattan", "cosine",
         "correlation", "hamming", ... With more than 20,000 rows, the Euclidean, cosine
         and correlation metrics are much faster than others.
+
+        If X is a graph instead of rows, the metric says what its entries are:
+        "precomputed" for distances, as in scikit-learn, or "precomputed_similarity" for
+        similarities. X is then a symmetric sparse matrix (n, n), such as those of
+        `akkm.neighbor_graph`. See Notes.
     diffusion : float or "auto", default="auto"
         Length t of the walks. "auto" sets it so that the sum of eigenvalue^(2t), the
         effective number of dimensions, is 0.9 times the number of clusters. Shorter
@@ -114,6 +126,7 @@ class DiffusionKernelKMeans(WalkClusterer):
     See Also
     --------
     SparseKernelKMeans : Walks through landmarks, for more rows.
+    akkm.neighbor_graph : The graph as a matrix, for other tools.
 
     Notes
     -----
@@ -121,6 +134,16 @@ class DiffusionKernelKMeans(WalkClusterer):
     rows of the graph are read into memory. The other rows are placed batch by batch, or
     on the workers. k-means then clusters the points of all rows where these points are
     stored. With the same `max_rows`, the labels equal those of a fit in memory.
+
+    **Graphs as input.** Of a matrix of distances, the `n_neighbors` smallest entries of
+    each row are the row's neighbours. A missing entry is a large distance, and rows at
+    a stored distance of zero are equal rows. A matrix of similarities takes the place
+    of W, and `n_neighbors` is not used; missing entries and zeros mean no similarity.
+    `max_rows` is not used in either case. New rows are rows of a sparse matrix (b, n):
+    their distances or similarities to the n training rows. A row of the training matrix
+    gets its label in `labels_`. The matrix does not say where components that are too
+    small for a cluster belong, unless distances link them to other components. They get
+    the label of the row with the largest sum of similarities, with a warning.
 
     Equal rows share one node of the graph, but k-means counts each of them. `predict`
     places a row that equals a row of the graph at the point of that row. It places any
@@ -151,6 +174,28 @@ class DiffusionKernelKMeans(WalkClusterer):
     _preparation = "building the graph of neighbours"
     _takes_stored = True
 
+    @property
+    def _takes_graph(self) -> bool:
+        """Whether X is a graph, rather than rows."""
+        return self.metric in (DISTANCES, SIMILARITIES)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._takes_graph
+        return tags
+
+    def _validated(self, X: Any, reset: bool = True) -> RowsLike:
+        """Return valid rows, or a valid graph as a CSR matrix."""
+        if not self._takes_graph:
+            return super()._validated(X, reset)
+        if is_dask(X) or is_rows(X):
+            raise ValueError(
+                f"Got {type(X).__name__}; metric={self.metric!r} needs the matrix in "
+                "memory."
+            )
+        X = super()._validated(X, reset)
+        return (require_graph if reset else canonical)(X, self.metric)
+
     def _fit(self, run: Run) -> None:
         """Embed the rows by walks in the graph and cluster them."""
         first = f"comparing the {run.X.shape[0]:,} rows, to find equal rows"
@@ -166,13 +211,17 @@ class DiffusionKernelKMeans(WalkClusterer):
 
     def _fit_embedding(
         self, run: Run, say: Callable[[str], None]
-    ) -> tuple[GraphEmbedding | LandmarkEmbedding, RowsLike, Any]:
+    ) -> tuple[Any, RowsLike, Any]:
         """Return the fitted embedding, points (n, q), and which rows are outlying."""
         X, weights, engine, rng = run.X, run.weights, run.engine, run.rng
         n_clusters, t = self._given_n_clusters, self._given_t
         max_rows = None if self.max_rows == "auto" else self.max_rows
-        rows = distinct_rows(X, weights)
         settings = GraphSettings(n_clusters, self.n_neighbors, self.metric, t)
+        if self._takes_graph:
+            given, n_unlinked = fit_given_graph(X, weights, settings, rng, say)
+            self._warn_of_components(run, given.n_components, n_unlinked)
+            return given, *given(X, engine)
+        rows = distinct_rows(X, weights)
         if is_rows(X):
             size = max_rows or max_sample_rows(X.shape[1], X.dtype.itemsize)
             sample = X.gather(sample_rows(rows, size, rng))
@@ -200,6 +249,24 @@ class DiffusionKernelKMeans(WalkClusterer):
         graph = fit_graph_embedding(X, rows, settings, engine, rng, say)
         say(f"placing {X.shape[0]:,} rows")
         return graph, *graph(X, engine)
+
+    def _warn_of_components(self, run: Run, n_components: int, unlinked: int) -> None:
+        """Warn if a given graph does not say which components belong together."""
+        if self.n_clusters != "auto" and n_components > self.n_clusters:
+            run.warn(
+                f"The graph has {n_components} large components, but n_clusters="
+                f"{self.n_clusters}. X does not say which components are near each "
+                "other, so clusters join components arbitrarily. Raise n_clusters, or "
+                "give X more entries per row.",
+                UserWarning,
+            )
+        if unlinked and self.outliers == "attach":
+            run.warn(
+                f"{unlinked:,} rows have no link to a large component of the graph. "
+                "They get the label of the row with the largest sum of similarities; "
+                "outliers='mark' gives them the label -1.",
+                UserWarning,
+            )
 
     def _assign(
         self, X: RowsLike, engine: Threads, clusters: Array | None = None
@@ -231,9 +298,9 @@ class DiffusionKernelKMeans(WalkClusterer):
         if is_rows(X):
             return _place_stored(self._embedding, X, self.n_jobs)
         placed: Any = self._embedding(X, engine)
-        if isinstance(self._embedding, GraphEmbedding):
-            return placed[0], placed[1]
-        return placed, np.zeros(X.shape[0], dtype=bool)
+        if isinstance(self._embedding, LandmarkEmbedding):
+            return placed, np.zeros(X.shape[0], dtype=bool)
+        return placed[0], placed[1]
 
 
 def _place_stored(

@@ -57,6 +57,23 @@ def _starts(value: Any, sizes: Sizes) -> None:
     require(ends and (np.diff(value) >= 0).all(), "starts of cells")
 
 
+def _csr(names: str) -> Check:
+    """A check for a CSR matrix of finite numbers."""
+    of_rows = rows(names)
+
+    def check(value: Any, sizes: Sizes) -> None:
+        require(hasattr(value, "indptr"), "no CSR matrix")
+        of_rows(value, sizes)
+
+    return check
+
+
+def _node(value: Any, sizes: Sizes) -> None:
+    """Check the number of a node of a graph."""
+    whole()(value, sizes)
+    require(value < sizes.known["m"], "a node beyond m")
+
+
 def _kernel(value: Any, sizes: Sizes) -> None:
     """Check that a kernel has parameters that its constructor accepts."""
     require(isinstance(value, Kernel), "a kernel is missing")
@@ -139,6 +156,19 @@ _PARTS: dict[str, dict[str, Check]] = {
         "neighbours": _part,
         "embedding": numbers("m q"),
         "outlying": flags("m"),
+        "kernel": _part,
+        "n_components": whole(1),
+    },
+    "GivenGraphEmbedding": {
+        "nodes": _csr("d m"),
+        "keys": integers("keys", kinds="u"),
+        "places": integers("keys", below="m"),
+        "edges": optional(_csr("m m")),
+        "reach": numbers("m"),
+        "n_neighbors": whole(),
+        "embedding": numbers("m q"),
+        "outlying": flags("m"),
+        "hub": _node,
         "kernel": _part,
         "n_components": whole(1),
     },
