@@ -188,6 +188,17 @@ class TestCards:
         same = text_of(report(pipe.fit(frame), frame))
         assert ">spend</span> <strong>$17,400</strong>" in same
 
+    def test_filled_values_do_not_distort_averages(self):
+        y = np.repeat([0, 1], 200)
+        income = np.where(np.arange(400) % 3, 1000.0 + 9000 * y, np.nan)
+        frame = pd.DataFrame({"income": income + np.arange(400) % 2, "y": 1.0 * y})
+        encoder = TableEncoder(missing="mean")
+        X = encoder.fit_transform(frame)
+        model = ApproxKernelKMeans(2, random_state=0).fit(X)
+        page = text_of(report(model, X, encoder=encoder))
+        assert ">income</span> <strong>10,000</strong>" in page
+        assert ">income</span> <strong>1,000</strong>" in page
+
     def test_the_largest_cluster_comes_first(self, shop):
         page = text_of(report(*shop))
         sizes = [int(n) for n in re.findall(r'data-size="(\d+)"', page)]

@@ -172,3 +172,26 @@ def test_sparse_tables_are_decoded_as_sparse_rows(tmp_path):
     encoder = TableEncoder().fit(opened)
     decoded = encoder.inverse_transform(encoder.transform(opened))
     np.testing.assert_allclose(decoded.toarray(), [[2, 0, 7], [0, 1, 3]])
+
+
+@pytest.mark.parametrize("scale", ["standard", "minmax", "none", "robust"])
+def test_filled_values_can_be_decoded_as_missing(scale):
+    values = [1.5, None, 4.0, 9.25, 2.0, None, 3.5]
+    table = pa.table(
+        {"x": values, "day": pa.array([1, None, 3, 4, 5, 6, 7], pa.date32())}
+    )
+    encoder = TableEncoder(scale=scale, missing="mean").fit(table)
+    X = encoder.transform(table)
+    decoded = encoder.original_table(X, filled=False)
+    missing = [value is None for value in decoded["x"].to_pylist()]
+    assert missing == [value is None for value in values]
+    assert decoded["day"].null_count == 1
+    assert encoder.original_table(X)["x"].null_count == 0
+
+
+def test_whole_numbers_equal_to_the_mean_are_not_taken_for_filled():
+    table = pa.table({"x": [1, 2, 3, 2], "y": [1.0, 2, 4, None]})
+    encoder = TableEncoder(missing="mean").fit(table)
+    decoded = encoder.original_table(encoder.transform(table), filled=False)
+    assert decoded["x"].null_count == 0
+    assert decoded["y"].null_count == 1

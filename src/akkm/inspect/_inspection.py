@@ -275,7 +275,9 @@ class Inspection:
         sample = sample_rows(self.labels, _PROFILE_ROWS, n_per_cluster=_PER_CLUSTER)
         facts: Any = () if self._encoder is None else self._encoder.facts()
         if facts:
-            read = self._encoder.original_table(self.X[sample.rows]).to_pydict()
+            # Missing values that were filled with the mean would distort averages.
+            table = self._encoder.original_table(self.X[sample.rows], filled=False)
+            read = table.to_pydict()
         elif self._records is not None:
             read = columns_of(self._records(sample.rows))
         else:

@@ -20,11 +20,12 @@ _TEXTS = ("string", "large_string", "string_view")
 
 
 def original_table(
-    X: Array, encodings: Iterable[Encoding], *, as_text: bool
+    X: Array, encodings: Iterable[Encoding], *, as_text: bool, filled: bool = True
 ) -> pa.Table:
     """Decode rows X (b, d): a table of the columns, with their types in the file.
 
-    With `as_text`, numbers that were read from text are written as such text.
+    With `as_text`, numbers that were read from text are written as such text. Without
+    `filled`, numbers that seem to be filled in are null.
     """
     columns = {}
     for encoding, part in _parts(X, encodings):
@@ -35,12 +36,28 @@ def original_table(
             else:
                 kind = "double" if encoding["type"] in _TEXTS else encoding["type"]
                 column = _as_type(numbers, kind)
+            if not filled:
+                missing = pa.array(_seem_filled(part[:, 0], encoding))
+                column = pc.if_else(missing, pa.scalar(None, column.type), column)
         else:
             column = _texts(part, encoding)
             if is_boolean(encoding) and set(encoding["values"]) <= {"true", "false"}:
                 column = pc.equal(column, "true")
         columns[encoding["name"]] = column
     return pa.table(columns)
+
+
+def _seem_filled(x: Array, encoding: Encoding) -> Array:
+    """Whether encoded numbers (b,) are those that replace missing values.
+
+    The mean of whole numbers or days may itself be a value. Then no number seems to be
+    filled in.
+    """
+    mean = float(encoding["mean"])
+    day = 86_400 if encoding["type"].startswith("date") else 1
+    if encoding["whole"] and (mean / day).is_integer():
+        return np.zeros(len(x), dtype=bool)
+    return np.asarray(x == np.float32((mean - encoding["shift"]) / encoding["scale"]))
 
 
 def original_rows(X: Array, encodings: Iterable[Encoding]) -> list[dict[str, Any]]:

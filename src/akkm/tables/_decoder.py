@@ -18,6 +18,7 @@ class Decoder:
 
     id: str | None
     label: str | None
+    missing: str
     columns_: list[dict[str, Any]]
     feature_names_: list[str]
     ignored_: list[str]
@@ -94,13 +95,16 @@ class Decoder:
         check_is_fitted(self)
         return column_facts(self.columns_) if self.matrix_ is None else []
 
-    def original_table(self, X: Any) -> Any:
+    def original_table(self, X: Any, *, filled: bool = True) -> Any:
         """Decode rows to an Arrow table in original units.
 
         Parameters
         ----------
         X : array of shape (b, d)
             Rows from `transform` of a dense table.
+        filled : bool, default=True
+            Whether missing numbers stay filled. If not, numbers that are equal to the
+            filled-in mean become null, if `missing` is "mean".
 
         Returns
         -------
@@ -109,7 +113,12 @@ class Decoder:
             that were read from text stay numbers and dates.
         """
         check_is_fitted(self)
-        return original_table(_rows(X), self.columns_, as_text=False)
+        return original_table(
+            _rows(X),
+            self.columns_,
+            as_text=False,
+            filled=filled or self.missing != "mean",
+        )
 
     def original(self, X: Any) -> list[dict[str, Any]]:
         """Decode rows to the values in the file, up to rounding.
