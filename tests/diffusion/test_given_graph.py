@@ -19,8 +19,12 @@ MODES = {"distance": "precomputed", "similarity": "precomputed_similarity"}
 
 
 def given(mode, n_clusters=2, **params):
-    params = {"random_state": 0, "metric": MODES[mode], **params}
+    params = {"random_state": 0, "metric": MODES[mode], "n_neighbors": 15, **params}
     return DiffusionKernelKMeans(n_clusters, **params)
+
+
+def of_rows(n_clusters, **params):
+    return DiffusionKernelKMeans(n_clusters, n_neighbors=15, random_state=0, **params)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +40,7 @@ class TestRoundTrip:
         self, mode, n_clusters, dtype, moons
     ):
         X = moons[0].astype(dtype)
-        rows = DiffusionKernelKMeans(n_clusters, random_state=0).fit(X)
+        rows = of_rows(n_clusters).fit(X)
         G = neighbor_graph(X, mode=mode)
         model = given(mode, n_clusters).fit(G)
         np.testing.assert_array_equal(model.labels_, rows.labels_)
@@ -47,13 +51,13 @@ class TestRoundTrip:
         self, mode
     ):
         X, _ = make_blobs(3_000, 10, centers=6, cluster_std=3, random_state=0)
-        rows = DiffusionKernelKMeans(6, random_state=0).fit(X)
+        rows = of_rows(6).fit(X)
         model = given(mode, 6).fit(neighbor_graph(X, mode=mode))
         np.testing.assert_array_equal(model.labels_, rows.labels_)
 
     def test_the_embedding_is_that_of_the_rows_up_to_a_rotation(self, mode, moons):
         X = moons[0]
-        rows = DiffusionKernelKMeans(5, random_state=0).fit(X)
+        rows = of_rows(5).fit(X)
         model = given(mode, 5).fit(neighbor_graph(X, mode=mode))
         np.testing.assert_allclose(model.eigenvalues_, rows.eigenvalues_, atol=1e-6)
         first, second = model.embedding_, rows.embedding_
@@ -63,7 +67,7 @@ class TestRoundTrip:
     @pytest.mark.parametrize("metric", ["cosine", "manhattan"])
     def test_metrics_and_many_columns(self, mode, metric, digits):
         X, _ = digits
-        rows = DiffusionKernelKMeans(10, metric=metric, random_state=0).fit(X)
+        rows = of_rows(10, metric=metric).fit(X)
         model = given(mode, 10).fit(neighbor_graph(X, metric=metric, mode=mode))
         assert adjusted_rand_score(model.labels_, rows.labels_) > 0.9
 
@@ -79,7 +83,7 @@ class TestRoundTrip:
     def test_equal_rows_get_equal_labels(self, mode, moons):
         X = np.vstack([moons[0], moons[0][:100].repeat(30, axis=0)])
         y = np.r_[moons[1], moons[1][:100].repeat(30)]
-        rows = DiffusionKernelKMeans(2, random_state=0).fit(X)
+        rows = of_rows(2).fit(X)
         model = given(mode).fit(neighbor_graph(X, mode=mode))
         assert adjusted_rand_score(y, model.labels_) == 1.0
         if mode == "distance":

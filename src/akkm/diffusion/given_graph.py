@@ -59,16 +59,17 @@ class GivenGraphEmbedding:
         """
         keys = _hashes(X, keep_zeros=self.edges is not None)
         place = np.searchsorted(self.keys[:-1], keys)
-        same = np.where(self.keys[place] == keys, self.places[place], -1)
-        W = self._similarities(X)
-        total = np.asarray(W.sum(axis=1)).ravel()
-        embedded = unit_rows(W @ self.embedding)
-        outlying = W @ self.outlying > total / 2
-        known, lost = np.flatnonzero(same >= 0), np.flatnonzero(total == 0)
-        embedded[lost], outlying[lost] = self.embedding[self.hub], True
-        embedded[known] = self.embedding[same[known]]
-        outlying[known] = self.outlying[same[known]]
-        return embedded.astype(self.embedding.dtype, copy=False), outlying
+        node = self.places[place]
+        embedded, outlying = self.embedding[node], self.outlying[node]
+        new = np.flatnonzero(self.keys[place] != keys)
+        if len(new):
+            W = self._similarities(X[new])
+            total = np.asarray(W.sum(axis=1)).ravel()
+            embedded[new] = unit_rows(W @ self.embedding)
+            outlying[new] = W @ self.outlying > total / 2
+            lost = new[total == 0]
+            embedded[lost], outlying[lost] = self.embedding[self.hub], True
+        return embedded, outlying
 
     def _similarities(self, X: Any) -> Any:
         """Similarities (b, u) of new rows to the nodes."""
@@ -97,11 +98,13 @@ def fit_given_graph(
     D, edges, reach, k = None, None, np.zeros(u, dtype=X.dtype), 0
     if of_distances:
         k = limit_neighbours(settings.n_neighbors, u, settings.n_clusters)
+        say(f"the {k} nearest neighbours of {u:,} nodes")
         D = _distances_between_nodes(X, nodes)
         near = _keep_nearest(D, k)
         reach[:] = near.max(axis=1).toarray().ravel()
         edges = near.astype(np.float32)
         edges.data[:] = 1
+        say("counting shared neighbours")
         W = graph.similarity_of_edges(edges)
     else:
         W = sparse.csr_array(X[rows][:, rows])
@@ -179,6 +182,11 @@ def _distances_to_nodes(X: Any, nodes: Any) -> Any:
 
 def _distances_between_nodes(X: Any, nodes: Any) -> Any:
     """The smallest distance in X (n, n) between rows of two nodes: CSR (u, u)."""
+    if nodes.nnz == nodes.shape[1]:  # each node is one row
+        rows = np.flatnonzero(np.diff(nodes.indptr))
+        D = sparse.csr_array(X[rows][:, rows])
+        D.eliminate_zeros()  # on the diagonal
+        return D
     D, node, u = X.tocoo(), _node_of(nodes), nodes.shape[1]
     first, second = node[D.row], node[D.col]
     other = (first >= 0) & (first != second)

@@ -68,6 +68,9 @@ def neighbor_graph(
     distances to `DiffusionKernelKMeans(metric="precomputed")`, or to DBSCAN, HDBSCAN
     and others with `metric="precomputed"`.
 
+    A fit of this graph gives the clusters of a fit of the rows with the same
+    `n_neighbors`, except for effects of rounding.
+
     Of equal rows, only the first has neighbours. The others are linked to it: by a
     stored distance of zero, or by the largest possible similarity.
 
