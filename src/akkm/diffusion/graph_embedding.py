@@ -65,6 +65,11 @@ class GraphEmbedding:
     kernel: DiffusionKernel
     n_components: int  # number of large components, before components were linked
 
+    @property
+    def n_neighbors(self) -> int:
+        """The number of neighbours of each point."""
+        return int(self.neighbours.indices.shape[1])
+
     def __call__(self, X: RowsLike, engine: Threads) -> tuple[Array, Array]:
         """Return the embedding (n, q) of rows X (n, d), and which rows are outlying.
 

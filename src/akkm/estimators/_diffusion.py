@@ -1,6 +1,7 @@
 """DiffusionKernelKMeans."""
 
 from collections.abc import Callable
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from akkm.core.threads import Threads
+from akkm.diffusion.choose_neighbours import FEWEST_NEIGHBORS, fit_graph
 from akkm.diffusion.given_graph import (
     DISTANCES,
     SIMILARITIES,
@@ -19,7 +21,6 @@ from akkm.diffusion.graph_embedding import (
     GraphEmbedding,
     GraphSettings,
     distinct_rows,
-    fit_graph_embedding,
     max_graph_rows,
     max_sample_rows,
     sample_rows,
@@ -55,10 +56,16 @@ class DiffusionKernelKMeans(WalkClusterer):
     n_clusters : int or "auto", default=8
         Number of clusters C. "auto" estimates it from the spectrum (see `evidence_`)
         and warns if the evidence is not clear.
-    n_neighbors : int, default=15
-        Number of neighbours of each row in the graph. If there are few distinct rows,
-        fewer neighbours are used: fewer than the mean number of distinct rows per
-        cluster. If the number of clusters is estimated, two clusters are assumed here.
+    n_neighbors : int or "auto", default="auto"
+        Number of neighbours of each row in the graph. "auto" starts with 15. If at
+        least nine of ten neighbours are then in the same cluster, it stays at 15. If
+        not, the rows are noisy, and 40, 100 or 250 neighbours may be better. So graphs
+        are built from each half of a sample of at most 6,000 rows. The number is raised
+        as long as the clusters of the two halves agree better than before. "auto" means
+        15 if there are fewer than 1,000 distinct rows, or if the number of clusters is
+        estimated. If there are few distinct rows, fewer neighbours are used: fewer than
+        the mean number of distinct rows per cluster. If the number of clusters is
+        estimated, two clusters are assumed here.
     metric : str, default="euclidean"
         A metric of scikit-learn's `pairwise_distances`: "manhattan", "cosine",
         "correlation", "hamming", ... With more than 20,000 rows, the Euclidean, cosine
@@ -105,6 +112,9 @@ class DiffusionKernelKMeans(WalkClusterer):
         Eigenvalues of S, in descending order from 1.
     diffusion_ : float
         The t that was used.
+    n_neighbors_ : int
+        Number of neighbours, given or chosen. It is 0 if walks went through landmarks
+        or if X contains similarities.
     n_components_ : int
         Number of connected components of the graph, not counting small components.
     outlying_ : bool array of shape (n,)
@@ -164,7 +174,7 @@ class DiffusionKernelKMeans(WalkClusterer):
     2
     """
 
-    n_neighbors: int = parameter(COUNT, default=15)
+    n_neighbors: Any = parameter(COUNT, AUTO, default="auto")
     metric: str = parameter(str, default="euclidean")
     outliers: str = parameter(StrOptions({"attach", "mark"}), default="attach")
     max_rows: Any = parameter(
@@ -207,6 +217,8 @@ class DiffusionKernelKMeans(WalkClusterer):
         self.labels_ = stored.as_labels(mark_outliers(solution.labels, marked))
         self.outlying_ = stored.as_labels(outlying)
         self.n_components_ = embedding.n_components
+        walks_on_landmarks = isinstance(embedding, LandmarkEmbedding)
+        self.n_neighbors_ = 0 if walks_on_landmarks else embedding.n_neighbors
         self._warn_of_result(run, solution)
 
     def _fit_embedding(
@@ -216,17 +228,22 @@ class DiffusionKernelKMeans(WalkClusterer):
         X, weights, engine, rng = run.X, run.weights, run.engine, run.rng
         n_clusters, t = self._given_n_clusters, self._given_t
         max_rows = None if self.max_rows == "auto" else self.max_rows
-        settings = GraphSettings(n_clusters, self.n_neighbors, self.metric, t)
+        choose = self.n_neighbors == "auto"
+        k = FEWEST_NEIGHBORS if choose else int(self.n_neighbors)
+        settings = GraphSettings(n_clusters, k, self.metric, t)
         if self._takes_graph:
             given, n_unlinked = fit_given_graph(X, weights, settings, rng, say)
             self._warn_of_components(run, given.n_components, n_unlinked)
             return given, *given(X, engine)
         rows = distinct_rows(X, weights)
+        build = partial(
+            fit_graph, settings=settings, choose=choose, engine=engine, rng=rng, say=say
+        )
         if is_rows(X):
             size = max_rows or max_sample_rows(X.shape[1], X.dtype.itemsize)
             sample = X.gather(sample_rows(rows, size, rng))
             order = np.arange(len(sample))
-            graph = fit_graph_embedding(sample, order, settings, engine, rng, say)
+            graph = build(sample, order)
             say(f"placing {X.shape[0]:,} rows")
             return graph, *_place_stored(graph, X, self.n_jobs)
         too_many = max_rows is None and len(rows) > max_graph_rows(X.shape[1])
@@ -246,7 +263,7 @@ class DiffusionKernelKMeans(WalkClusterer):
             return embedding, points, np.zeros(X.shape[0], dtype=bool)
         if too_many or max_rows is not None:
             rows = sample_rows(rows, max_rows, rng)
-        graph = fit_graph_embedding(X, rows, settings, engine, rng, say)
+        graph = build(X, rows)
         say(f"placing {X.shape[0]:,} rows")
         return graph, *graph(X, engine)
 

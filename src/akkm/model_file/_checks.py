@@ -218,6 +218,7 @@ _FITTED: dict[str, Check] = {
     "n_features_in_": whole(1),
     "n_clusters_": whole(1),
     "n_components_": whole(1),
+    "n_neighbors_": whole(),
     "n_iter_": whole(),
     "rank_": whole(),
     "inertia_": number(may_lack=True),

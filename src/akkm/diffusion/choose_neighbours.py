@@ -1,0 +1,165 @@
+"""Choose the number of neighbours in the graph.
+
+With few neighbours, noise decides which rows are neighbours, and another draw of rows
+gives other clusters. With many neighbours, rows of different clusters become
+neighbours. The best number depends on the data: 15 for clean images, 40 or more for
+short texts.
+
+The first graph has 15 neighbours. If nearly all neighbours are in the same cluster,
+this graph is kept. Otherwise graphs are built from each half of a sample. The number of
+neighbours is raised as long as the clusters of both halves agree better than before.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from sklearn.metrics import adjusted_mutual_info_score
+
+from akkm.approx import kmeans_problem, solve
+from akkm.core.threads import Threads
+from akkm.diffusion.graph_embedding import (
+    GraphEmbedding,
+    GraphSettings,
+    fit_graph_embedding,
+    limit_neighbours,
+)
+from akkm.typing import Array, RowsLike
+
+FEWEST_NEIGHBORS = 15
+_CANDIDATES = FEWEST_NEIGHBORS, 40, 100, 250
+# A graph is clear if at least this share of the neighbours are in the same cluster.
+_CLEAR = 0.9
+# Rows in the sample, and the number of rows below which no sample is drawn.
+_SAMPLE, _FEW_ROWS = 6000, 1000
+# An agreement of a has a random error of about _NOISE sqrt(a (1 - a)).
+_NOISE = 0.05
+# Runs and iterations of k-means.
+_RUNS, _ITERATIONS = 2, 100
+
+
+def fit_graph(
+    X: RowsLike,
+    rows: Array,
+    settings: GraphSettings,
+    choose: bool,
+    engine: Threads,
+    rng: np.random.Generator,
+    say: Callable[[str], None],
+) -> GraphEmbedding:
+    """Build the graph of distinct rows, with a given or a chosen number of neighbours.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+        All rows.
+    rows : int array of shape (u,)
+        Indices of the distinct rows.
+    settings : GraphSettings
+        The parameters of the graph.
+    choose : bool
+        Whether more neighbours than in `settings` may be chosen.
+    engine : Threads
+        Runs the computation.
+    rng : numpy.random.Generator
+        Draws the sample and the first vectors of the eigensolver.
+    say : callable
+        Receives lines of progress.
+
+    Returns
+    -------
+    GraphEmbedding
+        The embedding of the rows by walks in the graph.
+    """
+    own = rng.spawn(1)[0]  # so that the same graph results if the number is given
+    graph = fit_graph_embedding(X, rows, settings, engine, rng, say)
+    if not choose or settings.n_clusters in (None, 1) or len(rows) < _FEW_ROWS:
+        return graph
+    if _share_in_own_cluster(graph, settings, engine, own) >= _CLEAR:
+        return graph
+    k = choose_n_neighbors(X, rows, settings, engine, own, say)
+    if k == settings.n_neighbors:
+        return graph
+    more = replace(settings, n_neighbors=k)
+    return fit_graph_embedding(X, rows, more, engine, rng, say)
+
+
+def choose_n_neighbors(
+    X: RowsLike,
+    rows: Array,
+    settings: GraphSettings,
+    engine: Threads,
+    rng: np.random.Generator,
+    say: Callable[[str], None],
+) -> int:
+    """Return the number of neighbours beyond which clusters agree no better.
+
+    The arguments are those of `fit_graph`.
+    """
+    halves = np.array_split(rng.permutation(rows)[:_SAMPLE], 2)
+    chosen, best = settings.n_neighbors, -1.0
+    for k in _CANDIDATES:
+        if limit_neighbours(k, len(halves[1]), settings.n_clusters) < k:
+            break
+        tried = replace(settings, n_neighbors=k)
+        agreement = _agreement(X, halves, tried, engine, rng.spawn(2))
+        say(f"{k} neighbours: agreement of two halves of a sample {agreement:.3f}")
+        if agreement < best + _noise(best):
+            break
+        chosen, best = k, agreement
+    return chosen
+
+
+def _share_in_own_cluster(
+    graph: GraphEmbedding,
+    settings: GraphSettings,
+    engine: Threads,
+    rng: np.random.Generator,
+) -> float:
+    """Return the share of neighbours that are in the same cluster as the row."""
+    labels = _cluster(graph.embedding, settings, engine, rng)
+    neighbours = graph.neighbours.indices
+    same = [(labels[column] == labels).mean() for column in neighbours.T]
+    return float(np.mean(same))
+
+
+def _noise(agreement: float) -> float:
+    """Return how much of a difference from this agreement may be chance."""
+    a = min(max(agreement, 0.0), 1.0)
+    return _NOISE * (a * (1 - a)) ** 0.5
+
+
+def _agreement(
+    X: RowsLike,
+    halves: list[Array],
+    settings: GraphSettings,
+    engine: Threads,
+    rngs: list[np.random.Generator],
+) -> float:
+    """Return the adjusted mutual information of the clusters found from each half."""
+    both = X[np.concatenate(halves)]
+    labels = []
+    for half, rng in zip(halves, rngs, strict=True):
+        embed = fit_graph_embedding(X, half, settings, engine, rng, lambda text: None)
+        points, _ = embed(both, engine)
+        labels.append(_cluster(points, settings, engine, rng))
+    return float(adjusted_mutual_info_score(*labels))
+
+
+def _cluster(
+    points: Array, settings: GraphSettings, engine: Threads, rng: np.random.Generator
+) -> Array:
+    """Return the clusters (n,) of points (n, q) by k-means."""
+    assert settings.n_clusters is not None
+    solution = solve(
+        kmeans_problem(points),
+        engine,
+        n_clusters=settings.n_clusters,
+        init="k-means++",
+        n_init=_RUNS,
+        max_iter=_ITERATIONS,
+        weights=None,
+        cache_bytes=0,
+        rng=rng,
+    )
+    return np.asarray(solution.labels)
