@@ -257,7 +257,8 @@ class KernelClusterer(
             kernel = self._choose_kernel(X, weights, rng)
             X = _checks.allowed_by(kernel, X)
         progress = Progress(self, X, y, self.verbose)
-        with Threads(self.n_jobs) as engine:
+        first = f"{X.shape[0]:,} rows, {self._preparation}"
+        with Threads(self.n_jobs) as engine, progress.steady(first):
             run = Run(X, weights, kernel, rng, engine, progress)
             self._fit(run)
         progress.end()

@@ -30,7 +30,6 @@ from akkm.diffusion.landmark_positions import place_landmarks, resolve_n_landmar
 from akkm.estimators._base import Run
 from akkm.estimators._centers import mark_outliers
 from akkm.estimators._embedding import WalkClusterer
-from akkm.estimators._heartbeat import steady_log
 from akkm.estimators._parameters import AUTO, COUNT, estimator, parameter
 from akkm.rows import Rows, as_rows, is_dask, is_rows
 from akkm.typing import Array, RowsLike
@@ -208,9 +207,8 @@ class DiffusionKernelKMeans(WalkClusterer):
 
     def _fit(self, run: Run) -> None:
         """Embed the rows by walks in the graph and cluster them."""
-        first = f"comparing the {run.X.shape[0]:,} rows, to find equal rows"
-        with steady_log(run.progress, first) as say:
-            embedding, points, outlying = self._fit_embedding(run, say)
+        run.progress.log(f"comparing the {run.X.shape[0]:,} rows, to find equal rows")
+        embedding, points, outlying = self._fit_embedding(run, run.progress.log)
         solution = self._cluster_walks(run, embedding, points)
         marked = outlying if self.outliers == "mark" else None
         stored = as_rows(run.X)

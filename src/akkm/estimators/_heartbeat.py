@@ -1,52 +1,51 @@
-"""Regular progress output during a computation that has no iterations to report."""
+"""Lines of progress at least every two seconds, also while nothing new happens."""
 
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from akkm.estimators._progress import Progress
-
 # Seconds without output after which the last line is repeated. This is well below two
 # seconds, because some steps hold the interpreter's lock for a second.
 _SECONDS = 1.2
 
 
-@contextmanager
-def steady_log(progress: Progress, first: str) -> Iterator[Callable[[str], None]]:
-    """Print lines with `progress.log` while the block runs, at least every two seconds.
+class Heartbeat:
+    """Writes lines, and repeats the last line if there is no new line for a while."""
 
-    Yields a function that prints a line. If it has not been called for a while, a
-    thread prints the last line again, with the seconds that have passed since it first
-    appeared. `first` is the first line. Without `verbose`, nothing is printed.
-    """
-    if not progress.verbose:
-        yield progress.log
-        return
-    lock, finished = threading.Lock(), threading.Event()
-    last, since, printed = first, time.monotonic(), time.monotonic()
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write, self._lock = write, threading.Lock()
+        self._last, self._since, self._written = "", 0.0, 0.0
 
-    def say(text: str) -> None:
-        nonlocal last, since, printed
-        with lock:
-            progress.log(text)
-            last, since = text, time.monotonic()
-            printed = since
+    def say(self, text: str) -> None:
+        """Write a line."""
+        with self._lock:
+            self._write(text)
+            self._last, self._since = text, time.monotonic()
+            self._written = self._since
 
-    def repeat() -> None:
-        nonlocal printed
-        while not finished.wait(max(0.0, printed + _SECONDS - time.monotonic())):
-            with lock:
-                now = time.monotonic()
-                if now >= printed + _SECONDS and not finished.is_set():
-                    progress.log(f"{last} (running for {now - since:.0f} s)")
-                    printed = now
+    @contextmanager
+    def steady(self, first: str) -> Iterator[None]:
+        """Write a line at least every two seconds while the block runs.
 
-    thread = threading.Thread(target=repeat, name="akkm-log", daemon=True)
-    say(first)
-    thread.start()
-    try:
-        yield say
-    finally:
-        finished.set()
-        thread.join()
+        `first` is the first line. Repeated lines say how long ago they first appeared.
+        """
+        finished = threading.Event()
+
+        def repeat() -> None:
+            while not finished.wait(self._written + _SECONDS - time.monotonic()):
+                with self._lock:
+                    now = time.monotonic()
+                    if now >= self._written + _SECONDS and not finished.is_set():
+                        seconds = now - self._since
+                        self._write(f"{self._last} (running for {seconds:.0f} s)")
+                        self._written = now
+
+        thread = threading.Thread(target=repeat, name="akkm-log", daemon=True)
+        self.say(first)
+        thread.start()
+        try:
+            yield
+        finally:
+            finished.set()
+            thread.join()

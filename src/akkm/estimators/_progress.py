@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from akkm.core.lloyd import Step
+from akkm.estimators._heartbeat import Heartbeat
 
 
 class Progress:
@@ -14,21 +16,24 @@ class Progress:
         self._estimator, self._verbose = estimator, verbose
         self._event = {"estimator": estimator, "X": X, "y": y}
         self._started = time.perf_counter()
+        self._heartbeat = Heartbeat(self._write)
         self._n = X.shape[0]
         self._context = estimator._init_callback_context(max_subtasks=None)
         self._context.call_on_fit_task_begin(**self._event)
 
-    @property
-    def verbose(self) -> bool:
-        """Whether lines are printed."""
-        return bool(self._verbose)
-
     def log(self, text: str) -> None:
         """Print a line if `verbose` is set."""
         if self._verbose:
-            seconds = time.perf_counter() - self._started
-            name = type(self._estimator).__name__
-            print(f"[{name}] {seconds:7.2f} s  {text}", flush=True)
+            self._heartbeat.say(text)
+
+    def steady(self, first: str) -> AbstractContextManager[None]:
+        """Print a line at least every two seconds in the block, if `verbose` is set."""
+        return self._heartbeat.steady(first) if self._verbose else nullcontext()
+
+    def _write(self, text: str) -> None:
+        seconds = time.perf_counter() - self._started
+        name = type(self._estimator).__name__
+        print(f"[{name}] {seconds:7.2f} s  {text}", flush=True)
 
     def step(self, step: Step, fitted: Callable[[], dict[str, Any]]) -> bool:
         """Report an iteration; return true if a callback asks the fit to stop.

@@ -10,7 +10,6 @@ from akkm.diffusion.landmark_positions import place_landmarks, resolve_n_landmar
 from akkm.estimators import _checks
 from akkm.estimators._base import Run
 from akkm.estimators._embedding import WalkClusterer
-from akkm.estimators._heartbeat import steady_log
 from akkm.estimators._parameters import AUTO, COUNT, estimator, parameter
 from akkm.kernels import Linear
 from akkm.typing import RowsLike
@@ -119,20 +118,19 @@ class SparseKernelKMeans(WalkClusterer):
     def _fit(self, run: Run) -> None:
         """Embed the rows by walks through landmarks and cluster them."""
         landmarks_rng, pairs_rng = run.rng.spawn(2)
-        first = f"{run.X.shape[0]:,} rows, placing landmarks"
-        with steady_log(run.progress, first) as say:
-            landmarks = self._landmark_points(run, landmarks_rng)
-            say(f"walks through {landmarks.shape[0]:,} landmarks")
-            embedding, points = fit_landmark_embedding(
-                run.X,
-                landmarks,
-                run.engine,
-                n_clusters=self._given_n_clusters,
-                weights=run.weights,
-                rng=pairs_rng,
-                n_neighbors=self.n_neighbors,
-                t=self._given_t,
-            )
+        run.progress.log(f"{run.X.shape[0]:,} rows, placing landmarks")
+        landmarks = self._landmark_points(run, landmarks_rng)
+        run.progress.log(f"walks through {landmarks.shape[0]:,} landmarks")
+        embedding, points = fit_landmark_embedding(
+            run.X,
+            landmarks,
+            run.engine,
+            n_clusters=self._given_n_clusters,
+            weights=run.weights,
+            rng=pairs_rng,
+            n_neighbors=self.n_neighbors,
+            t=self._given_t,
+        )
         run.progress.log(
             f"{len(points):,} rows, {len(embedding.vectors):,} landmarks of "
             f"{landmarks.shape[0]:,}, {embedding.n_components} components, "

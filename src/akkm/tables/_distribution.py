@@ -7,7 +7,7 @@ import numpy as np
 from akkm.typing import Array
 
 # Number of cells in a sample, and limits on its number of rows.
-_CELLS, _FEWEST, _MOST = 1 << 22, 1_000, 50_000
+_CELLS, _FEWEST, _MOST = 1 << 20, 1_000, 50_000
 # A sentinel occurs at least this often in the sample, and in at most this share of it.
 _REPEATED, _SHARE = 3, 0.5
 # A column with sentinels has at least this many distinct other values.
