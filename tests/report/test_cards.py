@@ -272,7 +272,8 @@ class TestCards:
         compared = picture_data(page)["compare"]["columns"][0]
         assert abs(np.diff(compared["positions"])[0]) < 0.05
         assert abs(np.diff(compared["distances"])[0]) > 0.4
-        assert "half between" in compared["texts"][0]
+        assert re.search(r"\(−?[\d.]+ to [\d.]+\)", compared["texts"][0])
+        assert compared["range"]
 
     def test_one_cluster_has_a_card_without_comparison(self, blobs):
         page = report(ApproxKernelKMeans(1, random_state=0).fit(blobs[0]), blobs[0])
@@ -285,3 +286,7 @@ class TestCards:
             html.index("Standardised means") : html.index("Typical rows of each")
         ]
         assert table.count("__app_") == 1
+        typical = html[html.index("Typical rows of each") :]
+        headings = re.findall(r"<span>Cluster.*?</span>", typical, re.DOTALL)
+        assert len(headings) == 3
+        assert not any("app_True" in h and "app_False" in h for h in headings)

@@ -153,6 +153,7 @@ class Cards:
             | {
                 "positions": [json_number(p) for p in places[0]],
                 "distances": [json_number(p) for p in places[1]],
+                "range": bool(column.folded.any()),
             }
         )
 

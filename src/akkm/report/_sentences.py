@@ -60,7 +60,7 @@ def value_of(column: ColumnProfile, cluster: int) -> str:
     text = amount(column.centers[cluster], column)
     if column.folded.any():
         low, high = (amount(value, column) for value in column.quartiles[cluster])
-        text = f"{text} (half between {low} and {high})"
+        text = f"{text} ({low} to {high})"
     return text
 
 

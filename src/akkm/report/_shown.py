@@ -75,9 +75,10 @@ class Shown:
                 found.explained[j],
                 [_format.heat_cell(z) for z in found.z[self.clusters, j]],
             )
-            for j in self._without_opposites()
+            for j in self._without_opposites
         ]
 
+    @cached_property
     def _without_opposites(self) -> list[int]:
         """The columns of the heat map, without columns that are opposites of others.
 
@@ -142,14 +143,16 @@ class Shown:
         """The columns in which a cluster differs most, in words."""
         found = self.facts.columns
         assert found is not None
-        z, below, above = found.z[cluster, :_MAX_COLUMNS], "low", "high"
+        columns, below, above = self._without_opposites, "low", "high"
+        z = found.z[cluster, columns]
         if not found.means_differ:
-            z = _format.doublings(found.spread[cluster, :_MAX_COLUMNS])
+            columns = list(range(min(_MAX_COLUMNS, len(found.names))))
+            z = _format.doublings(found.spread[cluster, columns])
             below, above = "small spread of", "large spread of"
         return ", ".join(
-            f"{below if z[j] < 0 else above} {_format.short(found.names[j])}"
-            for j in np.argsort(-np.abs(z), kind="stable")[:_WORDS]
-            if abs(z[j]) >= _format.HEAT_STEPS[0]
+            f"{below if z[i] < 0 else above} {_format.short(found.names[columns[i]])}"
+            for i in np.argsort(-np.abs(z), kind="stable")[:_WORDS]
+            if abs(z[i]) >= _format.HEAT_STEPS[0]
         )
 
     def certainty_of(self, cluster: int) -> tuple[float, float, int]:

@@ -87,6 +87,8 @@ function compare({ clusters, names, shares, columns }) {
     const body = element("tbody", {}, table);
     const rows = columns.map((column) => ({ column, ...compareColumn(column, a, b) }));
     rows.sort((first, second) => second.apart - first.apart);
+    if (rows.some(({ column, apart }) => column.range && apart >= ALIKE))
+      element("p", { class: "than" }, place, "In brackets: the middle half of the values.");
     const alike = rows.filter(({ apart }) => apart < ALIKE).map(({ column }) => column.name);
     if (alike.length)
       element("p", { class: "than" }, place, `They hardly differ in: ${alike.join(", ")}.`);
