@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from akkm import ApproxKernelKMeans, DiffusionKernelKMeans
+from akkm import ApproxKernelKMeans, DiffusionKernelKMeans, EnsembleKernelKMeans
 from akkm.inspect import ColumnProfile, RowSample
 from akkm.inspect._profiles import cluster_profiles
 from akkm.report import report
@@ -274,6 +274,13 @@ class TestCards:
         assert abs(np.diff(compared["distances"])[0]) > 0.4
         assert re.search(r"\(−?[\d.]+ to [\d.]+\)", compared["texts"][0])
         assert compared["range"]
+
+    def test_cards_of_a_large_ensemble(self, blobs, monkeypatch):
+        """Votes are known for all rows, but distances only for a sample."""
+        monkeypatch.setattr("akkm.inspect._distances._ENSEMBLE_ROWS", 400)
+        model = EnsembleKernelKMeans(3, random_state=0).fit(blobs[0])
+        page = text_of(report(model, blobs[0]))
+        assert page.count("of its rows clearly belong here") == 3
 
     def test_one_cluster_has_a_card_without_comparison(self, blobs):
         page = report(ApproxKernelKMeans(1, random_state=0).fit(blobs[0]), blobs[0])

@@ -161,7 +161,7 @@ class Shown:
         assert found is not None
         assert certainty is not None
         inside = found.labels == cluster
-        values = certainty.values[inside]
+        values = certainty.of(found.sample.rows[inside])
         uncertain = float((values < certainty.limit).mean())
         following = int(np.bincount(found.next_cluster[inside]).argmax())
         return float(np.median(values)), uncertain, following

@@ -26,13 +26,13 @@ function map(points, names) {
     const title = element("h3", {}, card);
     swatch(points.cluster[i], title);
     title.append(` ${points.name[i]}`);
+    if (names[points.cluster[i]]) element("p", {}, card, names[points.cluster[i]]);
     const list = element("dl", {}, card);
     const addFact = (name, text) => {
       element("dt", {}, list, name);
       element("dd", {}, list, text);
     };
     addFact("cluster", points.cluster[i]);
-    if (names[points.cluster[i]]) element("p", {}, card, names[points.cluster[i]]);
     if (points.distance) {
       addFact("distance to its center", valueText(points.distance[i]));
       addFact(`to the next center (cluster ${points.next[i]})`, valueText(points.other[i]));
