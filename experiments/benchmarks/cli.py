@@ -65,6 +65,7 @@ _BENCHMARKS: dict[str, tuple[str, list[click.Parameter]]] = {
         [_ONLY, _seeds(10)],
     ),
     "restarts": ("Restarts, local search and breathing in equal time.", [_seeds(5)]),
+    "encoding": ("NMI of the encodings of columns of numbers (one minute).", []),
     "images": ("Features, kernel rows and quality on images.", []),
     "files": (
         "The command line, compared with a fit of an array.",
