@@ -1,6 +1,7 @@
 """Columns in original units per cluster, their kinds, and names of clusters."""
 
 import datetime
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -62,6 +63,12 @@ class TestKinds:
             "stay": "duration",
             "review": "text",
         }
+
+    def test_impossible_dates_are_texts_and_decimals_are_numbers(self):
+        found = kinds(
+            day=["2020-02-28", "2020-02-31"] * 50, price=[Decimal("1.5"), None] * 50
+        )
+        assert found == {"day": "category", "price": "number"}
 
     def test_one_hot_columns_are_one_column(self):
         found = typed_columns(

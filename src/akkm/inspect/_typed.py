@@ -1,9 +1,11 @@
 """Columns of original values, and what kind of values they hold."""
 
 import datetime
+import decimal
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -93,7 +95,7 @@ def _typed(name: str, values: Any, *, alone: bool) -> TypedColumn | None:
     kinds = {type(v) for v in present}
     if not kinds:
         return None
-    if kinds <= {int, float, bool}:
+    if kinds <= {int, float, bool, decimal.Decimal}:
         numbers = [math.nan if _is_missing(v) else float(v) for v in plain]
         return _of_numbers(name, np.array(numbers), kinds == {bool})
     if all(isinstance(v, datetime.date) for v in present):
@@ -106,7 +108,8 @@ def _typed(name: str, values: Any, *, alone: bool) -> TypedColumn | None:
         return None
     if all(_ISO.fullmatch(v) for v in present):
         parse = datetime.datetime.fromisoformat
-        return TypedColumn(name, "date", _map(plain, lambda v: _seconds(parse(v))))
+        with suppress(ValueError):  # such as 2020-02-31
+            return TypedColumn(name, "date", _map(plain, lambda v: _seconds(parse(v))))
     return _of_texts(name, plain, present, alone=alone)
 
 
