@@ -34,7 +34,7 @@ LAYERS = [
     ["landmarks"],
     ["approx"],
     ["diffusion", "metrics"],
-    ["consensus", "methods", "theory"],
+    ["consensus", "layers", "methods", "theory"],
     ["estimators"],
     ["images", "tables"],
     ["inspect"],

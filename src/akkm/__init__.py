@@ -6,6 +6,7 @@ from akkm import consensus, images, inspect, kernels, landmarks, metrics, plot, 
 from akkm.diffusion.graph_export import neighbor_graph
 from akkm.estimators import (
     ApproxKernelKMeans,
+    ClusterLayers,
     ConsensusKernelKMeans,
     DiffusionKernelKMeans,
     EnsembleKernelKMeans,
@@ -23,6 +24,7 @@ from akkm.version import __version__
 
 __all__ = [
     "ApproxKernelKMeans",
+    "ClusterLayers",
     "ConsensusKernelKMeans",
     "DiffusionKernelKMeans",
     "EnsembleKernelKMeans",

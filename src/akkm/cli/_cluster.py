@@ -145,7 +145,7 @@ def setting_facts(estimator: Any) -> dict[str, str]:
     """Settings and results of a fitted estimator, as names and texts to print."""
     facts = {"method": f"{type(estimator).__name__}, seed {estimator.random_state}"}
     if estimator.n_clusters == "auto":
-        facts["clusters"] = str(estimator.evidence_)
+        facts["clusters"] = estimator._number_text
     facts["kernel"] = short_kernel(estimator._kernel_text)
     member = getattr(estimator, "members_", [estimator])[0]
     if hasattr(member, "landmarks_"):

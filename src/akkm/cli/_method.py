@@ -74,16 +74,6 @@ def _require_compatible(method: Method, scale: str) -> None:
     """Raise ValueError for options that contradict each other."""
     kernel, name, m, k = method.kernel, method.method, method.landmarks, method.k
     own = name in OWN_KERNEL
-    if k == "auto" and not own:
-        raise ValueError(
-            f"--method {name} can't estimate the number of clusters (-k auto); give -k "
-            "a number, or add --method sparse (many rows) or --method diffusion."
-        )
-    if k == "auto" and method.ensemble is not None:
-        raise ValueError(
-            "--ensemble can't estimate the number of clusters (-k auto); leave out "
-            "--ensemble to estimate it, then give -k that number."
-        )
     if not own and name != "approx" and method.ensemble is not None:
         raise ValueError(
             f"--method {name} can't be combined with --ensemble; leave out one of the "

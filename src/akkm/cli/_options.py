@@ -25,7 +25,7 @@ from akkm.landmarks import STRATEGIES
 # kernel is the default.
 KERNELS = tuple(n for n in KERNEL_NAMES if n not in ("precomputed", "polynomial"))
 METHODS = ("approx", "exact", "two-step", "spectral", "leaders", "sparse", "diffusion")
-# Methods that define their own kernel and can estimate the number of clusters.
+# Methods that define their own kernel.
 OWN_KERNEL = ("sparse", "diffusion")
 GAMMA_RULES = ("scale", "median", "neighbors", "none")
 
@@ -171,7 +171,7 @@ class Method:
         type=NumberOr(int, ("auto",)),
         metavar="NUMBER|auto",
         default="auto",
-        help="Number of clusters; auto estimates it (only sparse and diffusion).",
+        help="Number of clusters; auto estimates it.",
     )
     method: str = option(
         "--method",

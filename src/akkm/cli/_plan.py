@@ -119,7 +119,7 @@ def plan(
     counted = []
     if method.k == "auto":
         sampled = f"estimated on {costs.whole.rows:,} of {n:,} rows"
-        counted = [str(estimator.evidence_), sampled]
+        counted = [estimator._number_text, sampled]
     assigned = "random rows; the others will be assigned to the clusters found"
     notes = list(encoder.notes_)
     if on_disk:

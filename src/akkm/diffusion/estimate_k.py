@@ -75,6 +75,9 @@ class Evidence:
         dominant or tiny.
     why : str
         The reason for being sure or unsure, in a few words.
+    conclusive : bool
+        Whether the spectrum alone is enough to choose the number: a gap is wide or a
+        cut is tight, and no cluster is dominant.
     """
 
     numbers: Array
@@ -84,6 +87,7 @@ class Evidence:
     n_clusters: int
     sure: bool
     why: str
+    conclusive: bool = False
 
     @property
     def second(self) -> int | None:
@@ -237,7 +241,9 @@ def estimate_n_clusters(
         why += ", but one cluster has only a few rows"
     elif not sure:
         why += ", and data without clusters may have gaps this wide"
-    return Evidence(numbers, gaps, times, np.log(ratio), int(numbers[best]), sure, why)
+    conclusive = 0 < accepted.largest <= DOMINANT_SHARE
+    number = int(numbers[best])
+    return Evidence(numbers, gaps, times, np.log(ratio), number, sure, why, conclusive)
 
 
 def check_balance(

@@ -16,7 +16,12 @@ from akkm.diffusion.estimate_k import OUTLIER_SHARE
 from akkm.diffusion.landmark_positions import project
 from akkm.diffusion.neighbour_graph import Neighbours
 from akkm.diffusion.neighbour_search import NewRowSearch, search_for
-from akkm.diffusion.spectrum import DiffusionKernel, fit_diffusion_kernel
+from akkm.diffusion.spectrum import (
+    Decision,
+    DiffusionKernel,
+    fit_diffusion_kernel,
+    spectrum_decides,
+)
 from akkm.rows import as_rows
 from akkm.typing import Array, RowsLike
 
@@ -49,6 +54,7 @@ class GraphSettings:
     n_neighbors: int
     metric: str
     t: float | None  # None: chosen from the spectrum
+    decide: Decision = spectrum_decides  # chooses n_clusters if it is to be estimated
 
 
 @dataclass(frozen=True)
@@ -200,7 +206,15 @@ def embed_graph(
         component = graph.label_components(W)[0]
     n_pairs, ones = max(_PAIRS, _PAIRS_PER_CLUSTER * most), np.ones(W.shape[0])
     kernel, vectors = fit_diffusion_kernel(
-        W, component, n_pairs, rng, settings.n_clusters, settings.t, ones, say=say
+        W,
+        component,
+        n_pairs,
+        rng,
+        settings.n_clusters,
+        settings.t,
+        ones,
+        say=say,
+        decide=settings.decide,
     )
     values = kernel.eigenvalues
     say(f"{len(values)} eigenvalues down to {values[-1]:.4f}, t = {kernel.t:.4g}")

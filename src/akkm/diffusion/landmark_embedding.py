@@ -18,7 +18,12 @@ from scipy.sparse.csgraph import connected_components
 from akkm.core.threads import Threads
 from akkm.diffusion.diffusion_time import diffusion_weights, unit_rows
 from akkm.diffusion.landmark_ties import Ties, tie_rows
-from akkm.diffusion.spectrum import DiffusionKernel, fit_diffusion_kernel
+from akkm.diffusion.spectrum import (
+    Decision,
+    DiffusionKernel,
+    fit_diffusion_kernel,
+    spectrum_decides,
+)
 from akkm.rows import chunks
 from akkm.typing import Array, RowsLike
 
@@ -92,10 +97,12 @@ def fit_landmark_embedding(
     rng: np.random.Generator,
     n_neighbors: int = N_NEIGHBORS,
     t: float | None = None,
+    decide: Decision = spectrum_decides,
 ) -> tuple[LandmarkEmbedding, Array]:
     """Fit the embedding for landmarks `points` (m, d), and embed the rows X: (n, q).
 
-    `n_clusters=None` estimates the number of clusters, and `t=None` chooses t.
+    `n_clusters=None` estimates the number of clusters by `decide`, and `t=None` chooses
+    t.
     """
     w = np.ones(X.shape[0]) if weights is None else weights
     tied = tie_to_large_components(X, points, w, n_neighbors, n_clusters, engine)
@@ -106,7 +113,7 @@ def fit_landmark_embedding(
     n_pairs = _PAIRS + _PAIRS_PER_CLUSTER * (n_clusters or _MOST_CLUSTERS)
     least = _small_weight(w, None) / w.sum()
     kernel, vectors = fit_diffusion_kernel(
-        A, component, n_pairs, rng, n_clusters, t, degree, least
+        A, component, n_pairs, rng, n_clusters, t, degree, least, decide=decide
     )
     scale = diffusion_weights(kernel.eigenvalues, kernel.t)
     # Vectors of eigenvalues that are zero up to rounding say nothing about rows.

@@ -23,6 +23,16 @@ from akkm.typing import Array
 _DENSE_ROWS = 1_000
 # If t is given, at most this many eigenpairs of a larger matrix are computed.
 _MOST_PAIRS = 250
+# Smallest number of eigenpairs per cluster, if the number of clusters is estimated.
+_PAIRS_PER_CLUSTER = 3
+
+# Chooses the number of clusters from the spectrum's evidence and the similarities W.
+Decision = Callable[[Evidence, Any], Evidence]
+
+
+def spectrum_decides(evidence: Evidence, W: Any) -> Evidence:
+    """Return the evidence of the spectrum, unchanged."""
+    return evidence
 
 
 def leading_eigenpairs(
@@ -106,19 +116,27 @@ def fit_diffusion_kernel(
     rows: Array,
     least: float = OUTLIER_SHARE,
     say: Callable[[str], Any] = lambda text: None,
+    decide: Decision = spectrum_decides,
 ) -> tuple[DiffusionKernel, Array]:
     """The diffusion kernel of a CSR array W (n, n), and the eigenvectors (n, r) of S.
 
     S, `component` (n,) and `n_pairs` mean the same as in `leading_eigenpairs`. `rows`
     (n,) are the weights of rows, and `least` is the smallest share of the rows that a
-    cluster has, as in `estimate_k`. If `t` is given, more than `n_pairs` eigenpairs may
-    be computed, because many eigenvectors keep their weight in short walks.
+    cluster has, as in `estimate_k`. If `n_clusters` is None, `decide` chooses the number
+    from the evidence of the spectrum, and may replace the evidence. If `t` is given,
+    more than `n_pairs` eigenpairs may be computed, because many eigenvectors keep their
+    weight in short walks.
     """
     n = W.shape[0]
     values, vectors = leading_eigenpairs(W, component, n_pairs, rng, say=say)
     cut = partial(cut_along_eigenvectors, W, values, vectors, rows)
     evidence = estimate_n_clusters(values, cut, least)
-    n_clusters = n_clusters or evidence.n_clusters
+    if n_clusters is None:
+        evidence = decide(evidence, W)
+        n_clusters = evidence.n_clusters
+        more = min(n, _PAIRS_PER_CLUSTER * n_clusters)
+        if more > len(values):
+            values, vectors = leading_eigenpairs(W, component, more, rng, say=say)
     if t is None:
         t = diffusion_time(values, n_clusters)
         return DiffusionKernel(values, t, n_clusters, evidence), vectors

@@ -10,6 +10,7 @@ from akkm.estimators._consensus import ConsensusKernelKMeans
 from akkm.estimators._diffusion import DiffusionKernelKMeans
 from akkm.estimators._ensemble import EnsembleKernelKMeans
 from akkm.estimators._exact import KernelKMeans
+from akkm.estimators._layers import ClusterLayers
 from akkm.estimators._leaders import LeadersKernelKMeans
 from akkm.estimators._sparse import SparseKernelKMeans
 from akkm.estimators._spectral import NystroemSpectralClustering
@@ -17,6 +18,7 @@ from akkm.estimators._two_step import TwoStepKernelKMeans
 
 __all__ = [
     "ApproxKernelKMeans",
+    "ClusterLayers",
     "ConsensusKernelKMeans",
     "DiffusionKernelKMeans",
     "EnsembleKernelKMeans",

@@ -53,8 +53,9 @@ class ApproxKernelKMeans(
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters C.
+    n_clusters : int or "auto", default=8
+        Number of clusters C. "auto" chooses the number that independent halves of the
+        rows agree on (see `stability_`), and warns if no number is clear.
     kernel : str, `akkm.kernels.Kernel` or callable, default="rbf"
         "rbf", "poly", "sigmoid", "linear", "cosine", "laplacian", "chi2",
         "additive_chi2", "intersection", "precomputed"; an object from `akkm.kernels`;
@@ -124,6 +125,10 @@ class ApproxKernelKMeans(
     ----------
     labels_ : int32 array of shape (n,)
         Cluster of each row.
+    n_clusters_ : int
+        Number of clusters, given or estimated.
+    stability_ : akkm.layers.curve.LayerCurve or None
+        How reproducible each number of clusters is; None if this was not measured.
     inertia_ : float
         The paper's clustering error: the sum of squared distances to the centers.
     n_iter_ : int

@@ -3,8 +3,9 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass, field, fields
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,6 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from akkm.core.gram import Gram
@@ -21,10 +21,12 @@ from akkm.core.model import Model
 from akkm.core.threads import Threads
 from akkm.diffusion.estimate_k import Evidence
 from akkm.estimators import _checks
-from akkm.estimators._parameters import AUTO, CommonParameters, estimator
+from akkm.estimators._number import measure_in_kernel_space, number_of
+from akkm.estimators._parameters import CommonParameters, estimator
 from akkm.estimators._progress import Progress
 from akkm.kernels import Kernel, Linear, Precomputed, narrow_indices, resolve
 from akkm.landmarks import Landmarks, select_landmarks
+from akkm.layers.curve import LayerCurve
 from akkm.rows import apply_lazily, columns_of_dask, is_dask, is_rows, rows_of_dask
 from akkm.typing import Array, RowsLike
 from akkm.user_warnings import warn_user
@@ -44,6 +46,8 @@ class _Attributes:
     kernel: Any = None
     kernel_: Kernel
     labels_: Any
+    n_clusters_: int
+    stability_: LayerCurve | None
     members_: list[Any]
     _model: Model
     # embedding(X, engine) maps rows to points, in estimators that embed rows.
@@ -106,17 +110,14 @@ class KernelClusterer(
         """The kernel of a fitted estimator, in words or as an expression."""
         return str(self.kernel_)
 
-    def _validate_params(self) -> None:
-        """Check the parameters; the error for "auto" names estimators that allow it."""
-        estimates = AUTO in self._parameter_constraints["n_clusters"]
-        given = self.n_clusters
-        if isinstance(given, str) and given == "auto" and not estimates:
-            raise InvalidParameterError(
-                f"{type(self).__name__} got n_clusters='auto', but needs an integer. "
-                "SparseKernelKMeans and DiffusionKernelKMeans can estimate the number "
-                "of clusters."
-            )
-        super()._validate_params()
+    @property
+    def _number_text(self) -> str:
+        """The estimated number of clusters of a fitted estimator, and the reason."""
+        curve, number = self.stability_, self.n_clusters_
+        if curve is None:
+            return f"{number}, unsure: there are too few rows"
+        sure = "sure" if curve.sure else "unsure"
+        return f"{number}, {sure}: {curve.reason}"
 
     @property
     def _parameter_constraints(self) -> dict[str, list[Any]]:
@@ -249,7 +250,8 @@ class KernelClusterer(
     @with_callbacks  # type: ignore[untyped-decorator]
     def _cluster_rows(self, X: RowsLike, y: Any, weights: Array | None) -> None:
         """Cluster validated rows (n, d) with weights (n,), and warn of problems."""
-        n_clusters = 1 if self.n_clusters == "auto" else self.n_clusters
+        known = isinstance(self.n_clusters, Integral)
+        n_clusters = int(self.n_clusters) if known else 1
         _checks.require_enough_rows(X.shape[0], n_clusters, weights)
         rng = self._generator()
         kernel: Kernel = Linear()  # for estimators without a kernel parameter
@@ -260,6 +262,7 @@ class KernelClusterer(
         first = f"{X.shape[0]:,} rows, {self._preparation}"
         with Threads(self.n_jobs) as engine, progress.steady(first):
             run = Run(X, weights, kernel, rng, engine, progress)
+            self._choose_number(run)
             self._fit(run)
         progress.end()
         for text, category in run.warnings:
@@ -267,6 +270,37 @@ class KernelClusterer(
                 warn_user(text, category)
             else:
                 self._warnings.append((text, category))
+
+    def _choose_number(self, run: Run) -> None:
+        """Set `n_clusters_`: as given, or by how reproducible clusters are."""
+        self.stability_ = None
+        if self.n_clusters != "auto":
+            self.n_clusters_ = int(self.n_clusters)
+            return
+        self.stability_ = self._measure_layers(run)
+        self.n_clusters_ = min(number_of(self.stability_), run.X.shape[0])
+        run.progress.log(f"{self.n_clusters_} clusters")
+        if self.stability_ is None:
+            why = f"there are only {run.X.shape[0]} rows;"
+        elif not self.stability_.sure:
+            why = f"{self.stability_.reason}; look at stability_, or"
+        else:
+            return
+        run.warn(
+            f"The estimate of {self.n_clusters_} clusters is unsure: {why} give "
+            "n_clusters.",
+            UserWarning,
+        )
+
+    def _measure_layers(
+        self, run: Run, between: tuple[int, int | None] = (2, None)
+    ) -> LayerCurve | None:
+        """Measure how reproducible each number of clusters is."""
+        # A copy, so that the fit is the same as with the number given.
+        rng = deepcopy(run.rng).spawn(1)[0]
+        return measure_in_kernel_space(
+            self, run.X, run.weights, run.kernel, run.engine, rng, between
+        )
 
     @abstractmethod
     def _fit(self, run: Run) -> None:

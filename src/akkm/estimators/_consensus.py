@@ -1,5 +1,6 @@
 """ConsensusKernelKMeans."""
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,9 @@ class ConsensusKernelKMeans(VotingClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters C.
+    n_clusters : int or "auto", default=8
+        Number of clusters C. "auto" chooses the number that independent halves of the
+        rows agree on (see `stability_`), and warns if no number is clear.
     estimator : estimator of akkm, default=None
         The estimator of the members, by default `SparseKernelKMeans(n_init=1)`. It may
         be any estimator that has centers, such as `DiffusionKernelKMeans`. Its
@@ -60,6 +62,10 @@ class ConsensusKernelKMeans(VotingClusterer):
     ----------
     labels_ : int32 array of shape (n,)
         The consensus; -1 for rows that most members mark as outliers.
+    n_clusters_ : int
+        Number of clusters, given or estimated.
+    stability_ : akkm.layers.curve.LayerCurve or None
+        How reproducible each number of clusters is; None if this was not measured.
     agreement_ : float array of shape (n,)
         For each row, the share of members whose cluster is part of the row's consensus
         cluster. For an outlier, the share of members that mark it.
@@ -100,6 +106,30 @@ class ConsensusKernelKMeans(VotingClusterer):
     def _kernel_text(self) -> str:
         """The kernel of the first member."""
         return str(self.members_[0]._kernel_text)
+
+    def _choose_number(self, run: Run) -> None:
+        """Set `n_clusters_`: as given, or as a member estimates it."""
+        self.stability_ = None
+        if self.n_clusters != "auto":
+            self.n_clusters_ = int(self.n_clusters)
+            return
+        member = clone(self._prototype).set_params(
+            n_clusters="auto",
+            random_state=int(deepcopy(run.rng).integers(2**31 - 1)),
+            n_jobs=self.n_jobs,
+        )
+        member._warnings = []
+        member.fit(run.X, sample_weight=run.weights)
+        self.n_clusters_, self.stability_ = member.n_clusters_, member.stability_
+        for text, category in member._warnings:
+            run.warn(text, category)
+
+    @property
+    def _prototype(self) -> Any:
+        """An unfitted member."""
+        if self.estimator is None:
+            return SparseKernelKMeans(n_init=1)
+        return self.estimator
 
     def _fit(self, run: Run) -> None:
         """Fit the members and combine their labels."""
@@ -154,12 +184,9 @@ class ConsensusKernelKMeans(VotingClusterer):
         least = min(most, _MIN_FACTOR * self._n_clusters)
         counts = run.rng.integers(least, most + 1, size=self.n_members).tolist()
         seeds = run.rng.integers(2**31 - 1, size=self.n_members).tolist()
-        prototype = (
-            SparseKernelKMeans(n_init=1) if self.estimator is None else self.estimator
-        )
         members: list[Any] = []
         for n_clusters, seed in zip(counts, seeds, strict=True):
-            member = clone(prototype).set_params(
+            member = clone(self._prototype).set_params(
                 n_clusters=n_clusters, random_state=seed, n_jobs=self.n_jobs
             )
             # Warnings are queued, but never emitted: a member may find fewer clusters.

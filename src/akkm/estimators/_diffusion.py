@@ -31,6 +31,7 @@ from akkm.estimators._base import Run
 from akkm.estimators._centers import mark_outliers
 from akkm.estimators._embedding import WalkClusterer
 from akkm.estimators._parameters import AUTO, COUNT, estimator, parameter
+from akkm.layers.curve import LayerCurve
 from akkm.rows import Rows, as_rows, is_dask, is_rows
 from akkm.typing import Array, RowsLike
 
@@ -53,8 +54,9 @@ class DiffusionKernelKMeans(WalkClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number of clusters C. "auto" estimates it from the spectrum (see `evidence_`)
-        and warns if the evidence is not clear.
+        Number of clusters C. "auto" estimates it from the spectrum (see `evidence_`).
+        If the spectrum is not conclusive, "auto" chooses the number that independent
+        halves of the rows agree on (see `stability_`). It warns if no number is clear.
     n_neighbors : int or "auto", default="auto"
         Number of neighbours of each row in the graph. "auto" starts with 15. If at
         least nine of ten neighbours are then in the same cluster, it stays at 15. If
@@ -102,6 +104,8 @@ class DiffusionKernelKMeans(WalkClusterer):
         `outlying_` are Dask arrays.
     n_clusters_ : int
         Number of clusters, given or estimated.
+    stability_ : akkm.layers.curve.LayerCurve or None
+        How reproducible each number of clusters is; None if this was not measured.
     evidence_ : akkm.diffusion.estimate_k.Evidence
         Evidence for each number of clusters.
     embedding_ : array of shape (n, q)
@@ -228,7 +232,8 @@ class DiffusionKernelKMeans(WalkClusterer):
         max_rows = None if self.max_rows == "auto" else self.max_rows
         choose = self.n_neighbors == "auto"
         k = FEWEST_NEIGHBORS if choose else int(self.n_neighbors)
-        settings = GraphSettings(n_clusters, k, self.metric, t)
+        decide = partial(self._decide, run)
+        settings = GraphSettings(n_clusters, k, self.metric, t, decide)
         if self._takes_graph:
             given, n_unlinked = fit_given_graph(X, weights, settings, rng, say)
             self._warn_of_components(run, given.n_components, n_unlinked)
@@ -256,6 +261,7 @@ class DiffusionKernelKMeans(WalkClusterer):
                 weights=weights,
                 rng=rng,
                 t=t,
+                decide=lambda evidence, A: self._decide(run, evidence),
             )
             say(f"{X.shape[0]:,} rows, {m:,} landmarks, t = {embedding.kernel.t:.4g}")
             return embedding, points, np.zeros(X.shape[0], dtype=bool)
@@ -264,6 +270,21 @@ class DiffusionKernelKMeans(WalkClusterer):
         graph = build(X, rows)
         say(f"placing {X.shape[0]:,} rows")
         return graph, *graph(X, engine)
+
+    def _measure_layers(
+        self, run: Run, between: tuple[int, int | None] = (2, None), W: Any = None
+    ) -> LayerCurve | None:
+        """Measure numbers of clusters; a given graph has no rows for a reference."""
+        if self._takes_graph:
+            return None
+        return super()._measure_layers(run, between, W)
+
+    @property
+    def _graph_settings(self) -> dict[str, Any]:
+        """Parameters of the graph in which numbers of clusters are compared."""
+        auto = self.n_neighbors == "auto"
+        k = FEWEST_NEIGHBORS if auto else int(self.n_neighbors)
+        return {"n_neighbors": k, "metric": self.metric}
 
     def _warn_of_components(self, run: Run, n_components: int, unlinked: int) -> None:
         """Warn if a given graph does not say which components belong together."""

@@ -1,5 +1,6 @@
 """Base classes of estimators that run k-means in an embedding of the rows."""
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -7,17 +8,18 @@ import numpy as np
 from akkm.approx import kmeans_problem, solve
 from akkm.core.lloyd import Solution, Step
 from akkm.core.threads import Threads
-from akkm.diffusion.estimate_k import check_balance
+from akkm.diffusion.estimate_k import Evidence, check_balance
 from akkm.estimators._base import Run
 from akkm.estimators._centers import CenterClusterer
+from akkm.estimators._number import decide_by_layers, measure_by_walks
 from akkm.estimators._parameters import (
     AUTO,
-    COUNT,
     POSITIVE,
     IterationParameters,
     estimator,
     parameter,
 )
+from akkm.layers.curve import LayerCurve
 from akkm.rows import as_rows, is_dask
 from akkm.typing import Array, RowsLike
 
@@ -69,13 +71,17 @@ class EmbeddingClusterer(IterationParameters, CenterClusterer):
 class WalkClusterer(EmbeddingClusterer):
     """Base class of estimators whose embedding is made by random walks."""
 
-    n_clusters: Any = parameter(COUNT, AUTO, default=8, kw_only=False)
     diffusion: Any = parameter(POSITIVE, AUTO, default="auto")
 
     @property
     def _kernel_text(self) -> str:
         """The kernel in words."""
         return f"diffusion, t = {self.diffusion_:.4g}"
+
+    @property
+    def _number_text(self) -> str:
+        """The estimated number of clusters, and the evidence for it."""
+        return str(self.evidence_)
 
     @property
     def _given_n_clusters(self) -> int | None:
@@ -86,6 +92,41 @@ class WalkClusterer(EmbeddingClusterer):
     def _given_t(self) -> float | None:
         """The given length of the walks, or None if the spectrum determines it."""
         return None if self.diffusion == "auto" else float(self.diffusion)
+
+    def _choose_number(self, run: Run) -> None:
+        """Nothing is chosen before the fit: the spectrum decides first."""
+        self.stability_ = None
+        self.__dict__.pop("n_clusters_", None)
+
+    def _decide(self, run: Run, evidence: Evidence, W: Any = None) -> Evidence:
+        """Choose the number of clusters from the spectrum, or by layers.
+
+        W (u, u) are the similarities of all rows in a graph of rows. If it is None, a
+        graph of a sample is built.
+        """
+        if evidence.conclusive:
+            return evidence
+        self.stability_ = self._measure_layers(run, W=W)
+        return decide_by_layers(evidence, self.stability_)
+
+    def _measure_layers(
+        self, run: Run, between: tuple[int, int | None] = (2, None), W: Any = None
+    ) -> LayerCurve | None:
+        """Measure how reproducible each number of clusters is, by random walks."""
+        return measure_by_walks(
+            run.X,
+            run.weights,
+            run.engine,
+            deepcopy(run.rng).spawn(1)[0],
+            W=W,
+            between=between,
+            **self._graph_settings,
+        )
+
+    @property
+    def _graph_settings(self) -> dict[str, Any]:
+        """Parameters of the graph in which numbers of clusters are compared."""
+        return {}
 
     def _cluster_walks(self, run: Run, embedding: Any, points: RowsLike) -> Solution:
         """Run k-means on points (n, q), and set the attributes of the fit."""

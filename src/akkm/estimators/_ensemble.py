@@ -44,8 +44,9 @@ class EnsembleKernelKMeans(
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters C.
+    n_clusters : int or "auto", default=8
+        Number of clusters C. "auto" chooses the number that independent halves of the
+        rows agree on (see `stability_`), and warns if no number is clear.
     n_members : int, default=10
         Number of runs r.
     partitioner : {"matching", "metis"}, default="matching"
@@ -81,6 +82,10 @@ class EnsembleKernelKMeans(
     ----------
     labels_ : int32 array of shape (n,)
         The consensus.
+    n_clusters_ : int
+        Number of clusters, given or estimated.
+    stability_ : akkm.layers.curve.LayerCurve or None
+        How reproducible each number of clusters is; None if this was not measured.
     agreement_ : float array of shape (n,)
         For each row, the share of members that agree with the consensus.
     anmi_ : float
@@ -183,6 +188,7 @@ class EnsembleKernelKMeans(
         names = ApproxKernelKMeans().get_params().keys() & parameters.keys()
         shared = {name: parameters[name] for name in names}
         shared |= {
+            "n_clusters": self._n_clusters,
             "kernel": run.kernel,
             "n_jobs": max(1, n_threads // at_once),
             "cache_size": self.cache_size / at_most,

@@ -128,8 +128,9 @@ class KernelKMeans(ExactClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters C.
+    n_clusters : int or "auto", default=8
+        Number of clusters C. "auto" chooses the number that independent halves of the
+        rows agree on (see `stability_`), and warns if no number is clear.
     kernel, gamma, degree, coef0, kernel_params : various
         As in `ApproxKernelKMeans`; a precomputed X is the square kernel matrix.
     init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
@@ -154,6 +155,10 @@ class KernelKMeans(ExactClusterer):
     ----------
     labels_ : int32 array of shape (n,)
         Cluster of each row.
+    n_clusters_ : int
+        Number of clusters, given or estimated.
+    stability_ : akkm.layers.curve.LayerCurve or None
+        How reproducible each number of clusters is; None if this was not measured.
     inertia_ : float
         The clustering error: the sum of squared distances to the centers.
     n_iter_ : int

@@ -48,7 +48,7 @@ def estimator(cls: Any) -> Any:
 class CommonParameters:
     """Parameters of every estimator."""
 
-    n_clusters: Any = parameter(COUNT, default=8, kw_only=False)
+    n_clusters: Any = parameter(COUNT, AUTO, default=8, kw_only=False)
     random_state: Any = parameter("random_state", default=None)
     n_jobs: int | None = parameter(Integral, None, default=None)
     verbose: int = parameter("verbose", default=0)

@@ -33,10 +33,12 @@ class SparseKernelKMeans(WalkClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number of clusters C. "auto" estimates it from the spectrum (see `evidence_`)
-        and warns if the evidence is not clear. "auto" finds at most 40 clusters. Each
-        of them has at least 0.5 % of the rows and at least 15 rows. If there are fewer
-        than 150 rows, a tenth of the rows is enough for a cluster.
+        Number of clusters C. "auto" estimates it from the spectrum (see `evidence_`).
+        If the spectrum is not conclusive, "auto" chooses the number that independent
+        halves of the rows agree on (see `stability_`). It warns if no number is clear.
+        From the spectrum alone, "auto" finds at most 40 clusters, each with at least
+        0.5 % of the rows and at least 15 rows. If there are fewer than 150 rows, a
+        tenth of the rows is enough for a cluster.
     n_landmarks : int or "auto", default="auto"
         Number of landmarks m. More landmarks resolve finer structure, but take more
         time. If there are too many landmarks for the data, their graph may become
@@ -62,6 +64,8 @@ class SparseKernelKMeans(WalkClusterer):
         Cluster of each row.
     n_clusters_ : int
         Number of clusters, given or estimated.
+    stability_ : akkm.layers.curve.LayerCurve or None
+        How reproducible each number of clusters is; None if this was not measured.
     evidence_ : akkm.diffusion.estimate_k.Evidence
         Evidence for each number of clusters.
     embedding_ : array of shape (n, q)
@@ -130,6 +134,7 @@ class SparseKernelKMeans(WalkClusterer):
             rng=pairs_rng,
             n_neighbors=self.n_neighbors,
             t=self._given_t,
+            decide=lambda evidence, A: self._decide(run, evidence),
         )
         run.progress.log(
             f"{len(points):,} rows, {len(embedding.vectors):,} landmarks of "

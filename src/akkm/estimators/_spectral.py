@@ -26,8 +26,9 @@ class NystroemSpectralClustering(
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters C.
+    n_clusters : int or "auto", default=8
+        Number of clusters C. "auto" chooses the number that independent halves of the
+        rows agree on (see `stability_`), and warns if no number is clear.
     kernel, gamma, degree, coef0, kernel_params : various
         As in `ApproxKernelKMeans`.
     n_landmarks, landmarks : various
@@ -41,6 +42,10 @@ class NystroemSpectralClustering(
     ----------
     labels_ : int32 array of shape (n,)
         Cluster of each row.
+    n_clusters_ : int
+        Number of clusters, given or estimated.
+    stability_ : akkm.layers.curve.LayerCurve or None
+        How reproducible each number of clusters is; None if this was not measured.
     inertia_ : float
         The k-means error in the embedding.
     n_iter_ : int

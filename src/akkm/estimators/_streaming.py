@@ -114,6 +114,11 @@ class Streaming(CenterClusterer):
                 f"partial_fit got a {type(X).__name__}; expected a batch as an array. "
                 "Use fit."
             )
+        if self.n_clusters == "auto":
+            raise ValueError(
+                "n_clusters='auto' needs all rows at once, but partial_fit gets "
+                "batches; give an integer, or use fit."
+            )
         if self.checkpoint is not None or self.labels_file is not None:
             raise ValueError(
                 "partial_fit does not support checkpoint= and labels_file=, which "

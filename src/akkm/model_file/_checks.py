@@ -202,6 +202,16 @@ _PARTS: dict[str, dict[str, Check]] = {
         "n_clusters": whole(1),
         "sure": instance(bool, np.bool),
         "why": instance(str),
+        "conclusive": instance(bool, np.bool),
+    },
+    "LayerCurve": {
+        "numbers": integers("numbers"),
+        "stability": numbers("numbers"),
+        "spread": numbers("numbers"),
+        "reference": numbers("numbers"),
+        "error": numbers("numbers"),
+        "reference_error": numbers("numbers"),
+        "largest": numbers("numbers"),
     },
     "LeaderPoints": {**_POINTS, "diag": numbers("m"), "threshold": number(0)},
     "MetaClusters": {
@@ -230,6 +240,7 @@ _FITTED: dict[str, Check] = {
     "eigenvalues_": numbers("r"),
     "dual_coef_": numbers("C m"),
     "evidence_": _part,
+    "stability_": optional(_part),
     "kernel_": _kernel,
     "landmarks_": rows("landmarks d"),
     "landmark_indices_": optional(integers("landmarks")),
@@ -321,7 +332,7 @@ def _members(estimator: Any, d: int) -> Sizes:
     require(isinstance(members, list) and members, "no members")
     sizes = Sizes({"members": len(members), "1+members": len(members) + 1})
     _part(meta, sizes)
-    require(sizes.known["C"] <= estimator.n_clusters, "too many clusters")
+    require(sizes.known["C"] <= estimator._n_clusters, "too many clusters")
     for member, labels in zip(members, meta.values, strict=True):
         require_consistent(member)
         require(member.n_features_in_ == d, "members with other columns")

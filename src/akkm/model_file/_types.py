@@ -13,7 +13,9 @@ from akkm.estimators import KernelClusterer
 from akkm.kernels import Function
 
 # Packages whose estimators and frozen dataclasses may be part of a model.
-_PACKAGES = re.compile(r"akkm\.(consensus|core|diffusion|estimators|kernels|methods)\.")
+_PACKAGES = re.compile(
+    r"akkm\.(consensus|core|diffusion|estimators|kernels|layers|methods)\."
+)
 _LIBRARY_TYPES = (
     *(dict, list, str, tuple),
     *(np.ndarray, np.dtype, np.bool, np.float32, np.float64, np.int32, np.int64),

@@ -1,0 +1,242 @@
+"""Measure how reproducible each number of clusters is, and choose the layers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from akkm.layers.halves import Agreement, Halves
+from akkm.typing import Array
+
+# From this number on, numbers of clusters grow by a constant factor.
+_EVERY, _FACTOR = 10, 1.19
+# The reference changes slowly with the number of clusters. From this number on, it is
+# measured for every second number only.
+_DENSE_REFERENCE = 8
+# The search ends at a number that is this many times the best one and has less than
+# this share of its score; or if no number has reached _FAINT.
+_BEYOND, _DECLINED, _SEARCHED = 2, 0.85, 20
+# Scores below this occur in data without clusters.
+_FAINT = 0.05
+# A peak needs this share of the best score, and must rise by this share of it above the
+# valley before it.
+_PEAK, _PROMINENCE = 0.5, 0.2
+# Scores within this share of a peak are equal up to chance. The smallest number is
+# taken.
+_SAME = 0.03
+# A score is sure from here on, if there are enough clusters. A long manifold without
+# clusters, such as a swiss roll, can be cut into a few pieces in a stable way.
+_SURE, _FEW = 0.3, 8
+# If one cluster has more than this share of the rows, the number is no layer.
+_DOMINANT = 0.8
+# At most this many numbers between two neighbours of the estimate are measured.
+_REFINED = 8
+
+
+@dataclass(frozen=True)
+class LayerCurve:
+    """How reproducible each number of clusters is, compared with a reference.
+
+    Parameters
+    ----------
+    numbers : int array of shape (q,)
+        The numbers of clusters, ascending.
+    stability : float array of shape (q,)
+        Mean agreement (adjusted mutual information) between the labels of two halves of
+        the rows that were clustered independently.
+    spread : float array of shape (q,)
+        Standard deviation of the agreement over random splits into halves.
+    reference : float array of shape (q,)
+        The same agreement for reference rows without clusters.
+    error : float array of shape (q,)
+        Mean squared distance of a row to its center.
+    reference_error : float array of shape (q,)
+        The same for the reference.
+    largest : float array of shape (q,)
+        Share of the rows in the largest cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.layers.curve import LayerCurve
+    >>> stability, error = np.array([0.5, 0.9, 0.6]), np.array([0.4, 0.1, 0.3])
+    >>> no_clusters = np.full(3, 0.3), np.full(3, 0.5)
+    >>> curve = LayerCurve(
+    ...     numbers=np.array([2, 3, 4]),
+    ...     stability=stability,
+    ...     spread=np.zeros(3),
+    ...     reference=no_clusters[0],
+    ...     error=error,
+    ...     reference_error=no_clusters[1],
+    ...     largest=np.full(3, 0.5),
+    ... )
+    >>> curve.scores.round(2), curve.layers
+    (array([0.04, 0.48, 0.12]), [3])
+    """
+
+    numbers: Array
+    stability: Array
+    spread: Array
+    reference: Array
+    error: Array
+    reference_error: Array
+    largest: Array
+
+    @property
+    def scores(self) -> Array:
+        """Excess stability times relative drop of the error, each 0 to 1: (q,)."""
+        excess = (self.stability - self.reference).clip(0)
+        drop = 1 - self.error / np.maximum(self.reference_error, 1e-300)
+        return excess * drop.clip(0)
+
+    @property
+    def layers(self) -> list[int]:
+        """The numbers of clusters at the peaks of the score, from coarse to fine.
+
+        The list is empty if the score is no higher than without clusters.
+        """
+        scores = np.where(self.largest > _DOMINANT, 0.0, self.scores)
+        best = scores.max(initial=0.0)
+        if best < _FAINT:
+            return []
+        found: list[int] = []
+        for peak in _peaks(scores, _PROMINENCE * best):
+            if scores[peak] >= _PEAK * best:
+                start = peak
+                while start and scores[start - 1] >= (1 - _SAME) * scores[peak]:
+                    start -= 1
+                found.append(int(self.numbers[start]))
+        return found
+
+    @property
+    def n_clusters(self) -> int | None:
+        """The finest layer; None if there is no layer."""
+        return self.layers[-1] if self.layers else None
+
+    @property
+    def sure(self) -> bool:
+        """Whether the finest layer's score is higher than without clusters."""
+        number = self.n_clusters
+        if number is None or number < _FEW:
+            return False
+        return bool(self.scores[self.numbers == number][0] >= _SURE)
+
+    @property
+    def reason(self) -> str:
+        """The reason for being sure or unsure of the finest layer, in a few words."""
+        if self.n_clusters is None:
+            return "no number is more reproducible than in data without clusters"
+        at = int(np.flatnonzero(self.numbers == self.n_clusters)[0])
+        return (
+            "independent halves of the rows agree on the clusters by "
+            f"{self.stability[at]:.2f} of 1 ({self.reference[at]:.2f} without clusters)"
+        )
+
+
+def _peaks(scores: Array, prominence: float) -> list[int]:
+    """Positions of the maxima that are separated by valleys of this depth."""
+    peaks: list[int] = []
+    top, valley = 0, 0.0
+    rising = True
+    for i, score in enumerate(scores):
+        if rising:
+            if score >= scores[top]:
+                top = i
+            elif score < scores[top] - prominence:
+                peaks.append(top)
+                rising, valley = False, score
+        elif score > valley + prominence:
+            rising, top = True, i
+        else:
+            valley = min(valley, score)
+    return [*peaks, top] if rising and len(scores) else peaks
+
+
+def measure_layers(
+    data: Halves, reference: Halves, least: int = 2, most: int | None = None
+) -> LayerCurve:
+    """Measure numbers of clusters from `least` until the score has clearly declined.
+
+    Parameters
+    ----------
+    data, reference : Halves
+        Halves of the rows, and of reference rows without clusters.
+    least, most : int
+        The range of numbers. By default, `most` is as large as the halves allow.
+
+    Returns
+    -------
+    LayerCurve
+        The measurements.
+    """
+    limit = max(least, min(data.most, reference.most, most or data.most))
+    found: dict[int, Agreement] = {}
+    expected: dict[int, Agreement] = {}
+    best, best_score = least, 0.0
+    for i, number in enumerate(candidate_numbers(least, limit)):
+        found[number] = data.compare(number)
+        if i % 2 == 0 or number < _DENSE_REFERENCE or number == limit:
+            expected[number] = reference.compare(number)
+        score = float(_curve(found, expected).scores[-1])
+        if score >= best_score:
+            best, best_score = number, score
+        elif number >= max(_SEARCHED, _BEYOND * best) and (
+            score < _DECLINED * best_score
+        ):
+            break
+        if number >= _BEYOND * _SEARCHED and best_score < _FAINT:
+            break
+    for number in _numbers_beside(_curve(found, expected)):
+        found[number] = data.compare(number)
+    return _curve(dict(sorted(found.items())), expected)
+
+
+def candidate_numbers(least: int, most: int) -> list[int]:
+    """Integers up to 10, and about 13 numbers per factor of ten beyond.
+
+    Examples
+    --------
+    >>> from akkm.layers.curve import candidate_numbers
+    >>> candidate_numbers(2, 30)
+    [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 29, 30]
+    """
+    numbers = [least]
+    while numbers[-1] < most:
+        last = numbers[-1]
+        step = max(last + 1, round(last * _FACTOR)) if last >= _EVERY else last + 1
+        numbers.append(min(step, most))
+    return numbers
+
+
+def _numbers_beside(curve: LayerCurve) -> list[int]:
+    """Numbers between the estimate and its neighbours that were not measured."""
+    if curve.n_clusters is None:
+        return []
+    at = int(np.flatnonzero(curve.numbers == curve.n_clusters)[0])
+    near = curve.numbers[max(0, at - 1) : at + 2]
+    inside = np.setdiff1d(np.arange(near[0], near[-1] + 1), curve.numbers)
+    step = -(-len(inside) // _REFINED) if len(inside) else 1
+    return [int(number) for number in inside[::step]]
+
+
+def _curve(found: dict[int, Agreement], expected: dict[int, Agreement]) -> LayerCurve:
+    """The curve of the numbers in `found`; the reference is interpolated in log k."""
+    numbers = np.array(list(found))
+    known = np.log(list(expected))
+    at = np.log(numbers)
+    stable = _smooth(np.array([each.values.mean() for each in expected.values()]))
+    errors = [each.error for each in expected.values()]
+    return LayerCurve(
+        numbers,
+        np.array([each.values.mean() for each in found.values()]),
+        np.array([each.values.std() for each in found.values()]),
+        np.interp(at, known, stable),
+        np.array([each.error for each in found.values()]),
+        np.interp(at, known, errors),
+        np.array([each.largest for each in found.values()]),
+    )
+
+
+def _smooth(values: Array) -> Array:
+    """Means of each value and its neighbours (q,): the reference varies by chance."""
+    padded = np.pad(values, 1, mode="edge")
+    return (padded[:-2] + padded[1:-1] + padded[2:]) / 3

@@ -1,0 +1,113 @@
+"""Measure the layers of rows: with walks on a graph, or in a kernel's space."""
+
+from typing import Any
+
+import numpy as np
+
+from akkm.core.threads import Threads
+from akkm.layers.curve import LayerCurve, measure_layers
+from akkm.layers.point_halves import PointHalves
+from akkm.layers.reference import permuted_components
+from akkm.layers.walk_halves import FEW_PAIRS, MANY_PAIRS, WalkHalves, sample_graph
+from akkm.typing import Array, RowsLike
+
+# Number of rows that are sampled.
+SAMPLE = 6_000
+# With fewer rows than these, there are two or three splits instead of one.
+_TWO_SPLITS, _THREE_SPLITS = 5_000, 2_500
+# Number of splits of a graph that contains more rows than the sample.
+_GRAPH_SPLITS = 2
+# Number of splits of points in a kernel's space.
+_POINT_SPLITS = 3
+# With this share of the largest number, there may be more clusters than can be measured
+# with few eigenpairs.
+_NEAR_LIMIT = 0.6
+
+
+def measure_walk_layers(
+    X: RowsLike,
+    engine: Threads,
+    rng: np.random.Generator,
+    *,
+    n_neighbors: int,
+    metric: str = "euclidean",
+    W: Any = None,
+    least: int = 2,
+    most: int | None = None,
+) -> LayerCurve:
+    """Measure layers by random walks.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+        Distinct rows, at most `SAMPLE`.
+    engine : Threads
+        The threads.
+    rng : numpy.random.Generator
+        Draws halves and reference rows.
+    n_neighbors, metric : int, str
+        Parameters of the graph.
+    W : CSR array of shape (u, u), optional
+        Similarities of all rows, of which X is a sample. By default, a graph of X is
+        built.
+    least, most : int
+        The range of numbers of clusters.
+
+    Returns
+    -------
+    LayerCurve
+        The measurements.
+    """
+    settings = n_neighbors, metric, engine
+    data_rng, reference_rng = rng.spawn(2)
+    n_splits = number_of_splits(X.shape[0])
+    reference = sample_graph(
+        permuted_components(X, reference_rng), *settings, reference_rng
+    )
+    if W is None:
+        W = sample_graph(X, *settings, data_rng)
+    data_splits = max(n_splits, _GRAPH_SPLITS) if W.shape[0] > SAMPLE else n_splits
+
+    def measure(n_pairs: int) -> tuple[LayerCurve, int]:
+        data = WalkHalves(W, data_splits, engine, data_rng, n_pairs)
+        without = WalkHalves(reference, n_splits, engine, reference_rng, n_pairs)
+        return measure_layers(data, without, least, most), min(data.most, without.most)
+
+    curve, limit = measure(FEW_PAIRS)
+    limited = limit == FEW_PAIRS // 2 and (most is None or most > limit)
+    if limited and curve.numbers[curve.scores.argmax()] > _NEAR_LIMIT * limit:
+        curve, _ = measure(MANY_PAIRS)
+    return curve
+
+
+def measure_point_layers(
+    points: Array,
+    reference: Array | None,
+    engine: Threads,
+    rng: np.random.Generator,
+    *,
+    least: int = 2,
+    most: int | None = None,
+) -> LayerCurve:
+    """Measure layers of points (n, q) in the space in which k-means runs.
+
+    `reference` (n, q) are the points of reference rows. If it is None, the points'
+    principal components are permuted.
+    """
+    if reference is None:
+        reference = permuted_components(points, rng)
+    data = PointHalves(points, _POINT_SPLITS, engine, rng)
+    without = PointHalves(reference, _POINT_SPLITS, engine, rng)
+    return measure_layers(data, without, least, most)
+
+
+def number_of_splits(n: int) -> int:
+    """The number of random splits: more for few rows, because chance matters more.
+
+    Examples
+    --------
+    >>> from akkm.layers.measure import number_of_splits
+    >>> number_of_splits(1000), number_of_splits(6000)
+    (3, 1)
+    """
+    return 1 + int(n < _TWO_SPLITS) + int(n < _THREE_SPLITS)

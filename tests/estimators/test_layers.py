@@ -1,0 +1,110 @@
+"""ClusterLayers, and n_clusters="auto" in every estimator."""
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import is_valid_linkage
+from sklearn.datasets import make_blobs
+
+import akkm
+from akkm import ApproxKernelKMeans, ClusterLayers, SparseKernelKMeans
+from registry import create, every, select
+
+X6 = make_blobs(600, centers=10 * np.eye(6)[:, :5], cluster_std=1.0, random_state=0)[0]
+
+
+def nested_data():
+    """Two groups of three blobs."""
+    rng = np.random.default_rng(0)
+    groups = np.array([[0.0, 0.0], [40.0, 0.0]])
+    centers = (groups[:, None] + [[0, 0], [6, 0], [0, 6]]).reshape(6, 2)
+    return centers[np.arange(900) % 6] + rng.normal(size=(900, 2))
+
+
+@every()
+@pytest.mark.filterwarnings("ignore:The estimate of")
+def test_auto_finds_planted_clusters(Estimator):
+    model = create(Estimator, "auto").fit(X6)
+    assert model.n_clusters_ == 6
+    assert len(np.unique(model.labels_)) == 6
+
+
+@pytest.mark.parametrize(
+    "Estimator", [E for E in select() if E is not akkm.DiffusionKernelKMeans]
+)
+@pytest.mark.filterwarnings("ignore:The estimate of")
+def test_auto_gives_the_labels_of_the_number_that_it_finds(Estimator):
+    auto = create(Estimator, "auto").fit(X6)
+    given = create(Estimator, auto.n_clusters_).fit(X6)
+    np.testing.assert_array_equal(auto.labels_, given.labels_)
+
+
+def test_auto_is_unsure_about_very_few_rows():
+    with pytest.warns(UserWarning, match="there are only 12 rows"):
+        model = ApproxKernelKMeans("auto", random_state=0).fit(X6[:12])
+    assert model.n_clusters_ == 2
+
+
+def test_auto_works_with_a_precomputed_kernel():
+    K = akkm.kernels.RBF(sigma=3.0)(X6, X6)
+    model = ApproxKernelKMeans("auto", kernel="precomputed", random_state=0)
+    with pytest.warns(UserWarning, match="is unsure"):
+        model.fit(K)
+    assert model.n_clusters_ == 6
+
+
+def test_partial_fit_needs_a_number():
+    with pytest.raises(ValueError, match="n_clusters='auto' needs all rows"):
+        ApproxKernelKMeans("auto").partial_fit(X6)
+
+
+def test_the_number_of_a_later_fit_is_not_that_of_an_earlier_one():
+    model = ApproxKernelKMeans(3, random_state=0).fit(X6)
+    assert model.set_params(n_clusters=4).fit(X6).n_clusters_ == 4
+
+
+@pytest.mark.parametrize(
+    "estimator", [None, SparseKernelKMeans(), ApproxKernelKMeans(gamma=0.01)]
+)
+@pytest.mark.filterwarnings("ignore:The estimate of")
+def test_layers_are_nested(estimator):
+    X = nested_data()
+    model = ClusterLayers(6, estimator=estimator, random_state=0).fit(X)
+    assert is_valid_linkage(model.tree_)
+    assert model.layer_numbers_[-1] == 6
+    for coarse, fine in zip(model.layers_, model.layers_[1:], strict=False):
+        assert all(len(np.unique(coarse[fine == c])) == 1 for c in np.unique(fine))
+    for number, labels in zip(model.layer_numbers_, model.layers_, strict=True):
+        assert len(np.unique(labels)) == number
+
+
+def test_layers_show_clusters_of_clusters():
+    X = nested_data()
+    model = ClusterLayers(random_state=0).fit(X)
+    assert (model.layer_numbers_[0], model.layer_numbers_[-1]) == (2, 6)
+    groups = np.arange(900) % 6 // 3
+    assert len(set(zip(groups.tolist(), model.layers_[0].tolist(), strict=True))) == 2
+
+
+def test_predict_returns_the_labels_of_each_layer():
+    X = nested_data()
+    model = ClusterLayers(random_state=0).fit(X)
+    for position, labels in enumerate(model.layers_):
+        np.testing.assert_array_equal(model.predict(X, layer=position), labels)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_predict_refuses_a_layer_that_does_not_exist():
+    model = ClusterLayers(random_state=0).fit(nested_data())
+    with pytest.raises(ValueError, match=r"layer=9, but there are \d layers"):
+        model.predict([[0.0, 0.0]], layer=9)
+
+
+def test_a_range_limits_the_number():
+    model = ClusterLayers((2, 4), estimator=ApproxKernelKMeans(), random_state=0)
+    assert 2 <= model.fit(X6).n_clusters_ <= 4
+
+
+@pytest.mark.parametrize("pair", [(5, 3), (1, 3), (2,), (2, "auto")])
+def test_a_wrong_range_is_refused(pair):
+    with pytest.raises(ValueError, match=r"2 <= least <= most"):
+        ClusterLayers(pair).fit(X6)
