@@ -68,15 +68,6 @@ MESSAGES = [
 
 
 @pytest.mark.parametrize(
-    "Estimator", [each for each in ESTIMATORS if not has("diffusion")(each)]
-)
-def test_auto_is_refused_by_estimators_that_cannot_estimate(Estimator):
-    expected = "integer. SparseKernelKMeans and Diffusion"
-    with pytest.raises(ValueError, match=expected):
-        Estimator("auto").fit(X)
-
-
-@pytest.mark.parametrize(
     ("Estimator", "params", "data", "message"),
     [
         (Estimator, *case)

@@ -7,7 +7,7 @@ from sklearn.datasets import make_blobs
 
 import akkm
 from akkm import ApproxKernelKMeans, ClusterLayers, SparseKernelKMeans
-from registry import create, every, select
+from registry import create, every, has_centers, select
 
 X6 = make_blobs(600, centers=10 * np.eye(6)[:, :5], cluster_std=1.0, random_state=0)[0]
 
@@ -108,3 +108,45 @@ def test_a_range_limits_the_number():
 def test_a_wrong_range_is_refused(pair):
     with pytest.raises(ValueError, match=r"2 <= least <= most"):
         ClusterLayers(pair).fit(X6)
+
+
+@pytest.mark.parametrize("estimator", [None, ApproxKernelKMeans()])
+@pytest.mark.parametrize("coverage", [0.5, 0.9])
+@pytest.mark.filterwarnings("ignore:The estimate of")
+def test_coverage_is_met_and_predict_applies_the_same_limit(estimator, coverage):
+    X = nested_data()
+    model = ClusterLayers(6, estimator=estimator, coverage=coverage, random_state=0)
+    model.fit(X)
+    assert abs((model.labels_ >= 0).sum() - coverage * len(X)) <= 1
+    for position, labels in enumerate(model.layers_):
+        np.testing.assert_array_equal(model.predict(X, layer=position), labels)
+    left_out = model.labels_ < 0
+    assert model.certainty_[left_out].max() <= model.certainty_[~left_out].min()
+
+
+@every(has_centers)
+def test_memberships_sum_to_one_and_the_largest_is_the_nearest_center(Estimator):
+    model = create(Estimator, 6).fit(X6)
+    for top in (1, 3, 10):
+        found = model.memberships(X6, top=top)
+        assert found.shape == (600, 6)
+        assert found.nnz <= 600 * top
+        np.testing.assert_allclose(found.sum(axis=1), 1)
+    distances = model.transform(X6)
+    best = found.toarray().argmax(axis=1)
+    np.testing.assert_allclose(distances[np.arange(600), best], distances.min(axis=1))
+
+
+@every(has_centers)
+def test_certainty_is_the_margin_of_the_two_nearest_centers(Estimator):
+    model = create(Estimator, 6).fit(X6)
+    near = np.sort(model.transform(X6), axis=1)
+    expected = (near[:, 1] - near[:, 0]) / (near[:, 1] + near[:, 0])
+    np.testing.assert_allclose(model.certainty(X6), expected, rtol=1e-5, atol=1e-7)
+
+
+def test_exemplars_are_rows_of_their_cluster():
+    model = ClusterLayers(6, random_state=0).fit(X6)
+    for c, rows in enumerate(model.exemplars_):
+        assert 1 <= len(rows) <= 5
+        assert (model.estimator_.labels_[rows] == c).all()

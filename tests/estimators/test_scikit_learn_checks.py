@@ -5,7 +5,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from registry import ESTIMATORS, SMALL, accepted
 
-CHECKED = [Estimator(**accepted(Estimator, **SMALL)) for Estimator in ESTIMATORS]
+CHECKED = [Estimator(8, **accepted(Estimator, **SMALL)) for Estimator in ESTIMATORS]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

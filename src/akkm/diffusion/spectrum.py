@@ -122,8 +122,8 @@ def fit_diffusion_kernel(
 
     S, `component` (n,) and `n_pairs` mean the same as in `leading_eigenpairs`. `rows`
     (n,) are the weights of rows, and `least` is the smallest share of the rows that a
-    cluster has, as in `estimate_k`. If `n_clusters` is None, `decide` chooses the number
-    from the evidence of the spectrum, and may replace the evidence. If `t` is given,
+    cluster has, as in `estimate_k`. If `n_clusters` is None, `decide` chooses the
+    number from the spectrum's evidence, and may replace the evidence. If `t` is given,
     more than `n_pairs` eigenpairs may be computed, because many eigenvectors keep their
     weight in short walks.
     """

@@ -1,17 +1,21 @@
 """Base class of estimators whose clusters have centers: predict, transform, score."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import _check_sample_weight
 
+from akkm.core.membership import certainty_of, memberships_of
 from akkm.core.model import Model
 from akkm.core.threads import Threads
 from akkm.estimators._base import KernelClusterer
 from akkm.rows import is_dask
 from akkm.typing import Array, RowsLike
+from akkm.validation import require_count
 
 
 class CenterClusterer(
@@ -97,6 +101,51 @@ class CenterClusterer(
         if is_dask(X):
             return self._apply_lazily("transform", X, width=self._n_features_out)
         return self._nearest(X)[1]
+
+    def certainty(self, X: Any) -> Array:
+        """Compute how certain the cluster of each row is, on one scale for all methods.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR matrix of shape (n, d)
+            Rows; k(rows, training rows) for a precomputed kernel.
+
+        Returns
+        -------
+        float array of shape (n,)
+            The margin (d2 - d1) / (d2 + d1), where d1 and d2 are the distances to the
+            two nearest centers: 0 on the border between two clusters, 1 at a center.
+        """
+        return np.concatenate([certainty_of(d) for d in self._distance_blocks(X)])
+
+    def memberships(self, X: Any, top: int = 10) -> sparse.csr_array:
+        """Compute soft memberships of rows in their nearest clusters.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR matrix of shape (n, d)
+            Rows; k(rows, training rows) for a precomputed kernel.
+        top : int, default=10
+            Number of nearest clusters that get a membership. It limits the memory.
+
+        Returns
+        -------
+        CSR array of shape (n, n_clusters)
+            Memberships, proportional to the distance to the center to the power of -6.
+            Each row sums to one.
+        """
+        require_count("top", top)
+        blocks = [memberships_of(d, top) for d in self._distance_blocks(X)]
+        return sparse.csr_array(sparse.vstack(blocks, format="csr"))
+
+    def _distance_blocks(self, X: Any) -> Iterator[Array]:
+        """Yield distances (b, C) of blocks of rows to the centers."""
+        X = self._new_rows(X)
+        with Threads(self.n_jobs) as engine:
+            for block in self._model.compare(self._embed(X, engine), engine):
+                distances = np.sqrt(block.squared.clip(0))
+                _require_lengths(distances)
+                yield distances
 
     def score(
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None

@@ -1,11 +1,13 @@
 """ClusterLayers."""
 
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils._param_validation import Interval, InvalidParameterError
+from sklearn.utils.validation import check_is_fitted
 
 from akkm.diffusion.diffusion_time import diffusion_time, unit_rows
 from akkm.diffusion.estimate_k import CONFIDENT_GAP
@@ -18,6 +20,9 @@ from akkm.estimators._parameters import AUTO, COUNT, estimator, parameter
 from akkm.layers.curve import candidate_numbers
 from akkm.layers.tree import cut_tree, points_from_distances, ward_tree
 from akkm.typing import Array, RowsLike
+
+# Number of typical rows of each cluster.
+_EXEMPLARS = 5
 
 
 @estimator
@@ -39,6 +44,9 @@ class ClusterLayers(KernelClusterer):
     estimator : estimator with centers, default=None
         The method; its parameters `n_clusters`, `random_state` and `n_jobs` are
         replaced. None is `DiffusionKernelKMeans()`.
+    coverage : float, default=1.0
+        Share of the rows that get a label. The least certain rows get -1 in every
+        layer. `predict` applies the same limit to new rows.
     random_state : int, RandomState instance or None, default=None
         The same seed gives the same labels, for any `n_jobs`.
     n_jobs : int or None, default=None
@@ -57,6 +65,14 @@ class ClusterLayers(KernelClusterer):
         Labels of the finest layer, which is the default.
     n_clusters_ : int
         Number of clusters of the finest layer.
+    certainty_ : float array of shape (n,)
+        Certainty of each row's cluster in the finest layer: the margin
+        (d2 - d1) / (d2 + d1) of the distances to the two nearest centers.
+    certainty_limit_ : float
+        Rows with a lower certainty get the label -1.
+    exemplars_ : list of int arrays
+        For each cluster of the finest layer, the numbers of up to 5 typical rows: those
+        with the highest certainty.
     tree_ : array of shape (n_clusters_ - 1, 4)
         Merges of the finest clusters, for `scipy.cluster.hierarchy.dendrogram`. For
         diffusion methods, distances are averaged over walks of several lengths.
@@ -90,6 +106,7 @@ class ClusterLayers(KernelClusterer):
 
     n_clusters: Any = parameter(COUNT, AUTO, tuple, list, default="auto", kw_only=False)
     estimator: Any = parameter(CenterClusterer, None, default=None)
+    coverage: float = parameter(Interval(Real, 0, 1, closed="right"), default=1.0)
 
     _preparation = "comparing numbers of clusters"
 
@@ -136,10 +153,15 @@ class ClusterLayers(KernelClusterer):
             self.stability_ = _measure(model, run, (2, self.n_clusters_))
         self.tree_ = _tree(model, run.X, run.weights)
         self.layer_numbers_ = self._layer_numbers(model)
+        fitted = model._without_names()
+        self.certainty_ = fitted.certainty(run.X)
+        self.certainty_limit_ = _limit(self.certainty_, self.coverage)
+        kept = np.where(self.certainty_ < self.certainty_limit_, -1, model.labels_)
         self.layers_ = [
-            _merged(model.labels_, cut_tree(self.tree_, number))
+            _merged(kept, cut_tree(self.tree_, number))
             for number in self.layer_numbers_
         ]
+        self.exemplars_ = _exemplars(model.labels_, self.certainty_, self.n_clusters_)
         self.labels_ = self.layers_[-1]
         run.progress.log(f"layers of {self.layer_numbers_} clusters")
         for text, category in model._warnings:
@@ -175,12 +197,16 @@ class ClusterLayers(KernelClusterer):
                 f"layer={layer}, but there are {len(self.layer_numbers_)} layers; give "
                 f"a position from 0 to {len(self.layer_numbers_) - 1}."
             )
-        labels = self.estimator_._without_names().predict(X)
+        model = self.estimator_._without_names()
+        labels = model.predict(X)
+        if self.coverage < 1:
+            uncertain = model.certainty(X) < self.certainty_limit_
+            labels = np.where(uncertain, np.int32(-1), labels)
         return _merged(labels, cut_tree(self.tree_, self.layer_numbers_[layer]))
 
     def _new_rows(self, X: Any) -> RowsLike:
         """Return valid rows for predict."""
-        self.__sklearn_is_fitted__()
+        check_is_fitted(self)
         return self._validated(X, reset=False)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -235,6 +261,25 @@ def _walk_centers(model: Any, labels: Array, weights: Array, C: int) -> Array:
         np.add.at(sums, labels, weights[:, None] * points)
         centers.append(sums / sizes[:, None])
     return np.hstack(centers) / np.sqrt(len(numbers))
+
+
+def _limit(certainty: Array, coverage: float) -> float:
+    """The limit that a share `coverage` of the certainties (n,) reach.
+
+    It lies between two certainties, so that rounding does not decide.
+    """
+    n = len(certainty)
+    n_left_out = n - max(1, round(coverage * n))
+    if not n_left_out:
+        return 0.0
+    ascending = np.sort(certainty)
+    return float((ascending[n_left_out - 1] + ascending[n_left_out]) / 2)
+
+
+def _exemplars(labels: Array, certainty: Array, n_clusters: int) -> list[Array]:
+    """Numbers of the most certain rows of each cluster."""
+    order = np.argsort(-certainty, kind="stable")
+    return [order[labels[order] == c][:_EXEMPLARS] for c in range(n_clusters)]
 
 
 def _merged(labels: Array, group: Array) -> Array:

@@ -240,6 +240,9 @@ _FITTED: dict[str, Check] = {
     "eigenvalues_": numbers("r"),
     "dual_coef_": numbers("C m"),
     "evidence_": _part,
+    "certainty_limit_": number(0),
+    "layer_numbers_": instance(list),
+    "tree_": instance(np.ndarray),
     "stability_": optional(_part),
     "kernel_": _kernel,
     "landmarks_": rows("landmarks d"),
@@ -253,7 +256,10 @@ _FITTED: dict[str, Check] = {
     "_leader_labels": integers("m", below="C"),
 }
 # Attributes that are checked before those in _FITTED.
-_FIRST = ("_embedding", "_model", "_meta", "members_", "feature_names_in_")
+_FIRST = (
+    *("_embedding", "_model", "_meta", "members_", "estimator_"),
+    "feature_names_in_",
+)
 
 
 def require_consistent(estimator: Any) -> None:
@@ -295,7 +301,9 @@ def require_consistent(estimator: Any) -> None:
     if names is not None:
         of_text = all(isinstance(name, str) for name in names)
         require(np.shape(names) == (d,) and of_text, "the names of the columns")
-    if "members_" in state:
+    if "estimator_" in state:
+        sizes = _finest_layer(estimator, d)
+    elif "members_" in state:
         sizes = _members(estimator, d)
     else:
         sizes = _centers(estimator, d)
@@ -339,6 +347,32 @@ def _members(estimator: Any, d: int) -> Sizes:
         require(hasattr(member, "_model"), "members without centers")
         _require_sorted(labels, len(member._model.scorer.norms))
     return Sizes({"d": d})
+
+
+def _finest_layer(estimator: Any, d: int) -> Sizes:
+    """Check the fitted estimator inside layers; return the sizes found."""
+    model = estimator.estimator_
+    require_consistent(model)
+    require(model.n_features_in_ == d, "an estimator with other columns")
+    require(hasattr(model, "_model"), "an estimator without centers")
+    C = len(model._model.scorer.norms)
+    require(estimator.n_clusters_ == C, "another number of clusters")
+    layers = estimator.layer_numbers_
+    require(isinstance(layers, list) and layers, "no layers")
+    for size in layers:
+        whole(1)(size, Sizes())
+    require(max(layers) <= C, "a layer with too many clusters")
+    _require_tree(estimator.tree_, C)
+    return Sizes({"d": d})
+
+
+def _require_tree(tree: Any, C: int) -> None:
+    """Raise ValueError unless each merge is of two earlier clusters, used once."""
+    numbers("merges 4")(tree, Sizes({"4": 4, "merges": C - 1}))
+    pairs = tree[:, :2]
+    earlier = C + np.arange(C - 1)[:, None]
+    inside = ((pairs >= 0) & (pairs < earlier) & (pairs == np.floor(pairs))).all()
+    require(inside and len(np.unique(pairs)) == pairs.size, "merges of layers")
 
 
 def _require_sorted(labels: Array, n_clusters: int) -> None:

@@ -16,7 +16,10 @@ from akkm.model_file._types import ModelFileError, SavedModel
 from akkm.version import __version__
 
 # Fitted attributes with one entry per training row. Prediction does not need them.
-_PER_ROW = ("labels_", "agreement_", "embedding_", "outlying_")
+_PER_ROW = (
+    *("labels_", "agreement_", "embedding_", "outlying_"),
+    *("layers_", "certainty_", "exemplars_"),
+)
 # Attributes that only make sense in the process that fitted the model.
 _OF_PROCESS = ("_warnings", "_skl_callbacks", "_reservoir", "_stream", "_schedule")
 # Parameters that name files on this machine.
@@ -139,6 +142,8 @@ def _without_training_state(estimator: Any) -> Any:
         bare.__dict__.pop(attribute, None)
     for parameter in _FILES & bare.__dict__.keys():
         setattr(bare, parameter, None)
+    if hasattr(bare, "estimator_"):
+        bare.estimator_ = _without_training_state(bare.estimator_)
     if hasattr(bare, "members_"):
         bare.members_ = [_without_training_state(member) for member in bare.members_]
     return bare
