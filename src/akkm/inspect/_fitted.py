@@ -107,6 +107,22 @@ def _wrong_length(n: int, n_labels: int) -> ValueError:
     )
 
 
+def finest_layer(model: Any) -> Any:
+    """The estimator that fitted the finest layer of `ClusterLayers`; else the model.
+
+    It gets the labels of all rows, also of those that `coverage` leaves out, and the
+    names of the columns.
+    """
+    if not hasattr(model, "estimator_"):
+        return model
+    finest = copy.copy(model.estimator_)
+    if hasattr(model, "feature_names_in_"):
+        finest.feature_names_in_ = model.feature_names_in_
+    if not hasattr(model, "labels_"):  # a model without training rows
+        finest.__dict__.pop("labels_", None)
+    return finest
+
+
 def fitted_to(model: Any, X: Any, *, new_rows: bool) -> tuple[Any, RowsLike]:
     """A copy of the model with labels_ of the rows X (n, d), and the validated rows.
 

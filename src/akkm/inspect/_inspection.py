@@ -20,6 +20,7 @@ from akkm.inspect._distances import CenterDistances, center_distances, cluster_s
 from akkm.inspect._fitted import (
     Sampled,
     at_rows,
+    finest_layer,
     fitted_to,
     given_sample,
     read_sample,
@@ -142,6 +143,7 @@ class Inspection:
             original = encoder.original if encoder.matrix_ is None else None
         self._encoder = encoder
         require_fitted(model)
+        model = finest_layer(model)
         self.new_rows = new_rows or not hasattr(model, "labels_")
         self.model, self._X = model, None
         self._all_labels: Array | None = None
