@@ -118,8 +118,11 @@ def finest_layer(model: Any) -> Any:
     finest = copy.copy(model.estimator_)
     if hasattr(model, "feature_names_in_"):
         finest.feature_names_in_ = model.feature_names_in_
-    if not hasattr(model, "labels_"):  # a model without training rows
+    labels = getattr(model, "labels_", None)
+    if labels is None:  # a model that was read from a file
         finest.__dict__.pop("labels_", None)
+    elif len(labels) != len(getattr(finest, "labels_", ())):  # labels of other rows
+        finest.labels_ = labels
     return finest
 
 
