@@ -15,7 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 import akkm
 from akkm import DiffusionKernelKMeans
 from akkm.diffusion import graph_embedding
-from akkm.rows import batches, mapped
+from akkm.rows import batches, formats, mapped
 from akkm.rows.contract import ArrayRows
 from akkm.rows.dask_rows import rows_of_dask
 
@@ -168,3 +168,24 @@ def test_embed_applies_a_function_to_all_rows_once(where, moons, tmp_path, reque
 
 def _tripled_and_positive(factor, block):
     return factor * block, block[:, 0] > 0
+
+
+def test_a_model_with_landmarks_predicts_stored_rows(tmp_path):
+    """A fit in memory uses landmarks if there are many rows."""
+    X = make_moons(21_000, noise=0.07, random_state=0)[0].astype(np.float32)
+    model = DiffusionKernelKMeans(2, random_state=0).fit(X)
+    assert model.n_neighbors_ == 0
+    rows = stored("file", X, tmp_path, None)
+    np.testing.assert_array_equal(model.predict(rows), model.labels_)
+    np.testing.assert_allclose(
+        model.transform(rows), model.transform(X), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_verbose_says_how_many_rows_are_placed(moons, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(formats, "_CELLS", 2_000)
+    rows = stored("file", moons[0], tmp_path, None)
+    DiffusionKernelKMeans(2, max_rows=500, random_state=0, verbose=1).fit(rows)
+    out = capsys.readouterr().out
+    assert "3,000 of 6,000 rows placed" in out
+    assert "6,000 of 6,000 rows placed" in out

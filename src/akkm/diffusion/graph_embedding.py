@@ -76,6 +76,11 @@ class GraphEmbedding:
         """The number of neighbours of each point."""
         return int(self.neighbours.indices.shape[1])
 
+    @property
+    def n_coordinates(self) -> int:
+        """The number q of coordinates of the embedding."""
+        return int(self.embedding.shape[1])
+
     def __call__(self, X: RowsLike, engine: Threads) -> tuple[Array, Array]:
         """Return the embedding (n, q) of rows X (n, d), and which rows are outlying.
 

@@ -70,6 +70,11 @@ class LandmarkEmbedding:
     kernel: DiffusionKernel
     n_components: int  # components of the landmarks, before components were linked
 
+    @property
+    def n_coordinates(self) -> int:
+        """The number q of coordinates of the embedding."""
+        return int(self.vectors.shape[1])
+
     def __call__(self, X: RowsLike, engine: Threads) -> Array:
         """Embed rows X (n, d) as unit vectors (n, q), with the dtype of X."""
         ties = tie_rows(X, self.points, self.n_neighbors, engine)

@@ -18,7 +18,6 @@ from akkm.diffusion.given_graph import (
     require_graph,
 )
 from akkm.diffusion.graph_embedding import (
-    GraphEmbedding,
     GraphSettings,
     distinct_rows,
     max_graph_rows,
@@ -34,6 +33,9 @@ from akkm.estimators._parameters import AUTO, COUNT, estimator, parameter
 from akkm.layers.curve import LayerCurve
 from akkm.rows import Rows, as_rows, is_dask, is_rows
 from akkm.typing import Array, RowsLike
+
+# Number of lines that say how many rows of a file are placed.
+_LINES = 20
 
 
 @estimator
@@ -248,7 +250,7 @@ class DiffusionKernelKMeans(WalkClusterer):
             order = np.arange(len(sample))
             graph = build(sample, order)
             say(f"placing {X.shape[0]:,} rows")
-            return graph, *_place_stored(graph, X, self.n_jobs)
+            return graph, *_place_stored(graph, X, self.n_jobs, say)
         too_many = max_rows is None and len(rows) > max_graph_rows(X.shape[1])
         if too_many and self.metric == "euclidean" and self.outliers == "attach":
             m = resolve_n_landmarks("auto", len(rows), n_clusters or 1)
@@ -332,26 +334,40 @@ class DiffusionKernelKMeans(WalkClusterer):
         The points of rows in files or on workers are stored rows, too.
         """
         if is_rows(X):
-            return _place_stored(self._embedding, X, self.n_jobs)
-        placed: Any = self._embedding(X, engine)
-        if isinstance(self._embedding, LandmarkEmbedding):
-            return placed, np.zeros(X.shape[0], dtype=bool)
-        return placed[0], placed[1]
+            return _place_stored(self._embedding, X, self.n_jobs, lambda text: None)
+        return _place_block(self._embedding, X, engine)
 
 
 def _place_stored(
-    embedding: GraphEmbedding, X: Rows, n_jobs: int | None
+    embedding: Any, X: Rows, n_jobs: int | None, say: Callable[[str], None]
 ) -> tuple[Rows, Any]:
     """Return points (n, q) of stored rows, and whether each row is outlying (n,)."""
-    threads = 1 if X.partitions is not None else n_jobs
-    width = embedding.embedding.shape[1]
-    return X.embed(_place_block, (embedding, threads), width=width)
+    width = embedding.n_coordinates
+    if X.partitions is not None:
+        return X.embed(_place_on_worker, embedding, width=width)
+    n, done = X.shape[0], 0
 
+    def place(engine: Threads, block: Array) -> tuple[Array, Array]:
+        nonlocal done
+        points, outlying = _place_block(embedding, block, engine)
+        before, done = done, done + len(block)
+        if _LINES * before // n < _LINES * done // n:
+            say(f"{done:,} of {n:,} rows placed")
+        return points.astype(block.dtype, copy=False), outlying
 
-def _place_block(
-    shared: tuple[GraphEmbedding, int | None], block: Array
-) -> tuple[Array, Array]:
-    embedding, n_jobs = shared
     with Threads(n_jobs) as engine:
-        points, outlying = embedding(block, engine)
+        return X.embed(place, engine, width=width)
+
+
+def _place_on_worker(embedding: Any, block: Array) -> tuple[Array, Array]:
+    with Threads(1) as engine:
+        points, outlying = _place_block(embedding, block, engine)
     return points.astype(block.dtype, copy=False), outlying
+
+
+def _place_block(embedding: Any, X: RowsLike, engine: Threads) -> tuple[Array, Array]:
+    """Return points (b, q) of rows in memory, and which rows are outlying (b,)."""
+    placed = embedding(X, engine)
+    if isinstance(embedding, LandmarkEmbedding):
+        return placed, np.zeros(X.shape[0], dtype=bool)
+    return placed[0], placed[1]
