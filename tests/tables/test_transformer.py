@@ -30,6 +30,10 @@ def table(rng):
             "small": pa.array(rng.integers(0, 90, N), pa.uint8()),
             "day": pa.array(rng.integers(0, 9_000, N).astype("M8[D]")),
             "seen": pa.array(rng.integers(0, 10**6, N).astype("M8[s]")),
+            "there": pa.array(
+                rng.integers(0, 10**6, N), pa.timestamp("s", tz="Europe/Berlin")
+            ),
+            "price": pa.array(rng.integers(0, 10**4, N)).cast(pa.decimal128(21, 2)),
             "took": pa.array(rng.integers(0, 10**4, N).astype("m8[s]")),
             "town": rng.choice(["Ulm", "Bonn", "Jena"], N),
             "flag": rng.random(N) < 0.5,

@@ -1,6 +1,7 @@
 """Decode rows: values in original units, as Arrow columns or as one dict per row."""
 
 import datetime
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -140,14 +141,23 @@ def _texts(part: Array, encoding: Encoding) -> pa.Array:
 def _as_type(values: Array, kind: str) -> pa.Array:
     """Return numbers (b,) as the Arrow type that `kind` names, if they fit in it."""
     try:
-        target = pa.type_for_alias("date32[day]" if kind == "date32" else kind)
+        target = _arrow_type(kind)
         if pa.types.is_temporal(target):
             return _as_time(values, target)
         if pa.types.is_integer(target):
             values = np.rint(values)
         return pa.array(values).cast(target)
-    except (ValueError, pa.ArrowException):  # such as decimal128(9, 2)
+    except (ValueError, pa.ArrowException):  # such as decimal256(9, 2)
         return pa.array(values)
+
+
+def _arrow_type(kind: str) -> Any:
+    """Return the Arrow type whose text is `kind`; raise ValueError for other types."""
+    if zoned := re.fullmatch(r"timestamp\[(\w+), tz=(.+)\]", kind):
+        return pa.timestamp(zoned[1], tz=zoned[2])
+    if exact := re.fullmatch(r"decimal128\((\d+), (\d+)\)", kind):
+        return pa.decimal128(int(exact[1]), int(exact[2]))
+    return pa.type_for_alias("date32[day]" if kind == "date32" else kind)
 
 
 def _as_time(values: Array, target: Any) -> pa.Array:
