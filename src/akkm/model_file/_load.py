@@ -69,10 +69,6 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
 
 def _read(name: str, file: BinaryIO) -> SavedModel:
     """Check the header, the types and the checksum; load; then check the model."""
-    import skops.io
-
-    from akkm.tables import TableEncoder
-
     if not zipfile.is_zipfile(file):
         file.seek(0)
         raise _damaged(name) if file.read(2) == b"PK" else _foreign(name)
@@ -85,6 +81,12 @@ def _read(name: str, file: BinaryIO) -> SavedModel:
         require_trusted(name, archive)
         if header.pop("sha256", None) != checksum(archive, header):
             raise _damaged(name)
+
+    # The imports take longer than the checks above.
+    import skops.io
+
+    from akkm.tables import TableEncoder
+
     file.seek(0)
     parts = skops.io.load(file, trusted=trusted_types())
     encoder, estimator, about = parts["encoder"], parts["estimator"], header["about"]
