@@ -64,6 +64,10 @@ _BENCHMARKS: dict[str, tuple[str, list[click.Parameter]]] = {
         'The number of clusters found by n_clusters="auto".',
         [_ONLY, _seeds(10)],
     ),
+    "unknown_k": (
+        "Methods that are not told the number of clusters, on real data.",
+        [_ONLY, _seeds(5)],
+    ),
     "restarts": ("Restarts, local search and breathing in equal time.", [_seeds(5)]),
     "encoding": ("NMI of the encodings of columns of numbers (one minute).", []),
     "images": ("Features, kernel rows and quality on images.", []),

@@ -22,6 +22,7 @@ from experiments.benchmarks import (
     solvers,
     speed,
     speed_tables,
+    unknown_k,
     workers,
 )
 from experiments.benchmarks.cli import bench
@@ -118,6 +119,19 @@ def test_counting_measures_a_method():
         "3 Gaussians, 150 rows of 2 columns, 10 apart", "sparse", 0
     )
     assert record["found"] == 3
+
+
+def test_unknown_k_measures_quality_on_labelled_rows_and_on_all_rows(monkeypatch):
+    rows = np.zeros((6, 2)), np.array([0, 0, 0, 1, 1, 1])
+    found = np.array([0, 0, -1, 1, 1, 1]), np.arange(6.0)
+    monkeypatch.setitem(unknown_k.DATA, "tiny", lambda: rows)
+    monkeypatch.setitem(unknown_k.METHODS, "half", (lambda *_: found, "akkm"))
+    record = unknown_k.measure("tiny", "half", 0)
+    assert record["found"] == 2
+    assert record["coverage"] == pytest.approx(5 / 6, abs=1e-4)
+    assert record["labelled"] == [1.0, 1.0]
+    assert record["all"][0] < 1
+    assert record["shares"]["0.5"] == [1.0, 1.0]
 
 
 def test_restarts_use_the_points_of_the_estimator(monkeypatch):

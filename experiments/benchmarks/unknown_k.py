@@ -1,0 +1,210 @@
+"""Compare methods that are not told the number of clusters, on real data.
+
+Each method may leave rows without a label. Quality is therefore measured twice: on the
+rows that the method labels, and on all rows, with the rows without a label as one
+cluster. `ClusterLayers` labels all rows. Its certainty ranks them, so its quality is
+also measured on the most certain rows, for several shares of the rows.
+
+EVoC, fast_hdbscan and umap-learn are optional: `pip install evoc fast_hdbscan
+umap-learn`. Methods whose library is missing are left out.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.util import find_spec
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.preprocessing import StandardScaler
+
+from akkm import ClusterLayers, DiffusionKernelKMeans
+from experiments.benchmarks import RESULTS
+from experiments.datasets.files import data_folder
+from experiments.datasets.originals import mnist
+from experiments.harness.pages import Paragraph, ResultTable, markdown, write_file
+from experiments.harness.runner import run_missing
+from experiments.harness.store import JsonLines, Record
+
+Array = NDArray[Any]
+Found = tuple[Array, Array | None]  # labels (n,), and certainties (n,) if known
+
+# Shares of the rows on which quality is measured, if certainties are known.
+SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+
+
+def _stored(place: str, *, scale: bool = False) -> tuple[Array, Array]:
+    folder = data_folder()
+    if folder is None:
+        raise FileNotFoundError(
+            f"{place} is needed, but AKKM_DATA is not set. Set AKKM_DATA to a folder "
+            "that contains this file, or add --only digits."
+        )
+    with np.load(folder / place, allow_pickle=False) as file:
+        X, y = file["X"].astype(np.float32), file["y"]
+    return (StandardScaler().fit_transform(X) if scale else X), y
+
+
+def _mnist() -> tuple[Array, Array]:
+    arrays = mnist()
+    return arrays["X"], arrays["classes"]
+
+
+# For each data set, a function that returns rows and classes.
+DATA: dict[str, Callable[[], tuple[Array, Array]]] = {
+    "digits": lambda: load_digits(return_X_y=True),
+    "StackOverflow": lambda: _stored("embeddings/stackoverflow20.npz"),
+    "banking77": lambda: _stored("embeddings/banking77.npz"),
+    "USPS": lambda: _stored("tables/usps.npz"),
+    "Dry Bean": lambda: _stored("tables/dry_bean.npz", scale=True),
+    "flow cytometry": lambda: _stored("tables/flow_spleen.npz", scale=True),
+    "MNIST": _mnist,
+}
+
+
+def layers(X: Array, C: int, seed: int) -> Found:
+    model = ClusterLayers(random_state=seed, n_jobs=1).fit(X)
+    return model.labels_, model.certainty_
+
+
+def diffusion_given_k(X: Array, C: int, seed: int) -> Found:
+    model = DiffusionKernelKMeans(C, random_state=seed, n_jobs=1).fit(X)
+    return model.labels_, model.certainty(X)
+
+
+def k_means_given_k(X: Array, C: int, seed: int) -> Found:
+    return KMeans(C, n_init=10, random_state=seed).fit_predict(X), None
+
+
+def evoc(X: Array, C: int, seed: int) -> Found:
+    from evoc import EVoC
+
+    return EVoC(random_state=seed).fit_predict(np.ascontiguousarray(X)), None
+
+
+def umap_hdbscan(X: Array, C: int, seed: int) -> Found:
+    from sklearn.cluster import HDBSCAN
+
+    return HDBSCAN(min_cluster_size=15).fit_predict(_umap(X, seed)), None
+
+
+def umap_plscan(X: Array, C: int, seed: int) -> Found:
+    from fast_hdbscan import PLSCAN
+
+    return PLSCAN().fit_predict(_umap(X, seed)), None
+
+
+def _umap(X: Array, seed: int) -> Array:
+    from umap import UMAP
+
+    points: Array = UMAP(min_dist=0.0, random_state=seed).fit_transform(X)
+    return points
+
+
+# For each method: a function, and the library that it needs.
+METHODS: dict[str, tuple[Callable[[Array, int, int], Found], str]] = {
+    "ClusterLayers": (layers, "akkm"),
+    "EVoC": (evoc, "evoc"),
+    "UMAP + HDBSCAN": (umap_hdbscan, "umap"),
+    "UMAP + PLSCAN": (umap_plscan, "fast_hdbscan"),
+    "DiffusionKernelKMeans, given k": (diffusion_given_k, "akkm"),
+    "KMeans, given k": (k_means_given_k, "sklearn"),
+}
+
+
+@cache
+def _rows(data: str) -> tuple[Array, Array]:
+    X, y = DATA[data]()
+    return X.astype(np.float32), np.unique(y, return_inverse=True)[1]
+
+
+def measure(data: str, method: str, seed: int) -> Record:
+    """Run one method; return number of clusters, quality, coverage and time."""
+    X, y = _rows(data)
+    started = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        labels, certainty = METHODS[method][0](X, int(y.max()) + 1, seed)
+    seconds = time.process_time() - started
+    labelled = np.flatnonzero(labels >= 0)
+    record: Record = {
+        "found": len(np.unique(labels[labelled])),
+        "coverage": round(len(labelled) / len(labels), 4),
+        "labelled": quality(y[labelled], labels[labelled]),
+        "all": quality(y, labels),
+        "seconds": round(seconds, 1),
+    }
+    if certainty is not None:
+        order = np.argsort(-certainty, kind="stable")
+        record["shares"] = {}
+        for share in SHARES:
+            kept = order[: round(share * len(y))]
+            record["shares"][str(share)] = quality(y[kept], labels[kept])
+    return record
+
+
+def quality(classes: Array, labels: Array) -> list[float]:
+    """NMI and ARI of labels (n,) with the classes (n,)."""
+    scores = (normalized_mutual_info_score, adjusted_rand_score)
+    return [round(float(score(classes, labels)), 4) for score in scores]
+
+
+def report(records: JsonLines) -> str:
+    """Return the page: one table of means over seeds."""
+    rows = []
+    for data, method in product(DATA, METHODS):
+        runs = records.find(data=data, method=method)
+        if not runs:
+            continue
+        labelled = np.mean([run["labelled"] for run in runs], axis=0)
+        everything = np.mean([run["all"] for run in runs], axis=0)
+        curve = [run["shares"] for run in runs if "shares" in run]
+        at_shares = ", ".join(
+            f"{float(share):.0%}: {np.mean([c[share][0] for c in curve]):.3f}"
+            for share in (curve[0] if curve else ())
+        )
+        rows.append(
+            [
+                data,
+                method,
+                ", ".join(str(run["found"]) for run in runs),
+                f"{np.mean([run['coverage'] for run in runs]):.0%}",
+                " / ".join(f"{value:.3f}" for value in labelled),
+                " / ".join(f"{value:.3f}" for value in everything),
+                at_shares,
+                f"{np.mean([run['seconds'] for run in runs]):.1f}",
+            ]
+        )
+    columns = ["data", "method", "clusters", "coverage", "labelled rows", "all rows"]
+    columns += ["NMI on the most certain rows", "CPU seconds"]
+    text = (
+        "Written by `python -m experiments bench unknown_k` from `unknown_k.jsonl`, "
+        "not by hand. Quality is NMI / ARI with the classes, as a mean over seeds. On "
+        "all rows, those without a label count as one cluster. EVoC's layer is the one "
+        "that it returns by default."
+    )
+    return markdown(
+        "Unknown number of clusters",
+        [Paragraph(text), ResultTable("", columns, rows, prose=True)],
+    )
+
+
+def main(only: Sequence[str] = (), seeds: int = 5) -> None:
+    """Run the missing measurements and write the page."""
+    records = JsonLines(RESULTS / "unknown_k.jsonl")
+    available = [name for name, (_, library) in METHODS.items() if find_spec(library)]
+    runs = [
+        {"data": data, "method": method, "seed": seed}
+        for data, method, seed in product(DATA, available, range(seeds))
+        if not only or data in only or method in only
+    ]
+    run_missing(records, runs, measure)
+    write_file(RESULTS / "unknown_k.md", report(records))
