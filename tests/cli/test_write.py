@@ -1,5 +1,7 @@
 """`--write` writes the table with clusters; `--checkpoint` resumes a fit."""
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -130,3 +132,17 @@ def test_an_interrupted_fit_is_resumed(here, monkeypatch):
     assert changed.exit_code == 2
     assert "state" in changed.stderr
     assert ApproxKernelKMeans().checkpoint is None
+
+
+@pytest.mark.parametrize("memory", [1024, 0.1])
+def test_names_are_those_of_the_report(memory, tmp_path, rng):
+    """Many similar clusters, and more rows than the sample that names them."""
+    X = rng.normal(size=(22_000, 3)).round(2)
+    columns = {name: X[:, j] for j, name in enumerate("abc")}
+    parquet.write_table(pa.table(columns), tmp_path / "x.parquet")
+    page, table = tmp_path / "x.html", tmp_path / "out.parquet"
+    args = ("-k", 80, "--memory", memory, "--report", page, "--write", table)
+    output_of("cluster", tmp_path / "x.parquet", *args, "--landmarks", 80)
+    shown = re.findall(r'data-name="([^"]*)"', page.read_text(encoding="utf-8"))
+    written = parquet.read_table(table)["cluster_name"].unique().to_pylist()
+    assert sorted(map(str.lower, shown)) == sorted(map(str.lower, written))

@@ -64,12 +64,18 @@ def _read_unchanged(table: Table) -> None:
 
 
 def _names(model: SavedModel, encoded: Any, clusters: Array) -> tuple[str, ...]:
-    """Name the clusters, by what distinguishes them in a sample of the rows."""
-    chosen = sample_rows(clusters, _NAMED).rows
-    few = encoded.take(chosen)
+    """Name the clusters as the report does.
+
+    If the rows are on disk, the names are those of a sample of the rows.
+    """
+    X, chosen = encoded.X, None
+    if encoded.on_disk:
+        chosen = sample_rows(clusters, _NAMED).rows
+        X = encoded.take(chosen).X
+        chosen = chosen if len(chosen) < len(clusters) else None
     estimator = copy.copy(model.estimator)
     estimator.labels_ = clusters
-    facts = Inspection(estimator, few.X, encoder=model.encoder, rows=chosen)
+    facts = Inspection(estimator, X, encoder=model.encoder, rows=chosen)
     return cluster_names(facts)
 
 
