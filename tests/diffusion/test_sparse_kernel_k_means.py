@@ -106,15 +106,14 @@ def test_the_command_line_writes_a_model_file_and_a_report(more, digits, tmp_pat
 
 def test_command_line_options_that_do_not_apply_are_refused():
     from akkm.cli._method import build
-    from akkm.cli._options import Encoding, Method
+    from akkm.cli._options import Method
 
-    encoding = Encoding((), (), None, None, (), "standard", "error")
     fine = Method(3, "sparse", "rbf", "scale", None, None, 50, None, 4, 0, None)
-    model = build(fine, encoding)
+    model = build(fine, "standard")
     assert (model.n_members, model.estimator.n_landmarks) == (4, 50)
     for change, message in (
         ({"kernel": "linear"}, "--method sparse has its own kernel"),
         ({"sampling": "rpcholesky"}, "expected k-means or uniform"),
     ):
         with pytest.raises(ValueError, match=message):
-            build(replace(fine, **change), encoding)
+            build(replace(fine, **change), "standard")
