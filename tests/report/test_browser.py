@@ -177,7 +177,7 @@ class TestBrowser:
         # A link to a section of the analyst's view switches the view.
         view.evaluate("location.hash = '#certainty'")
         until(view, "document.getElementById('view-analyst').checked")
-        assert view.locator("#certainty-picture > svg").is_visible()
+        until(view, "document.querySelector('#certainty-picture > svg') !== null")
 
     def test_cards_are_searched_sorted_and_opened(self, opened):
         view = opened("many", view_name="overview")

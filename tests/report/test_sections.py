@@ -9,6 +9,7 @@ from sklearn.datasets import make_blobs
 
 from akkm import (
     ApproxKernelKMeans,
+    ClusterLayers,
     DiffusionKernelKMeans,
     EnsembleKernelKMeans,
     KernelKMeans,
@@ -23,6 +24,7 @@ from report.page_parts import ALWAYS, Outline, picture_data, section_ids, text_o
 # Additional sections per estimator. Estimators not listed have only "landmarks".
 MORE = {
     KernelKMeans: [],
+    ClusterLayers: ["evidence"],
     SparseKernelKMeans: ["landmarks", "evidence"],
     DiffusionKernelKMeans: ["evidence"],
 }
