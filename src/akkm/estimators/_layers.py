@@ -146,9 +146,13 @@ class ClusterLayers(KernelClusterer):
         else:
             model.n_clusters = self.n_clusters
         model.fit(run.X, sample_weight=run.weights)
-        self.estimator_, self.n_clusters_ = model, model.n_clusters_
         if self.stability_ is None:
             self.stability_ = model.stability_
+        if model.stability_ is not None and _chooses_neighbours(model):
+            # With a known number, the number of neighbours can be chosen, too.
+            model.n_clusters = model.n_clusters_
+            model.fit(run.X, sample_weight=run.weights)
+        self.estimator_, self.n_clusters_ = model, model.n_clusters_
         if self.stability_ is None and self.n_clusters_ > 2:
             self.stability_ = _measure(model, run, (2, self.n_clusters_))
         self.tree_ = _tree(model, run.X, run.weights)
@@ -225,6 +229,11 @@ def _measure(model: Any, run: Run, between: tuple[int, int]) -> Any:
         kernel = model._choose_kernel(run.X, run.weights, run.rng)
         run = replace(run, kernel=kernel)
     return model._measure_layers(run, between)
+
+
+def _chooses_neighbours(model: Any) -> bool:
+    """Whether the model chooses its number of neighbours if it knows n_clusters."""
+    return isinstance(model, DiffusionKernelKMeans) and model.n_neighbors == "auto"
 
 
 def _tree(model: Any, X: RowsLike, weights: Array | None) -> Array:
