@@ -86,7 +86,7 @@ def measure(X: Array, y: Array, encoding: dict[str, Any]) -> float:
 
 
 def main() -> None:
-    """Measure, and print one line per table."""
+    """Measure all encodings, and print one line per table."""
     print(f"| table | {' | '.join(ENCODINGS)} |")
     print("| --- |" + " ---: |" * len(ENCODINGS))
     with warnings.catch_warnings(action="ignore"):

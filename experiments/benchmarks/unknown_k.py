@@ -1,9 +1,10 @@
 """Compare methods that are not told the number of clusters, on real data.
 
 Each method may leave rows without a label. Quality is therefore measured twice: on the
-rows that the method labels, and on all rows, with the rows without a label as one
-cluster. `ClusterLayers` labels all rows. Its certainty ranks them, so its quality is
-also measured on the most certain rows, for several shares of the rows.
+rows that the method labels, and on all rows. In the second case, all rows without a
+label count as one cluster. `ClusterLayers` labels all rows, and knows how certain each
+label is. So its quality is also measured on the most certain rows, for several shares
+of the rows.
 
 EVoC, fast_hdbscan and umap-learn are optional: `pip install evoc fast_hdbscan
 umap-learn`. Methods whose library is missing are left out.
@@ -152,7 +153,7 @@ def measure(data: str, method: str, seed: int) -> Record:
 
 
 def quality(classes: Array, labels: Array) -> list[float]:
-    """NMI and ARI of labels (n,) with the classes (n,)."""
+    """Return NMI and ARI of labels (n,) with the classes (n,)."""
     scores = (normalized_mutual_info_score, adjusted_rand_score)
     return [round(float(score(classes, labels)), 4) for score in scores]
 
@@ -187,9 +188,9 @@ def report(records: JsonLines) -> str:
     columns += ["NMI on the most certain rows", "CPU seconds"]
     text = (
         "Written by `python -m experiments bench unknown_k` from `unknown_k.jsonl`, "
-        "not by hand. Quality is NMI / ARI with the classes, as a mean over seeds. On "
-        "all rows, those without a label count as one cluster. EVoC's layer is the one "
-        "that it returns by default."
+        "not by hand. Quality is NMI / ARI with the classes, as a mean over seeds. In "
+        "the column of all rows, rows without a label count as one cluster. Of EVoC's "
+        "layers, the one that it returns by default is measured."
     )
     return markdown(
         "Unknown number of clusters",

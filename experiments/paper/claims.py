@@ -38,7 +38,7 @@ CLAIMS = (
         "smaller m.",
         quality.two_step_late,
         "The NMI of tKKm approaches that of kernel k-means as m grows, and varies with "
-        "the seed. The m from which on the difference is insignificant depends on the "
+        "the seed. Whether the difference is significant at a given m depends on the "
         "number of seeds.",
     ),
     Claim(
@@ -172,9 +172,8 @@ CLAIMS = (
         "The time of nysSC grows with the third power of m.",
         cost.spectral_grows,
         "We fit a power m^p to the times from m = 1,000 on. The claim holds if p is at "
-        "least 2.5, or at least the p of the paper's times if that is smaller. Our "
-        "nysSC needs n m² + m³ operations, and n m² is the larger term if m is below "
-        "n.",
+        "least 2.5 or the p of the paper's times, whichever is smaller. Our nysSC "
+        "needs n m² + m³ operations, and n m² is the larger term if m is below n.",
     ),
     Claim(
         "6.3.3, Cover Type",
