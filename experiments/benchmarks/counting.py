@@ -197,9 +197,9 @@ def report(records: JsonLines) -> str:
             Paragraph(
                 "Written by `python -m experiments bench counting` from "
                 "`counting.jsonl`, not by hand. Each seed generates new data. For real "
-                'data sets, the seed changes only the landmarks. "10: 9 + 1" means '
-                "that the estimate was 10 for ten seeds: nine of these estimates were "
-                "sure, and one was unsure."
+                'data sets, the seed changes only the landmarks. "3: 9 + 1" means '
+                "that the estimate was 3 clusters for ten seeds: nine of these "
+                "estimates were sure, and one was unsure."
             ),
             *_blocks("Planted clusters", "planted", PLANTED, records),
             *_blocks(
@@ -236,7 +236,7 @@ def _blocks(
 
 
 def _counts(runs: list[Record]) -> str:
-    """Return each estimate with its counts of sure and unsure seeds: "10: 9 + 1"."""
+    """Return each estimate with its counts of sure and unsure seeds: "3: 9 + 1"."""
     sure = Counter(r["found"] for r in runs if r["sure"])
     unsure = Counter(r["found"] for r in runs if not r["sure"])
     numbers = sorted(sure | unsure, key=lambda k: -sure[k] - unsure[k])

@@ -182,7 +182,7 @@ def report(records: JsonLines) -> str:
             "kernel matrix of the sampled rows, K_B that of the sampled rows with the "
             "landmarks, and K̂ that of the landmarks. Errors are means over seeds: 5 "
             "seeds for uniform and rpcholesky, 1 seed for column-norm, and 2 seeds for "
-            "the other strategies. A column s shows the median time in seconds."
+            'the other strategies. Columns named "s" show median times in seconds.'
         ),
     ]
     for data, (title, n, _) in _DATA.items():

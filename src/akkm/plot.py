@@ -177,7 +177,8 @@ def convergence(model: Any, X: Any = None, ax: Any = None) -> Any:
         style |= {"marker": "s", "color": _COLOURS[1], "linestyle": "--"}
         at = np.arange(1, len(runs[0]) + 1)
         ax.plot(at, runs[0][:, 1], label="rows evaluated", **style)
-    # No label changes in the last iteration of a run that converged.
+    # A logarithmic axis can't show 0, the number of labels that change in the last
+    # iteration of a run that converged.
     ax.set_yscale("symlog", linthresh=1)
     ax.set_ylim(bottom=0)
     ax.xaxis.get_major_locator().set_params(integer=True)

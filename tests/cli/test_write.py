@@ -46,7 +46,7 @@ def test_the_table_is_written_with_three_columns(source, target, memory, here, t
     assert written.column_names[:-3] == table.column_names
     for name in table.column_names:
         ours, theirs = (t[name].cast(pa.string()).to_pylist() for t in (written, given))
-        # Arrow reads times of CSV files with nine decimals.
+        # Arrow reads times from CSV files with nine decimals; compare without them.
         ours, theirs = (
             [(v or "").partition(".0")[0] for v in c] for c in (ours, theirs)
         )
@@ -136,7 +136,7 @@ def test_an_interrupted_fit_is_resumed(here, monkeypatch):
 
 @pytest.mark.parametrize("memory", [1024, 0.1])
 def test_names_are_those_of_the_report(memory, tmp_path, rng):
-    """Many similar clusters, and more rows than the sample that names them."""
+    """Many clusters are similar, and names are made from a sample of the rows."""
     X = rng.normal(size=(22_000, 3)).round(2)
     columns = {name: X[:, j] for j, name in enumerate("abc")}
     parquet.write_table(pa.table(columns), tmp_path / "x.parquet")

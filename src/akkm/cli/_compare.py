@@ -44,8 +44,8 @@ def compare(
 ) -> None:
     """Compare two label files: NMI, ARI and how many rows each pair of clusters shares.
 
-    Rows are matched by id, or by row number. The numbers of clusters have no meaning: a
-    cluster with the same rows and another number has not changed.
+    Rows are matched by id, or by row number. Cluster numbers have no meaning: a cluster
+    that has the same rows, but another number, has not changed.
     """
     printer = Printer()
     inputs = {"the second LABELS": second}

@@ -22,7 +22,7 @@ def customers(n: int, rng: np.random.Generator) -> pa.Table:
     share, age, spend, orders, app, days, department = zip(*_SEGMENTS, strict=True)
     segment = rng.choice(len(share), n, p=np.array(share, dtype=float))
     departments = np.array(department)
-    own = rng.random(n) < 0.7  # of the customers prefer the department of the segment
+    own = rng.random(n) < 0.7  # whether a customer prefers the segment's department
     first_order = np.datetime64(datetime.date(2026, 1, 1)) - (
         np.array(days)[segment] * rng.uniform(0.8, 1.2, n)
     ).astype("m8[D]")

@@ -54,7 +54,7 @@ _file = functools.partial(option, metavar="FILE")
 
 
 def _field(decorator: Any) -> Any:
-    """A field of a record that is filled by the options that a decorator adds."""
+    """A field of a record, filled from the options that the decorator adds."""
     return field(metadata={"option": decorator})
 
 
@@ -66,7 +66,7 @@ _NAMES: dict[str, Any] = {"metavar": "NAMES", "multiple": True, "callback": spli
 class Source:
     """The data file and how to read it.
 
-    None stands for the setting of the model, or for the default if there is no model.
+    None means the model's setting, or the default if there is no model.
     """
 
     data: str = _field(click.argument("data", metavar="DATA"))
@@ -278,8 +278,8 @@ class TableOutput(Output):
 checkpoint_option = click.option(
     "--checkpoint",
     metavar="FOLDER",
-    help="Save the state of the fit here, and resume from it if the command is run "
-    "again (--method approx).",
+    help="Save the state of the fit in this folder, and resume from it if the command "
+    "is run again (--method approx).",
 )
 
 memory_option = click.option(

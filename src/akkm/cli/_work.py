@@ -131,7 +131,10 @@ def storage_note(n: int, d: int, megabytes_allowed: float) -> str:
 
 
 def balance_lines(encoder: TableEncoder) -> list[str]:
-    """A list with one line: how much numbers, dates and categories count."""
+    """The shares of numbers, dates and categories in squared distances, as one line.
+
+    The list is empty if all columns have the same role.
+    """
     facts = encoder.facts()
     if len({fact.role for fact in facts}) < 2:
         return []
@@ -156,7 +159,7 @@ def write_results(
     """Write the output files; add sizes, scores and time to `model.about`.
 
     `key` is the column that identifies rows. `fitted` says whether the encoded rows are
-    the training rows, and `table` contains them before encoding.
+    the training rows. `table` contains the rows before encoding; `--write` needs it.
     """
     estimator, about = model.estimator, model.about
     started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""`--write`: the table with the cluster, the certainty and the name of each row."""
+"""`--write`: the table with each row's cluster, certainty and cluster name."""
 
 import copy
 import io
@@ -59,14 +59,14 @@ def write_table(
 
 
 def _read_unchanged(table: Table) -> None:
-    """Read the cells of a CSV file as they are; other files state their types."""
+    """Read the cells of a CSV file as text. Other files keep their own types."""
     table.read_as_text([column.name for column in table.columns])
 
 
 def _names(model: SavedModel, encoded: Any, clusters: Array) -> tuple[str, ...]:
     """Name the clusters as the report does.
 
-    If the rows are on disk, the names are those of a sample of the rows.
+    If the rows are on disk, the names are made from a sample of the rows.
     """
     X, chosen = encoded.X, None
     if encoded.on_disk:

@@ -48,7 +48,7 @@ def cluster(
     Returns
     -------
     Clustering
-        The labels, the model, and ways to look at them.
+        The labels and the model, with methods to report, predict and save.
 
     Raises
     ------

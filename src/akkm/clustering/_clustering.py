@@ -27,7 +27,7 @@ _COLUMNS = ("cluster", "certainty", "cluster_name")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Clustering:
-    """The rows of a table in clusters.
+    """The clusters of the rows of a table.
 
     Parameters
     ----------
@@ -81,7 +81,10 @@ class Clustering:
 
     @cached_property
     def certainty(self) -> Array:
-        """How certain the label of each row is, from 0 to 1, of shape (n,)."""
+        """How certain the label of each row is, from 0 to 1, of shape (n,).
+
+        `akkm.clustering.certainty_of` has the formula.
+        """
         if hasattr(self.estimator, "agreement_"):
             return np.asarray(self.estimator.agreement_)
         X, parts = self.encoded.X, []
@@ -93,7 +96,7 @@ class Clustering:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """A name for each cluster, made of what distinguishes it."""
+        """A name for each cluster, made from the columns in which it differs most."""
         facts = Inspection(self.estimator, self.encoded.X, encoder=self.encoder)
         return tuple(cluster_names(facts))
 
@@ -101,9 +104,10 @@ class Clustering:
     def frame(self) -> Any:
         """The table with the columns cluster, certainty and cluster_name.
 
-        It is a data frame of the library whose frame was given; an Arrow table for
-        files. Rows that were left out, because values are missing, have no cluster. If
-        the table has a column of the same name, the new column gets the prefix "akkm_".
+        It is a data frame of the same library as the given frame. For files, it is an
+        Arrow table. Rows that were left out because of missing values have no cluster.
+        If the table already has a column of the same name, the new column gets the
+        prefix "akkm_".
         """
         if hasattr(self.data, "read_as_text"):
             self.data.read_as_text(())

@@ -27,9 +27,10 @@ def measures(
     clusters : int array of shape (b,)
         The clusters.
     measures : dict
-        "distance", the distance to the center of the row's cluster, and "margin", the
-        distance to the nearest other center minus `distance`. For ensembles
-        "agreement", the share of members that agree with the label.
+        Arrays of shape (b,). "distance" is the distance to the center of the row's
+        cluster. "margin" is the distance to the nearest other center minus "distance".
+        For ensembles, the dict has only "agreement", the share of members that agree
+        with the label.
 
     Examples
     --------
@@ -66,9 +67,11 @@ def certainty_of(measured: dict[str, Array]) -> Array:
     Returns
     -------
     float array of shape (b,)
-        For ensembles, the share of members that agree. Otherwise (b - a) / (b + a),
-        where a and b are the distances to the nearest two centers: 0 on the border
-        between two clusters, 1 at the center of a cluster.
+        For ensembles, the share of members that agree with the label. Otherwise
+        (d2 - d1) / (d2 + d1), where d1 is the distance to the center of the row's
+        cluster, and d2 is the distance to the nearest other center: 0 on the border
+        between two clusters, 1 at the center of a cluster. Negative values become 0. It
+        is 1 if there is only one center. `akkm.inspect.Certainty` is another measure.
 
     Examples
     --------

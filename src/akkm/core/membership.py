@@ -10,7 +10,7 @@ _POWER = 6.0
 
 
 def certainty_of(distances: Array) -> Array:
-    """The margin (d2 - d1) / (d2 + d1) of the two nearest centers: (n,), 0 to 1.
+    """Return (d2 - d1) / (d2 + d1), for distances d1 and d2 to the two nearest centers.
 
     Parameters
     ----------

@@ -30,8 +30,8 @@ class Comparison:
 
     labels: Array  # (b,) int32
     squared: Array  # (b, C) squared distances to the centers
-    # (b,) squared distances to the nearest centers, computed with k(x, x) as in the
-    # paper
+    # (b,) squared distance to the nearest center, computed from k(x, x) as in the
+    # paper. `squared` may be computed from a corrected k(x, x).
     squared_own: Array
 
 

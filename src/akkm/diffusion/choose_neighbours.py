@@ -1,13 +1,14 @@
 """Choose the number of neighbours in the graph.
 
-With few neighbours, noise decides which rows are neighbours, and another draw of rows
+With few neighbours, noise decides which rows are neighbours, and another sample of rows
 gives other clusters. With many neighbours, rows of different clusters become
 neighbours. The best number depends on the data: 15 for clean images, 40 or more for
 short texts.
 
-The first graph has 15 neighbours. If nearly all neighbours are in the same cluster,
-this graph is kept. Otherwise graphs are built from each half of a sample. The number of
-neighbours is raised as long as the clusters of both halves agree better than before.
+In the first graph, each row has 15 neighbours. If nearly all of them are in the cluster
+of the row, this graph is kept. Otherwise graphs are built from each half of a sample.
+The number of neighbours is raised as long as the clusters of both halves agree better
+than before.
 """
 
 from collections.abc import Callable
@@ -28,11 +29,11 @@ from akkm.typing import Array, RowsLike
 
 FEWEST_NEIGHBORS = 15
 _CANDIDATES = FEWEST_NEIGHBORS, 40, 100, 250
-# A graph is clear if at least this share of the neighbours are in the same cluster.
+# A graph is clear if at least this share of neighbours are in the cluster of their row.
 _CLEAR = 0.9
 # Rows in the sample, and the number of rows below which no sample is drawn.
 _SAMPLE, _FEW_ROWS = 6000, 1000
-# An agreement of a has a random error of about _NOISE sqrt(a (1 - a)).
+# The random error of an agreement a is about _NOISE sqrt(a (1 - a)).
 _NOISE = 0.05
 # Runs and iterations of k-means.
 _RUNS, _ITERATIONS = 2, 100
@@ -92,9 +93,10 @@ def choose_n_neighbors(
     rng: np.random.Generator,
     say: Callable[[str], None],
 ) -> int:
-    """Return the number of neighbours beyond which clusters agree no better.
+    """Return the number of neighbours above which two halves agree no better.
 
-    The arguments are those of `fit_graph`.
+    The clusters of two halves of a sample are compared. The arguments are those of
+    `fit_graph`.
     """
     halves = np.array_split(rng.permutation(rows)[:_SAMPLE], 2)
     chosen, best = settings.n_neighbors, -1.0
@@ -124,7 +126,7 @@ def _share_in_own_cluster(
 
 
 def _noise(agreement: float) -> float:
-    """Return how much of a difference from this agreement may be chance."""
+    """Return the difference from this agreement that may be due to chance."""
     a = min(max(agreement, 0.0), 1.0)
     return _NOISE * (a * (1 - a)) ** 0.5
 

@@ -39,7 +39,7 @@ class GivenGraphEmbedding:
 
     keys: Array  # (v,) hashes of the rows of the matrix, ascending
     places: Array  # (v,) node of the row with each hash
-    nodes: Any  # CSR (n, u), entry 1 in the column of the row's node; empty: no node
+    nodes: Any  # CSR (n, u), 1 in the column of the row's node; empty if it has none
     edges: Any  # directed graph of the nodes, CSR (u, u); None for similarities
     reach: Array  # (u,) largest distance to a neighbour; zeros for similarities
     n_neighbors: int  # 0 for similarities
@@ -158,7 +158,7 @@ def _nodes(X: Any, rows: Array, *, merge_equal: bool) -> Any:
 
 
 def _hashes(X: Any, *, keep_zeros: bool) -> Array:
-    """The hashes (b,) of the rows of a matrix; `keep_zeros` counts explicit zeros."""
+    """The hashes (b,) of rows; with `keep_zeros`, explicit zeros change a hash."""
     if keep_zeros:
         X = X.copy()
         X.data[X.data == 0] = -1  # hashes of rows ignore zeros, but not this value
@@ -196,7 +196,7 @@ def _distances_between_nodes(X: Any, nodes: Any) -> Any:
 def smallest_entries(
     row: Array, column: Array, data: Array, shape: tuple[int, int]
 ) -> Any:
-    """CSR matrix of the smallest of the values given for each entry.
+    """Return a CSR matrix. An entry with several values gets the smallest.
 
     Entries in column -1 are left out. Values of zero are stored.
     """
@@ -210,7 +210,7 @@ def smallest_entries(
 
 
 def _keep_nearest(D: Any, k: int) -> Any:
-    """The k smallest stored entries of each row of a CSR matrix; ties by column."""
+    """The k smallest stored entries of each row; of equal entries, the leftmost."""
     row = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
     order = np.lexsort((D.indices, D.data, row))
     kept = np.sort(order[np.arange(len(order)) - D.indptr[row] < k])
@@ -221,7 +221,7 @@ def _keep_nearest(D: Any, k: int) -> Any:
 def _nearest_inside(D: Any, inside: Array) -> Array:
     """The nearest inside node of each node, by paths in D; -1 if there is no path.
 
-    D (u, u) are distances between nodes, or None if distances are not known.
+    D (u, u) contains distances between nodes; it is None if they are not known.
     """
     target = np.where(inside, np.arange(len(inside)), -1)
     if D is not None and not inside.all():
@@ -239,8 +239,8 @@ def _nearest_inside(D: Any, inside: Array) -> Array:
 def require_graph(X: Any, metric: str) -> Any:
     """Return a valid matrix X (n, n) of the metric, or raise ValueError.
 
-    Of similarities, explicit zeros are dropped, and rounding errors of the symmetry are
-    removed. The matrix of the user is not changed.
+    In a matrix of similarities, explicit zeros are dropped, and entries (i, j) and
+    (j, i) that differ slightly are made equal. The user's matrix is not changed.
     """
     what = "distances" if metric == DISTANCES else "similarities"
     X = canonical(X, metric)

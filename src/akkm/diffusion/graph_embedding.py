@@ -194,8 +194,8 @@ def embed_graph(
     """Embed the nodes of a graph with similarities W (u, u), symmetric CSR.
 
     `link` is called if there are more large components than clusters. It returns W with
-    links between components. Its arguments are W of the nodes in large components,
-    which nodes these are (u,), and their components.
+    links between components. Its arguments are W of the nodes in large components, a
+    bool array (u,) that is true for these nodes, and the component of each of them.
     """
     u = W.shape[0]
     label, sizes = graph.label_components(W)
@@ -232,8 +232,8 @@ def limit_neighbours(n_neighbors: int, u: int, n_clusters: int | None) -> int:
 
     It is below the mean size of a cluster. With more neighbours, rows of different
     clusters would be neighbours. If each row were a neighbour of all other rows, the
-    graph would have no clusters. If the number of clusters is to be estimated (None),
-    two clusters are assumed here.
+    graph would have no clusters. This limit assumes two clusters if the number of
+    clusters is to be estimated (None).
 
     Examples
     --------

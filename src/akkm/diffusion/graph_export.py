@@ -68,7 +68,7 @@ def neighbor_graph(
     distances to `DiffusionKernelKMeans(metric="precomputed")`, or to DBSCAN, HDBSCAN
     and others with `metric="precomputed"`.
 
-    A fit of this graph gives the clusters of a fit of the rows with the same
+    Fitting this graph gives the same clusters as fitting the rows with the same
     `n_neighbors`, except for effects of rounding.
 
     Of equal rows, only the first has neighbours. The others are linked to it: by a
@@ -125,7 +125,7 @@ def neighbor_graph(
 
 
 def _first_equal_rows(X: RowsLike) -> tuple[Array, Array]:
-    """For each row the first row that equals it (n,), and the rows after these."""
+    """The first row that equals each row (n,), and the rows that repeat another."""
     _, first, which = np.unique(row_hashes(X), return_index=True, return_inverse=True)
     first = first[which.ravel()]
     return first, np.flatnonzero(first != np.arange(len(first)))

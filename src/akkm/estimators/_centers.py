@@ -103,7 +103,7 @@ class CenterClusterer(
         return self._nearest(X)[1]
 
     def certainty(self, X: Any) -> Array:
-        """Compute how certain the cluster of each row is, on one scale for all methods.
+        """Compute how certain the cluster of each row is, from 0 to 1.
 
         Parameters
         ----------
@@ -113,8 +113,9 @@ class CenterClusterer(
         Returns
         -------
         float array of shape (n,)
-            The margin (d2 - d1) / (d2 + d1), where d1 and d2 are the distances to the
-            two nearest centers: 0 on the border between two clusters, 1 at a center.
+            (d2 - d1) / (d2 + d1), where d1 and d2 are the distances to the two nearest
+            centers: 0 on the border between two clusters, 1 at a center. The formula is
+            the same for all methods.
         """
         return np.concatenate([certainty_of(d) for d in self._distance_blocks(X)])
 
@@ -131,7 +132,7 @@ class CenterClusterer(
         Returns
         -------
         CSR array of shape (n, n_clusters)
-            Memberships, proportional to the distance to the center to the power of -6.
+            Memberships, proportional to d^(-6), where d is the distance to the center.
             Each row sums to one.
         """
         require_count("top", top)

@@ -75,7 +75,7 @@ class ConsensusKernelKMeans(VotingClusterer):
     members_ : list of estimators
         The fitted members.
     n_iter_ : int
-        Largest number of iterations of a member.
+        Number of iterations of the member that needed most.
     kernel_ : akkm.kernels.Kernel
         The kernel of the first member.
     n_features_in_ : int

@@ -34,7 +34,7 @@ from akkm.layers.curve import LayerCurve
 from akkm.rows import Rows, as_rows, is_dask, is_rows
 from akkm.typing import Array, RowsLike
 
-# Number of lines that say how many rows of a file are placed.
+# While rows of a file are placed, about this many lines of progress are printed.
 _LINES = 20
 
 
@@ -61,14 +61,14 @@ class DiffusionKernelKMeans(WalkClusterer):
         halves of the rows agree on (see `stability_`). It warns if no number is clear.
     n_neighbors : int or "auto", default="auto"
         Number of neighbours of each row in the graph. "auto" starts with 15. If at
-        least nine of ten neighbours are then in the same cluster, it stays at 15. If
-        not, the rows are noisy, and 40, 100 or 250 neighbours may be better. So graphs
-        are built from each half of a sample of at most 6,000 rows. The number is raised
-        as long as the clusters of the two halves agree better than before. "auto" means
-        15 if there are fewer than 1,000 distinct rows, or if the number of clusters is
-        estimated. If there are few distinct rows, fewer neighbours are used: fewer than
-        the mean number of distinct rows per cluster. If the number of clusters is
-        estimated, two clusters are assumed here.
+        least nine of ten neighbours are in the same cluster as their row, it stays at
+        15. Otherwise the rows are noisy, and 40, 100 or 250 neighbours may be better.
+        So graphs are built from each half of a sample of at most 6,000 rows. The number
+        is raised as long as the clusters of the two halves agree better than before.
+        "auto" means 15 if there are fewer than 1,000 distinct rows, or if the number of
+        clusters is estimated. If there are few distinct rows, fewer neighbours are
+        used: fewer than the mean number of distinct rows per cluster. This limit
+        assumes two clusters if the number of clusters is estimated.
     metric : str, default="euclidean"
         A metric of scikit-learn's `pairwise_distances`: "manhattan", "cosine",
         "correlation", "hamming", ... With more than 20,000 rows, the Euclidean, cosine
@@ -147,17 +147,18 @@ class DiffusionKernelKMeans(WalkClusterer):
     -----
     Rows from `akkm.open_rows` and Dask collections need not fit in memory. Only the
     rows of the graph are read into memory. The other rows are placed batch by batch, or
-    on the workers. k-means then clusters the points of all rows where these points are
-    stored. With the same `max_rows`, the labels equal those of a fit in memory.
+    on the workers. k-means then runs where the points are stored: in memory, in a
+    temporary file, or on the workers. With the same `max_rows`, the labels equal those
+    of a fit in memory.
 
-    **Graphs as input.** Of a matrix of distances, the `n_neighbors` smallest entries of
-    each row are the row's neighbours. A missing entry is a large distance, and rows at
-    a stored distance of zero are equal rows. A matrix of similarities takes the place
-    of W, and `n_neighbors` is not used; missing entries and zeros mean no similarity.
-    `max_rows` is not used in either case. New rows are rows of a sparse matrix (b, n):
-    their distances or similarities to the n training rows. A row of the training matrix
-    gets its label in `labels_`. The matrix does not say where components that are too
-    small for a cluster belong, unless distances link them to other components. They get
+    **Graphs as input.** In a matrix of distances, the `n_neighbors` smallest entries of
+    a row show its neighbours. A missing entry is a large distance, and rows at a stored
+    distance of zero are equal rows. A matrix of similarities takes the place of W, and
+    `n_neighbors` is not used; missing entries and zeros mean no similarity. `max_rows`
+    is not used in either case. New rows are rows of a sparse matrix (b, n): their
+    distances or similarities to the n training rows. For a row of the training matrix,
+    `predict` returns its label from `labels_`. Some components are too small for a
+    cluster. If no distances link such a component to a large component, its rows get
     the label of the row with the largest sum of similarities, with a warning.
 
     Equal rows share one node of the graph, but k-means counts each of them. `predict`
@@ -276,7 +277,10 @@ class DiffusionKernelKMeans(WalkClusterer):
     def _measure_layers(
         self, run: Run, between: tuple[int, int | None] = (2, None), W: Any = None
     ) -> LayerCurve | None:
-        """Measure numbers of clusters; a given graph has no rows for a reference."""
+        """Measure how reproducible each number of clusters is; None for a given graph.
+
+        The measurement needs a reference made from rows, which a graph does not have.
+        """
         if self._takes_graph:
             return None
         return super()._measure_layers(run, between, W)

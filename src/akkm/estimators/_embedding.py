@@ -94,15 +94,15 @@ class WalkClusterer(EmbeddingClusterer):
         return None if self.diffusion == "auto" else float(self.diffusion)
 
     def _choose_number(self, run: Run) -> None:
-        """Nothing is chosen before the fit: the spectrum decides first."""
+        """Forget an earlier number; the fit chooses it, from the spectrum if clear."""
         self.stability_ = None
         self.__dict__.pop("n_clusters_", None)
 
     def _decide(self, run: Run, evidence: Evidence, W: Any = None) -> Evidence:
         """Choose the number of clusters from the spectrum, or by layers.
 
-        W (u, u) are the similarities of all rows in a graph of rows. If it is None, a
-        graph of a sample is built.
+        W (u, u) contains the similarities of the rows in the graph. If it is None, a
+        graph is built from a sample of the rows.
         """
         if evidence.conclusive:
             return evidence
@@ -135,7 +135,7 @@ class WalkClusterer(EmbeddingClusterer):
         solution = self._cluster(run, embedding, points, kernel.n_clusters)
         self.evidence_ = kernel.evidence
         if kernel.n_clusters == kernel.evidence.n_clusters:
-            # One label per cluster, weighted by the cluster's weight, is enough.
+            # The check needs only one label per cluster, with the cluster's weight.
             weights, clusters = solution.stats.counts, np.arange(kernel.n_clusters)
             self.evidence_ = check_balance(kernel.evidence, clusters, weights)
         self.eigenvalues_ = kernel.eigenvalues
@@ -143,9 +143,9 @@ class WalkClusterer(EmbeddingClusterer):
         if kernel.lost_weight:
             run.warn(
                 f"diffusion={kernel.t:g} needs more than the "
-                f"{len(kernel.eigenvalues)} eigenvectors that were computed. Those "
-                f"left out have up to {kernel.lost_weight:.2g} times the weight of the "
-                'first. Raise diffusion, or use "auto".',
+                f"{len(kernel.eigenvalues)} eigenvectors that were computed. The "
+                f"missing ones have up to {kernel.lost_weight:.2g} times the weight of "
+                'the first one. Raise diffusion, or use "auto".',
                 UserWarning,
             )
         return solution

@@ -40,7 +40,7 @@ class EnsembleKernelKMeans(
     clusters of different members belong together, and labels each row by a vote of the
     members (the paper's Algorithm 3). With few landmarks, an ensemble is more accurate
     and varies less from seed to seed than a single run. An ensemble has no centers,
-    hence no `transform` or `score`.
+    so it has no `transform` or `score`.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class EnsembleKernelKMeans(
     members_ : list of ApproxKernelKMeans
         The fitted members.
     n_iter_ : int
-        Largest number of iterations of a member.
+        Number of iterations of the member that needed most.
     kernel_ : akkm.kernels.Kernel
         The kernel with its width.
     n_features_in_ : int
@@ -206,7 +206,7 @@ class EnsembleKernelKMeans(
     def _warn_of_lost_clusters(self, run: Run, winners: int) -> None:
         run.warn(
             f"Members disagree so much that only {winners} of "
-            f"{self._n_clusters} clusters won the vote of any row (anmi_ is "
+            f"{self._n_clusters} clusters won the vote for at least one row (anmi_ is "
             f"{self.anmi_:.2f}). The kernel may be too narrow: lower gamma, or raise "
             "n_landmarks.",
             ConvergenceWarning,

@@ -66,8 +66,8 @@ class ClusterLayers(KernelClusterer):
     n_clusters_ : int
         Number of clusters of the finest layer.
     certainty_ : float array of shape (n,)
-        Certainty of each row's cluster in the finest layer: the margin
-        (d2 - d1) / (d2 + d1) of the distances to the two nearest centers.
+        Certainty of each row's cluster in the finest layer: (d2 - d1) / (d2 + d1),
+        where d1 and d2 are the distances to the two nearest centers.
     certainty_limit_ : float
         Rows with a lower certainty get the label -1.
     exemplars_ : list of int arrays
@@ -129,7 +129,7 @@ class ClusterLayers(KernelClusterer):
             )
 
     def _choose_number(self, run: Run) -> None:
-        """Nothing is chosen before the fit: `_fit` measures the layers."""
+        """Forget an earlier number; `_fit` chooses it."""
         self.stability_ = None
         self.__dict__.pop("n_clusters_", None)
 
@@ -193,7 +193,8 @@ class ClusterLayers(KernelClusterer):
         Returns
         -------
         int32 array of shape (n,)
-            Cluster of each row; -1 for outliers, if the estimator marks outliers.
+            Cluster of each row. It is -1 for outliers, if the estimator marks outliers,
+            and for rows with a certainty below `certainty_limit_`.
         """
         X = self._new_rows(X)
         if not -len(self.layer_numbers_) <= layer < len(self.layer_numbers_):
@@ -255,8 +256,8 @@ def _tree(model: Any, X: RowsLike, weights: Array | None) -> Array:
 def _walk_centers(model: Any, labels: Array, weights: Array, C: int) -> Array:
     """Centers (C, q) in the mean of diffusion kernels with walks of several lengths.
 
-    Walks that are long enough to tell C clusters apart do not show which clusters
-    belong together. Longer walks do.
+    Walks that are just long enough to separate C clusters do not show which clusters
+    belong together. Longer walks show it.
     """
     E, values = model.embedding_, model.eigenvalues_[: model.embedding_.shape[1]]
     relative = (values / values[0]).clip(1e-12, 1)
@@ -273,9 +274,10 @@ def _walk_centers(model: Any, labels: Array, weights: Array, C: int) -> Array:
 
 
 def _limit(certainty: Array, coverage: float) -> float:
-    """The limit that a share `coverage` of the certainties (n,) reach.
+    """The certainty that a share `coverage` of the rows reach.
 
-    It lies between two certainties, so that rounding does not decide.
+    It lies between the certainties (n,) of two rows, so that rounding errors don't
+    decide which rows reach it.
     """
     n = len(certainty)
     n_left_out = n - max(1, round(coverage * n))
@@ -292,5 +294,5 @@ def _exemplars(labels: Array, certainty: Array, n_clusters: int) -> list[Array]:
 
 
 def _merged(labels: Array, group: Array) -> Array:
-    """The group of each row's cluster (n,); -1 stays -1."""
+    """The groups (n,) to which the clusters `labels` (n,) belong; -1 stays -1."""
     return np.where(labels < 0, np.int32(-1), group[labels])

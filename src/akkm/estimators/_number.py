@@ -21,7 +21,7 @@ from akkm.typing import Array, RowsLike
 
 # Number of landmarks, and of leading coordinates, of the kernel's space.
 _LANDMARKS, _COORDINATES = 512, 64
-# Number of neighbours in the graph of estimators without this parameter.
+# Number of neighbours in the graph, if the estimator has no parameter `n_neighbors`.
 _NEIGHBOURS = 15
 
 
@@ -36,7 +36,10 @@ def measure_by_walks(
     W: Any = None,
     between: tuple[int, int | None] = (2, None),
 ) -> LayerCurve | None:
-    """Measure numbers of clusters by random walks; None if there are too few rows."""
+    """Measure how reproducible each number of clusters is, by random walks.
+
+    Returns None if there are too few rows.
+    """
     rows = distinct_rows(X, weights)
     if len(rows) > SAMPLE:
         rows = rng.choice(rows, SAMPLE, replace=False)
@@ -63,12 +66,15 @@ def measure_in_kernel_space(
     rng: np.random.Generator,
     between: tuple[int, int | None] = (2, None),
 ) -> LayerCurve | None:
-    """Measure numbers of clusters in the leading coordinates of the kernel's space."""
+    """Measure how reproducible each number of clusters is, in the kernel's space.
+
+    Only the leading coordinates are used. Returns None if there are too few rows.
+    """
     rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
     if len(rows) < _fewest(between):
         return None
     rows = np.sort(rng.choice(rows, min(len(rows), SAMPLE), replace=False))
-    if isinstance(kernel, PrecomputedStrip):  # only these columns are known
+    if isinstance(kernel, PrecomputedStrip):  # only the landmarks' columns are known
         given = _checks.landmark_array(estimator.landmarks, X, kernel, 1)
     else:
         m = min(_LANDMARKS, len(rows))
@@ -118,12 +124,15 @@ def _accepts(kernel: Kernel, rows: Array, n_columns: int) -> bool:
 
 
 def _fewest(between: tuple[int, int | None]) -> int:
-    """The smallest number of rows in which this many clusters can be measured."""
+    """The smallest number of rows in which `between[0]` clusters can be measured."""
     return 20 * max(2, between[0])
 
 
 def number_of(curve: LayerCurve | None) -> int:
-    """The number of clusters: the finest layer, or the number with the best score."""
+    """The number of clusters of the finest layer.
+
+    Without layers, it is the number with the best score. Without a curve, it is 2.
+    """
     if curve is None:
         return 2
     return curve.n_clusters or int(curve.numbers[curve.scores.argmax()])

@@ -36,9 +36,10 @@ class Progress:
         print(f"[{name}] {seconds:7.2f} s  {text}", flush=True)
 
     def step(self, step: Step, fitted: Callable[[], dict[str, Any]]) -> bool:
-        """Report an iteration; return true if a callback asks the fit to stop.
+        """Report an iteration, and return whether a callback asks the fit to stop.
 
-        `fitted` returns the fitted attributes that callbacks need to predict.
+        `fitted` is a function that returns the fitted attributes that callbacks need
+        in order to predict.
         """
         share = 100 * step.evaluated / self._n
         self.log(

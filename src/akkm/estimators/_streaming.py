@@ -16,8 +16,8 @@ from akkm.rows import is_dask, is_rows
 from akkm.typing import Array, RowsLike
 from akkm.validation import validated_weights
 
-# Minimum number of rows in the sample. Of more than 20,000 rows, only a part is used
-# for the initialisation, so clustering the sample again takes less time.
+# Minimum number of rows in the sample. With more than 20,000 rows, the initialisation
+# uses only a part of them, so clustering the sample again takes less time.
 _RESERVOIR = 20_480
 # Minimum number of rows in the sample for each landmark.
 _PER_LANDMARK = 10
@@ -70,12 +70,12 @@ class Streaming(CenterClusterer):
         """Cluster rows that arrive in batches; X is the next batch.
 
         A sample of all rows so far is kept. It is clustered at the first batch, and
-        again when the number of rows has grown eightfold. If the centers fit the sample
-        worse than before, it is clustered when the number of rows has grown by a
-        quarter. Clusters keep their numbers when the sample is clustered again. Between
-        these times, centers move towards the rows of each batch, and older rows lose
-        influence. As long as there are fewer rows than `n_landmarks`, all rows are
-        landmarks.
+        again when the number of rows has grown eightfold. Each time the number of rows
+        has grown by a quarter, the centers are checked. If they fit the sample worse
+        than before, the sample is clustered again. Clusters keep their numbers when the
+        sample is clustered again. In between, centers move towards the rows of each
+        batch, and older rows lose influence. As long as there are fewer rows than
+        `n_landmarks`, all rows are landmarks.
 
         If the estimator was fitted by `fit`, there is no sample. The kernel and the
         landmarks of the fit are kept, and only the centers move.
@@ -253,7 +253,7 @@ class Streaming(CenterClusterer):
         self._counts, self._n_rows_seen = stream.counts, stream.seen
 
     def _start_afresh(self, counts: Array, n: int) -> None:
-        """Forget the stream; store the cluster weights (C,) and n of a new fit."""
+        """Forget the stream; store a new fit's cluster weights (C,) and its n."""
         for attribute in ("_reservoir", "_stream", "_schedule"):
             self.__dict__.pop(attribute, None)
         self._counts, self._n_rows_seen = counts, n

@@ -12,7 +12,9 @@ _N_BINS = 20
 
 @dataclass(frozen=True)
 class Certainty:
-    """How certain the labels of sampled rows are.
+    """How certain the labels of sampled rows are, as shown in the report.
+
+    This is not the measure of `akkm.clustering.certainty_of`, which `--write` uses.
 
     Parameters
     ----------

@@ -8,7 +8,8 @@ import numpy as np
 from akkm.metrics import adjusted_rand_index, nmi
 from akkm.typing import Array
 
-# A cluster continues in another if the two share more than this part of its rows.
+# Cluster j of the second fit continues cluster i of the first if they share more than
+# this part of the rows of i or of the rows of j.
 _MOST = 0.5
 
 
@@ -21,12 +22,13 @@ class ClusterChange:
     cluster : str
         Name of the cluster.
     kind : {"same", "changed", "split", "merged", "dissolved", "new"}
-        "same": the same rows. "changed": it lost or got some rows. "split": most rows
-        of several clusters of the second fit come from it. "merged": most of its rows
-        are now in one cluster with most rows of others. "dissolved": no cluster of the
-        second fit continues it. "new": a cluster of the second fit that continues none.
+        "same": the cluster has the same rows. "changed": it lost or got some rows.
+        "split": several clusters of the second fit have most of their rows from it.
+        "merged": most of its rows, and most rows of other clusters, are now in one
+        cluster. "dissolved": no cluster of the second fit continues it. "new": it is a
+        cluster of the second fit, and continues no cluster of the first fit.
     size : int
-        Number of its rows.
+        Number of rows of the cluster.
     targets : tuple of str
         Clusters of the second fit that continue it. If it dissolved, all clusters that
         have its rows. For a new cluster, the clusters that its rows come from.
@@ -35,8 +37,9 @@ class ClusterChange:
     others : tuple of str
         The clusters that it merged with.
     n_left, n_joined : int
-        Number of its rows that are not in a target, and number of rows in targets that
-        come from clusters that these targets do not continue.
+        `n_left` is the number of its rows that are in no target. `n_joined` is the
+        number of rows of targets that come from clusters that these targets do not
+        continue.
 
     Examples
     --------
@@ -99,7 +102,7 @@ class FitComparison:
 def compare_fits(first: Any, second: Any) -> FitComparison:
     """Compare two clusterings of the same rows, cluster by cluster.
 
-    The numbers of clusters have no meaning: only the rows are compared.
+    Cluster numbers have no meaning: only the rows are compared.
 
     Parameters
     ----------

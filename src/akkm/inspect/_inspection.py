@@ -86,8 +86,9 @@ class Inspection:
         predicted. Labels are also predicted if the model was read from a file, because
         such a model has no labels.
     rows : int array of shape (s,), optional
-        If X is a sample: the row numbers of its rows. The sizes of clusters then count
-        all rows, by the model's `labels_`. All other facts describe the sample.
+        If X is a sample: the numbers of its rows among all rows. The sizes of clusters
+        then count all rows, by the model's `labels_`. All other facts describe the
+        sample.
 
     Attributes
     ----------
@@ -98,7 +99,8 @@ class Inspection:
     new_rows : bool
         Whether the rows are other rows than those of the fit.
     sampled : tuple of (int array of shape (s,), int) or None
-        If X is a sample: the row numbers of its rows, and the number of all rows.
+        If X is a sample: the numbers of its rows among all rows, and how many rows
+        there are in total.
 
     Raises
     ------

@@ -20,7 +20,8 @@ _MEDIUM = 0.33
 _MORE = 0.05
 # Number of words that are listed for each cluster.
 _CLUSTER_WORDS = 8
-# Columns say the same if the correlation of their ranks is at least this large.
+# Two columns are alike if the correlation of their ranks is above this, or below minus
+# this.
 _ALIKE = 0.9
 # The category of pooled values; it characterises no cluster.
 _POOLED = "(other)"
@@ -46,9 +47,10 @@ class ColumnProfile:
         more frequent in the cluster. For texts, the largest difference of a word's
         share.
     average : {"mean", "median"}
-        Which average `overall` and `centers` are. It is the median if in most clusters
-        a few extreme values move the mean, or if a cluster whose values are mostly
-        larger than elsewhere has a mean below that of all rows.
+        The kind of average in `overall` and `centers`. It is the median for times, and
+        if a few extreme values move the mean in most clusters. It is also the median if
+        the mean of a cluster would contradict its effect: a mean below that of all
+        rows, although most values are larger than elsewhere, or the other way round.
     overall : float
         Average of all rows, or share of "yes". Dates are in seconds since 1970, times
         and durations in seconds. NaN for categories and texts.
@@ -183,8 +185,8 @@ class ClusterProfiles:
         Returns
         -------
         list of ColumnProfile
-            The columns, largest difference first. Columns that are like an earlier one
-            come last.
+            The columns, largest difference first. Columns that say the same as an
+            earlier column come last.
         """
         found = [
             column
@@ -254,7 +256,7 @@ class Groups:
     def means(self, values: Array) -> Array:
         """Mean of the known values (s,) in each cluster (C,); 0 if there are none.
 
-        Rows of a cluster have equal weights.
+        Weights are not needed, because all rows of a cluster have the same weight.
         """
         known = ~np.isnan(values)
         sums = self.members @ np.where(known, values, 0)

@@ -177,7 +177,8 @@ def _captured(model: Any, X: RowsLike, n_jobs: int | None) -> tuple[float | None
         n, rng = X.shape[0], np.random.default_rng(0)
         X = X[np.sort(rng.choice(n, min(n, _TRACE_ROWS), replace=False))]
     n_threads = Threads(n_jobs).n_threads
-    # One thread, because BLAS threads would wait for one another on a busy machine.
+    # Only BLAS is limited to one thread: on a busy machine, its threads would wait for
+    # one another. `nystroem_error` still uses `n_threads`.
     with Threads(1):
         error = nystroem_error(model, X, n_rows=1, random_state=0, n_jobs=n_threads)
     return float(np.clip(1 - error.relative_trace, 0, 1)), X.shape[0]

@@ -48,7 +48,7 @@ def typed_columns(
     columns: Mapping[str, Sequence[Any]],
     roles: Mapping[str, tuple[str, str]] | None = None,
 ) -> list[TypedColumn]:
-    """Infer the kinds of columns; leave out identifiers and columns of other objects.
+    """Infer the kinds of columns; leave out identifiers and unsupported types.
 
     `roles` maps names of columns to known roles and units, such as ("money", "$").
 
@@ -72,7 +72,7 @@ def typed_columns(
 
 
 def _with_time(column: TypedColumn) -> list[TypedColumn]:
-    """A column; for dates with a time, also the time of day."""
+    """The column; if it holds dates with times, also a column of the times of day."""
     if column.kind != "date" or column.numbers is None:
         return [column]
     times = column.numbers % _DAY

@@ -37,15 +37,21 @@ def require(condition: Any, text: str) -> None:
         raise ValueError(f"Invalid model: {text}.")
 
 
+def _require_array(value: Any) -> None:
+    found = type(value)
+    require(found is np.ndarray, f"a {found.__name__} instead of an array")
+
+
 def numbers(names: str) -> Check:
     """A check for an array of finite floats, whose shape has names such as "m d"."""
 
     def check(value: Any, sizes: Sizes) -> None:
-        require(type(value) is np.ndarray, "an array is missing")
-        require(value.dtype in (np.float32, np.float64), f"type {value.dtype}")
+        _require_array(value)
+        found, expected = value.dtype, (np.float32, np.float64)
+        require(found in expected, f"{found} numbers instead of float32 or float64")
         sizes.require(names, value.shape)
         largest = float(np.abs(value).max(initial=0))  # NaN if any value is NaN
-        require(largest < _LARGEST, "numbers that are not finite")
+        require(largest < _LARGEST, f"numbers that are NaN or not below {_LARGEST:g}")
 
     return check
 
@@ -54,19 +60,24 @@ def integers(names: str, below: str = "", kinds: Any = "iu") -> Check:
     """A check for an array of integers; they are below the size `below`, if given."""
 
     def check(value: Any, sizes: Sizes) -> None:
-        require(type(value) is np.ndarray, "an array is missing")
-        require(value.dtype.kind in kinds, f"type {value.dtype}")
+        _require_array(value)
+        expected = "unsigned integers" if kinds == "u" else "integers"
+        right = value.dtype.kind in kinds
+        require(right, f"numbers of type {value.dtype} instead of {expected}")
         sizes.require(names, value.shape)
         if below and value.size:
             inside = value.min() >= 0 and value.max() < sizes.known[below]
-            require(inside, f"indices beyond {below}")
+            most = sizes.known[below] - 1
+            require(inside, f"indices that are not all from 0 to {most}")
 
     return check
 
 
 def flags(names: str) -> Check:
     def check(value: Any, sizes: Sizes) -> None:
-        require(type(value) is np.ndarray and value.dtype == bool, "no booleans")
+        _require_array(value)
+        boolean = value.dtype == bool
+        require(boolean, f"values of type {value.dtype} instead of booleans")
         sizes.require(names, value.shape)
 
     return check
@@ -80,7 +91,8 @@ def rows(names: str) -> Check:
         if isinstance(value, np.ndarray):
             (columns if value.ndim == 1 else dense)(value, sizes)
             return
-        require(isinstance(value, sparse.csr_array | sparse.csr_matrix), "no rows")
+        is_csr = isinstance(value, sparse.csr_array | sparse.csr_matrix)
+        require(is_csr, f"a {type(value).__name__} instead of an array or a CSR matrix")
         # SciPy's loader does not check that indices are in range.
         value.check_format(full_check=True)
         sizes.require(names, value.shape)
@@ -95,7 +107,8 @@ def number(least: float = -_LARGEST, *, may_lack: bool = False) -> Check:
     def check(value: Any, sizes: Sizes) -> None:
         require(_is_real(value), f"{value!r:.40} instead of a number")
         missing = may_lack and np.isnan(value)
-        require(missing or least <= value < _LARGEST, f"the number {value}")
+        inside = missing or least <= value < _LARGEST
+        require(inside, f"{value} instead of a number from {least:g} to {_LARGEST:g}")
 
     return check
 
@@ -109,7 +122,8 @@ def whole(least: int = 0, most: str = "") -> Check:
 
     def check(value: Any, sizes: Sizes) -> None:
         whole = isinstance(value, Integral) and not isinstance(value, bool | np.bool)
-        require(whole and value >= least, f"{value!r:.40} instead of a whole number")
+        expected = f"a whole number of at least {least}"
+        require(whole and value >= least, f"{value!r:.40} instead of {expected}")
         require(not most or value <= sizes.known[most], f"{value} exceeds {most}")
 
     return check
@@ -117,13 +131,16 @@ def whole(least: int = 0, most: str = "") -> Check:
 
 def instance(*types: type) -> Check:
     def check(value: Any, sizes: Sizes) -> None:
-        require(isinstance(value, types), f"a {type(value).__name__}")
+        expected = " or ".join(each.__name__ for each in types)
+        found = type(value).__name__
+        require(isinstance(value, types), f"a {found} instead of {expected}")
 
     return check
 
 
 def float_type(value: Any, sizes: Sizes) -> None:
-    require(value in (np.dtype(np.float32), np.dtype(np.float64)), "no type of rows")
+    valid = value in (np.dtype(np.float32), np.dtype(np.float64))
+    require(valid, f"the type {value!r:.40} of rows instead of float32 or float64")
 
 
 def optional(check: Check) -> Check:

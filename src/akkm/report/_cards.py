@@ -15,7 +15,7 @@ from akkm.report._shown import Shown
 MAX_CARDS = 300
 # Cards are open if there are at most this many.
 OPEN_CARDS = 12
-# Number of lines on a card, of typical rows, and of their values.
+# Maximum number of lines of a card, of its typical rows, and of values of each row.
 _LINES, _ROWS, _VALUES = 6, 3, 6
 # Maximum number of characters of a typical text.
 _LONGEST = 300
@@ -32,15 +32,15 @@ class Card:
     size: int
     share: float
     lines: list[Line]
-    typical: list[tuple[str, list[str]]]  # name of a value, one value per typical row
-    quotes: list[tuple[str, list[str]]]  # the same for texts
+    typical: list[tuple[str, list[str]]]  # a column, and its value in each typical row
+    quotes: list[tuple[str, list[str]]]  # the same for columns of texts
     rows: list[str]  # names of the typical rows
     clear: float | None  # share of rows whose label is certain
-    next: int | None  # most frequent next cluster
+    next: int | None  # the cluster whose center is most often the second nearest
 
     @property
     def text(self) -> str:
-        """What a search looks through."""
+        """The text of the card in which the page searches, in small letters."""
         lines = (f"{line.name} {line.value}" for line in self.lines)
         return " ".join([str(self.cluster), self.name, *lines]).lower()
 

@@ -21,7 +21,8 @@ _AHEAD = 2
 # Largest number of batches in memory, including batches that are read ahead and batches
 # that threads may be using.
 _IN_MEMORY = 5
-# The points of an embedding are kept in a temporary file if they take more bytes.
+# The points of an embedding are kept in a temporary file if they need more bytes than
+# this.
 _POINT_BYTES = 256 * 2**20
 # Rows per chunk, the unit of work of one thread. A batch is cut into several chunks.
 _CHUNK_ROWS = 8192
@@ -160,7 +161,7 @@ class DiskRows(Rows):
     def embed(
         self, function: Callable[..., Any], shared: Any, *, width: int
     ) -> tuple[ArrayRows, Array]:
-        """Map the rows to points (n, width), with a mark for each row (n,).
+        """Return the points (n, width) of the rows, and which rows are marked (n,).
 
         If there are many points, they are kept in an anonymous temporary file.
         """

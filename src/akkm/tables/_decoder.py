@@ -103,8 +103,8 @@ class Decoder:
         X : array of shape (b, d)
             Rows from `transform` of a dense table.
         filled : bool, default=True
-            Whether missing numbers stay filled. If not, numbers that are equal to the
-            filled-in mean become null, if `missing` is "mean".
+            Whether to keep the mean that replaced missing numbers. If not, all numbers
+            that are equal to it become null. Ignored unless `missing` is "mean".
 
         Returns
         -------
@@ -158,7 +158,7 @@ class Decoder:
         self.describe()
 
     def _roles(self) -> dict[str, str]:
-        """The columns that are not clustered, by option."""
+        """Map --id and --label, if given, to their columns, which are not clustered."""
         given = {"--id": self.id, "--label": self.label}
         return {option: name for option, name in given.items() if name is not None}
 

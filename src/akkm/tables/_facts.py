@@ -23,7 +23,7 @@ class ColumnFact:
     features : tuple of str
         The names of the columns of X that encode the column.
     first : int
-        The number of the first of these columns.
+        The index in X of the first of these columns.
     weight : float
         The weight of the column in squared distances.
     share : float
@@ -87,7 +87,7 @@ def balance(facts: Iterable[ColumnFact]) -> str:
     Returns
     -------
     str
-        The shares, for people.
+        The shares as text.
 
     Examples
     --------
