@@ -25,7 +25,7 @@ _CLUSTER_WORDS = 8
 _ALIKE = 0.9
 # The category of pooled values; it characterises no cluster.
 _POOLED = "(other)"
-# Number of categories, the most frequent ones, whose shares are computed.
+# Shares are computed for this many categories: the most frequent ones.
 _CATEGORIES = 300
 
 

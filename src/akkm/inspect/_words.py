@@ -7,7 +7,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from akkm.typing import Array
 
-# Number of words, the most frequent ones, that are counted.
+# Only this many words, the most frequent ones, are counted.
 _WORDS = 5_000
 
 

@@ -7,28 +7,30 @@ import numpy as np
 from akkm.layers.halves import Agreement, Halves
 from akkm.typing import Array
 
-# From this number on, numbers of clusters grow by a constant factor.
+# All numbers of clusters up to _EVERY are measured. Larger numbers grow by _FACTOR.
 _EVERY, _FACTOR = 10, 1.19
 # The reference changes slowly with the number of clusters. From this number on, it is
 # measured for every second number only.
 _DENSE_REFERENCE = 8
-# The search ends at a number that is this many times the best one and has less than
-# this share of its score; or if no number has reached _FAINT.
+# The search ends at a number that is at least _SEARCHED and _BEYOND times the best
+# number, if its score is below _DECLINED times the best score. It also ends at
+# _BEYOND * _SEARCHED if no score has reached _FAINT.
 _BEYOND, _DECLINED, _SEARCHED = 2, 0.85, 20
 # Scores below this occur in data without clusters.
 _FAINT = 0.05
-# A peak needs this share of the best score, and must rise by this share of it above the
-# valley before it.
+# The score of a peak is at least _PEAK times the best score. The valley between two
+# peaks is deeper than _PROMINENCE times the best score.
 _PEAK, _PROMINENCE = 0.5, 0.2
-# Scores within this share of a peak are equal up to chance. The smallest number is
-# taken.
+# Scores that are lower than a peak by at most this share may differ by chance only. Of
+# such neighbours, the smallest number of clusters is taken.
 _SAME = 0.03
-# A score is sure from here on, if there are enough clusters. A long manifold without
-# clusters, such as a swiss roll, can be cut into a few pieces in a stable way.
+# The estimate is sure if its score is at least _SURE and it has at least _FEW clusters.
+# Fewer clusters prove little: a long manifold without clusters, such as a swiss roll,
+# can be cut into a few pieces in a stable way.
 _SURE, _FEW = 0.3, 8
-# If one cluster has more than this share of the rows, the number is no layer.
+# A number of clusters is no layer if one cluster has more than this share of the rows.
 _DOMINANT = 0.8
-# At most this many numbers between two neighbours of the estimate are measured.
+# Around the estimate, at most about this many further numbers are measured.
 _REFINED = 8
 
 
@@ -83,7 +85,10 @@ class LayerCurve:
 
     @property
     def scores(self) -> Array:
-        """Excess stability times relative drop of the error, each 0 to 1: (q,)."""
+        """Scores (q,), from 0 to 1: excess stability times relative drop of the error.
+
+        Both factors compare the rows with the reference.
+        """
         excess = (self.stability - self.reference).clip(0)
         drop = 1 - self.error / np.maximum(self.reference_error, 1e-300)
         return excess * drop.clip(0)
@@ -92,7 +97,7 @@ class LayerCurve:
     def layers(self) -> list[int]:
         """The numbers of clusters at the peaks of the score, from coarse to fine.
 
-        The list is empty if the score is no higher than without clusters.
+        The list is empty if all scores are as low as in data without clusters.
         """
         scores = np.where(self.largest > _DOMINANT, 0.0, self.scores)
         best = scores.max(initial=0.0)
@@ -114,7 +119,7 @@ class LayerCurve:
 
     @property
     def sure(self) -> bool:
-        """Whether the finest layer's score is higher than without clusters."""
+        """Whether the finest layer has a high score and enough clusters."""
         number = self.n_clusters
         if number is None or number < _FEW:
             return False
@@ -133,7 +138,7 @@ class LayerCurve:
 
 
 def _peaks(scores: Array, prominence: float) -> list[int]:
-    """Positions of the maxima that are separated by valleys of this depth."""
+    """Positions of maxima, with valleys deeper than `prominence` between them."""
     peaks: list[int] = []
     top, valley = 0, 0.0
     rising = True
@@ -191,7 +196,7 @@ def measure_layers(
 
 
 def candidate_numbers(least: int, most: int) -> list[int]:
-    """Integers up to 10, and about 13 numbers per factor of ten beyond.
+    """All integers from `least` to 10, then steps of about 19 %, up to `most`.
 
     Examples
     --------
@@ -208,7 +213,7 @@ def candidate_numbers(least: int, most: int) -> list[int]:
 
 
 def _numbers_beside(curve: LayerCurve) -> list[int]:
-    """Numbers between the estimate and its neighbours that were not measured."""
+    """Unmeasured numbers between the estimate and the measured numbers next to it."""
     if curve.n_clusters is None:
         return []
     at = int(np.flatnonzero(curve.numbers == curve.n_clusters)[0])
@@ -219,7 +224,10 @@ def _numbers_beside(curve: LayerCurve) -> list[int]:
 
 
 def _curve(found: dict[int, Agreement], expected: dict[int, Agreement]) -> LayerCurve:
-    """The curve of the numbers in `found`; the reference is interpolated in log k."""
+    """The curve of the numbers in `found`.
+
+    The reference is interpolated linearly in the logarithm of the number.
+    """
     numbers = np.array(list(found))
     known = np.log(list(expected))
     at = np.log(numbers)

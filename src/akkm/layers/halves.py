@@ -13,11 +13,11 @@ from akkm.core.threads import Threads
 from akkm.silence import ignore_warnings
 from akkm.typing import Array
 
-# k-means uses at most this many rows of a half; labels are compared on at most this
-# many rows.
+# Maximum number of rows of a half that k-means uses, and of rows whose labels are
+# compared.
 MOST_ROWS = 5_000
-# Number of k-means runs in each half; the best run is kept. With many clusters one run
-# is enough, because chance averages out.
+# Number of k-means runs in each half; the best run is kept. With more than _MANY
+# clusters one run is enough, because chance averages out.
 _RUNS, _MANY = 3, 20
 
 
@@ -30,7 +30,7 @@ class Agreement(NamedTuple):
 
 
 class Halves(Protocol):
-    """Rows that were split into halves, in an embedding of each half."""
+    """Rows that were split into halves; each half has its own embedding."""
 
     @property
     def most(self) -> int:
@@ -52,7 +52,7 @@ def compare_halves(
 ) -> Agreement:
     """Run k-means in each half, and compare the labels of the halves of each split.
 
-    The halves of a split follow each other in `halves`.
+    `halves` contains the two halves of the first split, then those of the second, ...
     """
     libraries = ThreadpoolController()
 

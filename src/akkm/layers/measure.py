@@ -13,14 +13,15 @@ from akkm.typing import Array, RowsLike
 
 # Number of rows that are sampled.
 SAMPLE = 6_000
-# With fewer rows than these, there are two or three splits instead of one.
+# Rows are split twice if there are fewer than the first number, and three times if
+# there are fewer than the second.
 _TWO_SPLITS, _THREE_SPLITS = 5_000, 2_500
-# Number of splits of a graph that contains more rows than the sample.
+# Minimum number of splits of a graph that contains more rows than the sample.
 _GRAPH_SPLITS = 2
 # Number of splits of points in a kernel's space.
 _POINT_SPLITS = 3
-# With this share of the largest number, there may be more clusters than can be measured
-# with few eigenpairs.
+# If the best number is above this share of the largest number that few eigenpairs can
+# measure, there may be more clusters. Numbers are then measured with many eigenpairs.
 _NEAR_LIMIT = 0.6
 
 
@@ -91,8 +92,8 @@ def measure_point_layers(
 ) -> LayerCurve:
     """Measure layers of points (n, q) in the space in which k-means runs.
 
-    `reference` (n, q) are the points of reference rows. If it is None, the points'
-    principal components are permuted.
+    `reference` (n, q) contains the points of reference rows. If it is None, the
+    reference is made by permuting the principal components of the points.
     """
     if reference is None:
         reference = permuted_components(points, rng)
@@ -102,7 +103,7 @@ def measure_point_layers(
 
 
 def number_of_splits(n: int) -> int:
-    """The number of random splits: more for few rows, because chance matters more.
+    """The number of random splits of n rows: fewer rows need more splits.
 
     Examples
     --------

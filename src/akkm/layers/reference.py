@@ -1,4 +1,4 @@
-"""Reference rows: the same spread as the data, but no clusters."""
+"""Reference rows, which have the same spread as the data, but no clusters."""
 
 import numpy as np
 from scipy import linalg, sparse
@@ -13,10 +13,10 @@ _LEADING = 256
 
 
 def permuted_components(X: RowsLike, rng: np.random.Generator) -> Array:
-    """Rows (n, d) whose principal components are those of X in independent order.
+    """Permute each principal component of the rows independently of the others.
 
-    Each principal component keeps its values, but they are permuted. So columns keep
-    their variances and covariances, and clusters that involve several components
+    Each principal component keeps its values, in another order. So columns keep about
+    the same variances and covariances, but clusters that involve several components
     vanish.
 
     Parameters

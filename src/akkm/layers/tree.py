@@ -6,7 +6,7 @@ from akkm.typing import Array
 
 
 def ward_tree(centers: Array, weights: Array) -> Array:
-    """Merge clusters one pair at a time, so that the clustering error rises least.
+    """Merge two clusters at a time: those whose merge raises the error least.
 
     Merging clusters a and b raises the sum of squared distances to the centers by
     w_a w_b / (w_a + w_b) |c_a - c_b|².
@@ -16,7 +16,7 @@ def ward_tree(centers: Array, weights: Array) -> Array:
     centers : array of shape (C, q)
         The centers of the clusters.
     weights : array of shape (C,)
-        Numbers of rows, or sums of their weights.
+        Number of rows of each cluster, or the sum of their weights.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def ward_tree(centers: Array, weights: Array) -> Array:
         pair = sorted((name[a], name[b]))
         tree[step] = *pair, np.sqrt(2 * max(rise[i, j], 0.0)), size[a]
         name[a] = C + step
-    # Rounding errors must not let a merge appear lower than the merge before it.
+    # Because of rounding errors, a merge might be slightly lower than the one before.
     tree[:, 2] = np.maximum.accumulate(tree[:, 2])
     return tree
 
@@ -60,7 +60,7 @@ def ward_tree(centers: Array, weights: Array) -> Array:
 def cut_tree(tree: Array, number: int) -> Array:
     """The group (C,) of each cluster, after merging C clusters into `number` groups.
 
-    Groups are numbered by their first cluster.
+    Groups are numbered in the order of their first clusters.
 
     Examples
     --------

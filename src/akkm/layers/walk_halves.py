@@ -15,9 +15,9 @@ from akkm.diffusion.spectrum import leading_eigenpairs
 from akkm.layers.halves import MOST_ROWS, Agreement, Half, compare_halves
 from akkm.typing import Array, RowsLike
 
-# Number of eigenpairs, for every number of clusters. If it depended on the number of
-# clusters, errors of different numbers could not be compared. FEW_PAIRS are enough for
-# most data, MANY_PAIRS are for data with many clusters.
+# Number of eigenpairs. It is the same for all numbers of clusters, so that their errors
+# can be compared. FEW_PAIRS are enough for most data; MANY_PAIRS are for data with many
+# clusters.
 FEW_PAIRS, MANY_PAIRS = 110, 320
 # Number of eigenpairs that a cluster needs.
 _PAIRS_PER_CLUSTER = 2
@@ -31,7 +31,8 @@ class WalkHalves:
     """Random halves of the nodes of a graph, embedded by walks within each half.
 
     The walks of a half use only edges within this half, so the two halves of a split
-    share no edge. A node of the other half is placed at the mean of its neighbours.
+    share no edge. Each half also embeds nodes of the other half: at the mean of their
+    neighbours in this half.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ class _HalfGraph:
         return np.asarray(W[nodes][:, self._nodes].sum(axis=1)).ravel() > 0
 
     def place(self, W: Any, nodes: Array) -> None:
-        """Prepare to place nodes (c,) at the means of their neighbours."""
+        """Store the links of nodes (c,), which `embed` places at their neighbours."""
         self._ties = W[nodes][:, self._nodes].astype(np.float32)
 
     def solve(self, n_pairs: int) -> None:
@@ -119,7 +120,10 @@ def sample_graph(
     engine: Threads,
     rng: np.random.Generator,
 ) -> Any:
-    """The similarities of distinct rows X (n, d), as in the graph of a fit (CSR)."""
+    """The similarities (CSR) of distinct rows X (n, d), computed as in a fit.
+
+    Rows in small components are left out.
+    """
     search, _ = search_for(X, metric, engine, rng)
     k = min(n_neighbors, X.shape[0] - 1)
     found = search.neighbours(k, engine, rng, lambda text: None)

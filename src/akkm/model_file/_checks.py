@@ -30,11 +30,12 @@ from akkm.typing import Array
 def _part(value: Any, sizes: Sizes) -> None:
     """Check a part of the model: its attributes are valid, and none is missing."""
     checks = _PARTS.get(type(value).__name__)
-    require(checks is not None, f"a part of type {type(value).__name__}")
+    require(checks is not None, f"a part of unknown type {type(value).__name__}")
     assert checks is not None
     for name in _DERIVED & vars(value).keys():
         del vars(value)[name]  # computed again when it is needed
-    require(vars(value).keys() == checks.keys(), f"attributes {list(vars(value))}")
+    same = vars(value).keys() == checks.keys()
+    require(same, f"attributes {list(vars(value))} instead of {list(checks)}")
     for name, check in checks.items():
         check(getattr(value, name), sizes)
 
@@ -52,9 +53,11 @@ def _axes(value: Any, sizes: Sizes) -> None:
 def _starts(value: Any, sizes: Sizes) -> None:
     """Check the first point of each search cell, followed by the number of points."""
     integers("1+cells")(value, sizes)
-    require(sizes.known["1+cells"] == sizes.known["cells"] + 1, "starts of cells")
+    one_more = sizes.known["1+cells"] == sizes.known["cells"] + 1
+    require(one_more, "the number of starts is not the number of cells plus one")
     ends = len(value) and value[0] == 0 and value[-1] == sizes.known["m"]
-    require(ends and (np.diff(value) >= 0).all(), "starts of cells")
+    ascending = ends and (np.diff(value) >= 0).all()
+    require(ascending, f"starts of cells don't ascend from 0 to {sizes.known['m']}")
 
 
 def _csr(names: str) -> Check:
@@ -62,7 +65,8 @@ def _csr(names: str) -> Check:
     of_rows = rows(names)
 
     def check(value: Any, sizes: Sizes) -> None:
-        require(hasattr(value, "indptr"), "no CSR matrix")
+        found = type(value).__name__
+        require(hasattr(value, "indptr"), f"a {found} instead of a CSR matrix")
         of_rows(value, sizes)
 
     return check
@@ -71,18 +75,20 @@ def _csr(names: str) -> Check:
 def _node(value: Any, sizes: Sizes) -> None:
     """Check the number of a node of a graph."""
     whole()(value, sizes)
-    require(value < sizes.known["m"], "a node beyond m")
+    require(value < sizes.known["m"], f"node {value} of {sizes.known['m']} nodes")
 
 
 def _kernel(value: Any, sizes: Sizes) -> None:
     """Check that a kernel has parameters that its constructor accepts."""
-    require(isinstance(value, Kernel), "a kernel is missing")
+    found = type(value).__name__
+    require(isinstance(value, Kernel), f"a {found} instead of a kernel")
     for parameter in vars(value).values():
         if isinstance(parameter, Kernel):
             _kernel(parameter, sizes)
         elif parameter is not None:
             number()(parameter, sizes)
-    require(type(value)(**vars(value)) == value, "parameters of a kernel")
+    valid = type(value)(**vars(value)) == value
+    require(valid, f"the parameters of a {found} kernel are not valid")
 
 
 def _labelings(below: str) -> Check:
@@ -92,7 +98,8 @@ def _labelings(below: str) -> Check:
     """
 
     def check(value: Any, sizes: Sizes) -> None:
-        require(isinstance(value, tuple), "no tuple")
+        found = type(value).__name__
+        require(isinstance(value, tuple), f"a {found} instead of a tuple")
         sizes.require("members", (len(value),))
         for q, labels in enumerate(value):
             limit = {below: sizes.known[below]} if below else {}
@@ -294,13 +301,14 @@ def require_consistent(estimator: Any) -> None:
     state: dict[str, Any] = vars(estimator)
     fitted = state.keys() - estimator.get_params(deep=False).keys()
     unknown = fitted - _FITTED.keys() - set(_FIRST)
-    require(not unknown, f"the attributes {sorted(unknown)}")
+    require(not unknown, f"unknown attributes {sorted(unknown)}")
     d = state["n_features_in_"]
     whole(1)(d, Sizes())
     names = state.get("feature_names_in_")
     if names is not None:
         of_text = all(isinstance(name, str) for name in names)
-        require(np.shape(names) == (d,) and of_text, "the names of the columns")
+        valid = np.shape(names) == (d,) and of_text
+        require(valid, f"the column names are not {d} texts")
     if "estimator_" in state:
         sizes = _finest_layer(estimator, d)
     elif "members_" in state:
@@ -319,15 +327,18 @@ def _centers(estimator: Any, d: int) -> Sizes:
     if embedding is not None:
         _part(embedding, sizes)
         columns = sizes.known["q"]
-        require(sizes.known.get("1+q", columns + 1) == columns + 1, "vectors")
-        require(sizes.known.get("k", 0) < sizes.known["m"], "too many neighbours")
+        one_more = sizes.known.get("1+q", columns + 1) == columns + 1
+        require(one_more, f"the embedding does not have {columns + 1} vectors")
+        k, m = sizes.known.get("k", 0), sizes.known["m"]
+        require(k < m, f"{k} neighbours of each of {m} points")
     model = Sizes({"d": columns, "C": estimator._n_clusters})
     _part(estimator._model, model)
-    require(model.known["padded"] == padded(model.known["C"]), "coefficients")
+    width = padded(model.known["C"])
+    require(model.known["padded"] == width, f"not {width} columns of coefficients")
     precomputed = isinstance(estimator.kernel_, Precomputed)
     if embedding is None or hasattr(embedding, "points"):
         points = (embedding or estimator._model).points
-        require((points.ndim == 1) == precomputed, "points of another kernel")
+        require((points.ndim == 1) == precomputed, "the points don't fit the kernel")
     if embedding is None:
         return model
     del sizes.known["m"]
@@ -337,14 +348,15 @@ def _centers(estimator: Any, d: int) -> Sizes:
 def _members(estimator: Any, d: int) -> Sizes:
     """Check the members of an ensemble and how they vote; return the sizes found."""
     members, meta = estimator.members_, estimator._meta
-    require(isinstance(members, list) and members, "no members")
+    require(isinstance(members, list) and members, "an ensemble without members")
     sizes = Sizes({"members": len(members), "1+members": len(members) + 1})
     _part(meta, sizes)
-    require(sizes.known["C"] <= estimator._n_clusters, "too many clusters")
+    voted, most = sizes.known["C"], estimator._n_clusters
+    require(voted <= most, f"{voted} clusters instead of at most {most}")
     for member, labels in zip(members, meta.values, strict=True):
         require_consistent(member)
-        require(member.n_features_in_ == d, "members with other columns")
-        require(hasattr(member, "_model"), "members without centers")
+        require(member.n_features_in_ == d, f"a member without {d} columns")
+        require(hasattr(member, "_model"), "a member without centers")
         _require_sorted(labels, len(member._model.scorer.norms))
     return Sizes({"d": d})
 
@@ -353,30 +365,31 @@ def _finest_layer(estimator: Any, d: int) -> Sizes:
     """Check the fitted estimator inside layers; return the sizes found."""
     model = estimator.estimator_
     require_consistent(model)
-    require(model.n_features_in_ == d, "an estimator with other columns")
+    require(model.n_features_in_ == d, f"an estimator without {d} columns")
     require(hasattr(model, "_model"), "an estimator without centers")
     C = len(model._model.scorer.norms)
-    require(estimator.n_clusters_ == C, "another number of clusters")
+    require(estimator.n_clusters_ == C, f"n_clusters_ differs from {C} centers")
     layers = estimator.layer_numbers_
     require(isinstance(layers, list) and layers, "no layers")
     for size in layers:
         whole(1)(size, Sizes())
-    require(max(layers) <= C, "a layer with too many clusters")
+    require(max(layers) <= C, f"a layer of {max(layers)} clusters, but {C} centers")
     _require_tree(estimator.tree_, C)
     return Sizes({"d": d})
 
 
 def _require_tree(tree: Any, C: int) -> None:
-    """Raise ValueError unless each merge is of two earlier clusters, used once."""
+    """Raise ValueError unless each merge joins two earlier clusters, each only once."""
     numbers("merges 4")(tree, Sizes({"4": 4, "merges": C - 1}))
     pairs = tree[:, :2]
     earlier = C + np.arange(C - 1)[:, None]
     inside = ((pairs >= 0) & (pairs < earlier) & (pairs == np.floor(pairs))).all()
-    require(inside and len(np.unique(pairs)) == pairs.size, "merges of layers")
+    once = inside and len(np.unique(pairs)) == pairs.size
+    require(once, "a merge in tree_ does not join two earlier clusters")
 
 
 def _require_sorted(labels: Array, n_clusters: int) -> None:
     """Raise ValueError unless labels are distinct, ascending and below n_clusters."""
     ascending = len(labels) > 0 and (labels[1:] > labels[:-1]).all()
     inside = ascending and labels[0] >= 0 and labels[-1] < n_clusters
-    require(inside, "labels of a member")
+    require(inside, f"a member's labels are not ascending and below {n_clusters}")
