@@ -13,12 +13,15 @@ import pyarrow as pa
 SEGMENTS = ("students", "families", "professionals", "retired", "traders")
 # Per segment: mean and standard deviation of the age.
 AGE = [(22, 2.5), (38, 5), (44, 9), (69, 6), (48, 9)]
-# Per segment: median and spread of the logarithm of the yearly income.
+# Income and spend per year; per segment: median, and standard deviation of the
+# logarithm.
 INCOME = [(12_000, 0.25), (52_000, 0.3), (95_000, 0.35), (27_000, 0.25), (70_000, 0.5)]
 SPEND = [(400, 0.4), (3_200, 0.4), (2_400, 0.5), (700, 0.4), (17_400, 0.45)]
-DISCOUNT = [(30, 6), (18, 5), (4, 2), (12, 5), (9, 4)]  # percent
-VISITS = [14, 30, 9, 5, 55]  # per year
-MINUTES = [(25, 8), (14, 5), (6, 3), (18, 6), (9, 4)]  # per visit
+# Per segment: mean and standard deviation of the discount, in percent.
+DISCOUNT = [(30, 6), (18, 5), (4, 2), (12, 5), (9, 4)]
+VISITS = [14, 30, 9, 5, 55]  # mean number per year
+MINUTES = [(25, 8), (14, 5), (6, 3), (18, 6), (9, 4)]  # mean and std, per visit
+# Per segment: shares of customers.
 APP = [0.95, 0.7, 0.8, 0.08, 0.5]
 NEWSLETTER = [0.2, 0.75, 0.3, 0.6, 0.5]
 CHANNELS = ("app", "web", "store", "phone")
@@ -37,7 +40,7 @@ PRODUCT = [
     (0.3, 0.05, 0.0, 0.5, 0.0, 0.15),
     (0.0, 0.05, 0.2, 0.05, 0.65, 0.05),
 ]
-SHARES = (0.18, 0.3, 0.22, 0.2, 0.1)
+SHARES = (0.18, 0.3, 0.22, 0.2, 0.1)  # of the segments in all customers
 HOURS = [22, 20, 13, 10, 9]  # usual hour of the last visit
 WORDS = [
     "student exam cheap phone laptop flat party late shipping discount",
@@ -133,7 +136,7 @@ ENDINGS = (
 
 
 def _comments(y, rng):
-    """Sentences of 6 to 14 words; a third of the words is typical of the segment."""
+    """Texts of 6 to 14 words; a third of the words are typical of the segment."""
     texts = []
     for segment, length in zip(y.tolist(), rng.integers(6, 15, len(y)), strict=True):
         own, common = WORDS[segment].split(), COMMON.split()

@@ -1,4 +1,4 @@
-"""Generated tables with the columns of data sets that users know.
+"""Generated tables with the columns of well-known data sets.
 
 Each function returns an Arrow table, and for each column the role that a reader of the
 data set's description would give it.

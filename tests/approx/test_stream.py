@@ -142,7 +142,7 @@ def test_invalid_batches_are_refused(small):
 
 
 def reclusterings(X, monkeypatch, batch=200):
-    """Numbers of rows after which the sample was clustered, and the model."""
+    """Return the row counts at which the sample was clustered, and the model."""
     seen, cluster = [], ApproxKernelKMeans._cluster_sample
 
     def count(self, sample):
@@ -156,7 +156,7 @@ def reclusterings(X, monkeypatch, batch=200):
     return seen, model
 
 
-def test_the_sample_is_clustered_seldom_if_the_centers_fit(small, monkeypatch):
+def test_the_sample_is_clustered_rarely_if_the_centers_fit(small, monkeypatch):
     X, y = blobs(std=0.5)
     seen, model = reclusterings(X, monkeypatch)
     assert len(seen) <= 3  # of 30 batches

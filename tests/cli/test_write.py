@@ -39,7 +39,7 @@ def read(path):
 @pytest.mark.parametrize("memory", [1024, 0.01])
 @pytest.mark.parametrize("source", ["x.csv", "x.parquet"])
 @pytest.mark.parametrize("target", ["t.csv", "t.parquet"])
-def test_the_table_is_written_with_three_columns(source, target, memory, here, table):
+def test_three_columns_are_added_to_the_table(source, target, memory, here, table):
     files = ("--write", target, "--labels", "l.parquet", "--memory", memory)
     output_of("cluster", source, "-k", 5, "--text", "code", *files)
     written, given = read(target), read(source)
@@ -70,7 +70,7 @@ def test_rows_that_are_left_out_have_no_cluster(here, table):
     assert (pa.compute.is_null(written["cluster_name"]).to_numpy() == none).all()
 
 
-def test_new_rows_are_written(here, table):
+def test_predict_writes_the_same_clusters_and_names(here, table):
     output_of("cluster", "x.csv", "-k", 4, "--model", "m.skops", "--write", "a.csv")
     args = ("--labels", "l.csv", "--write", "b.csv")
     output_of("predict", "m.skops", "x.csv", *args)
@@ -79,7 +79,7 @@ def test_new_rows_are_written(here, table):
     assert ours["cluster_name"].equals(theirs["cluster_name"])
 
 
-def test_ensembles(here):
+def test_the_certainty_of_an_ensemble_is_a_share_of_its_members(here):
     options = ("--ensemble", 3, "--write", "t.parquet")
     output_of("cluster", "x.parquet", "-k", 3, *options)
     certainty = parquet.read_table("t.parquet")["certainty"].to_numpy()
@@ -98,7 +98,7 @@ def test_ensembles(here):
         (("x.csv", "--checkpoint", "c", "--sample", 100), "--checkpoint with --sample"),
     ],
 )
-def test_what_can_not_be_written_is_refused(args, message, here):
+def test_invalid_options_are_refused(args, message, here):
     (here / "s.svm").write_text("1 0:2 2:7\n0 1:1 2:3\n" * 9)
     lists = pa.table({"x": [[1]] * 30, "a": np.arange(30) % 9, "b": np.arange(30) % 4})
     parquet.write_table(lists, "list.parquet")
@@ -135,8 +135,8 @@ def test_an_interrupted_fit_is_resumed(here, monkeypatch):
 
 
 @pytest.mark.parametrize("memory", [1024, 0.1])
-def test_names_are_those_of_the_report(memory, tmp_path, rng):
-    """Many clusters are similar, and names are made from a sample of the rows."""
+def test_written_names_equal_those_in_the_report(memory, tmp_path, rng):
+    """Many clusters are similar, and names are derived from a sample of the rows."""
     X = rng.normal(size=(22_000, 3)).round(2)
     columns = {name: X[:, j] for j, name in enumerate("abc")}
     parquet.write_table(pa.table(columns), tmp_path / "x.parquet")

@@ -37,7 +37,7 @@ def command_line_labels(folder, *options):
 
 @pytest.mark.parametrize("n_clusters", [5, "auto"])
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "path", "table"])
-def test_labels_are_those_of_the_command_line(
+def test_labels_equal_those_of_the_command_line(
     n_clusters, library, table, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -65,7 +65,7 @@ def test_the_number_of_clusters_is_estimated_by_default(table, tmp_path, monkeyp
 
 class TestFrame:
     @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-    def test_the_labelled_frame_is_the_frame_and_three_columns(self, library, table):
+    def test_the_labelled_frame_has_three_more_columns(self, library, table):
         table = table.slice(0, 500)
         frame = {
             "pandas": lambda: table.to_pandas().set_index("customer"),
@@ -95,7 +95,7 @@ class TestFrame:
         assert labelled["cluster_name"].to_list()[1] is None
         assert labelled["a"].to_list() == frame["a"].to_list()
 
-    def test_columns_of_the_same_name_are_kept(self):
+    def test_a_column_with_the_name_of_a_new_column_is_kept(self):
         frame = pd.DataFrame({"cluster": [1.0, 2.0, 8.0, 9.0], "b": [1, 2, 1, 2]})
         labelled = akkm.cluster(frame, 2).frame
         assert list(labelled.columns[2:]) == [
@@ -112,12 +112,12 @@ class TestFrame:
         assert found.frame["spend"].to_pylist() == table["spend"].to_pylist()
 
 
-def test_new_rows_are_assigned(found, table):
+def test_predict_returns_the_labels_of_the_fit(found, table):
     frame = table.to_pandas()
     np.testing.assert_array_equal(found.predict(frame), found.labels)
 
 
-def test_a_model_file_predicts_the_same(found, table, tmp_path):
+def test_a_loaded_model_predicts_the_same_labels(found, table, tmp_path):
     found.save(tmp_path / "m.skops")
     model = akkm.load_model(tmp_path / "m.skops")
     X = model.encoder.transform(table.to_pandas())
@@ -130,7 +130,7 @@ def test_the_report_describes_the_clusters(found):
     assert "9,999,999 in " in page.html
 
 
-def test_texts_for_people_name_the_clusters(found):
+def test_repr_and_notebook_table_describe_the_clusters(found):
     assert repr(found).startswith("<Clustering: 3,000 rows in 5 clusters of ")
     text = found._repr_html_()
     assert text.count("<tr>") == 6
@@ -159,12 +159,12 @@ def test_ensembles_are_certain_if_members_agree(table):
 
 
 @pytest.mark.parametrize("method", ESTIMATORS)
-def test_every_method_can_be_named(method, table):
+def test_every_method_can_be_chosen_by_name(method, table):
     found = akkm.cluster(table.slice(0, 300), 3, method=method)
     assert len(found.certainty) == 300
 
 
-def test_wrong_calls_are_refused(table):
+def test_invalid_arguments_are_refused(table):
     with pytest.raises(ValueError, match="method is 'kmeans'; expected one of approx"):
         akkm.cluster(table, 3, method="kmeans")
     with pytest.raises(ValueError, match="leave out one"):

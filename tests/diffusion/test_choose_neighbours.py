@@ -1,4 +1,4 @@
-"""The number of neighbours is chosen by the data."""
+"""n_neighbors="auto": the number of neighbours is chosen from the data."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from akkm.diffusion.choose_neighbours import _noise
 
 @pytest.fixture(scope="module")
 def noisy():
-    """Eight overlapping Gaussian clusters in 40 dimensions, and their numbers."""
+    """Eight overlapping Gaussian clusters in 40 dimensions: rows and labels."""
     rng = np.random.default_rng(0)
     y = rng.integers(8, size=2000)
     X = 0.5 * rng.normal(size=(8, 40))[y] + rng.normal(size=(2000, 40))
@@ -38,7 +38,7 @@ def test_rows_whose_clusters_are_clear_keep_15_neighbours(digits):
 
 
 @pytest.mark.parametrize("case", ["few rows", "one cluster", "k is estimated"])
-def test_without_a_basis_for_the_choice_there_are_15_neighbours(noisy, case):
+def test_rows_have_15_neighbours_if_there_is_no_basis_for_a_choice(noisy, case):
     X = noisy[0][:900] if case == "few rows" else noisy[0]
     n_clusters = {"few rows": 8, "one cluster": 1, "k is estimated": "auto"}[case]
     model = DiffusionKernelKMeans(n_clusters, random_state=0)
@@ -50,7 +50,7 @@ def test_without_a_basis_for_the_choice_there_are_15_neighbours(noisy, case):
     assert model.n_neighbors_ == 15
 
 
-def test_the_noise_of_an_agreement_is_largest_in_the_middle():
+def test_the_noise_of_an_agreement_is_largest_at_one_half():
     assert _noise(0.5) == pytest.approx(0.025)
     assert _noise(0.9) < _noise(0.7)
     assert _noise(1.0) == _noise(-0.2) == 0

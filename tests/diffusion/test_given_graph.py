@@ -1,4 +1,4 @@
-"""Graphs as input of DiffusionKernelKMeans, and `neighbor_graph`."""
+"""Graphs given to DiffusionKernelKMeans instead of rows, and `neighbor_graph`."""
 
 import pickle
 
@@ -36,7 +36,7 @@ def moons():
 class TestRoundTrip:
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     @pytest.mark.parametrize("n_clusters", [2, "auto"])
-    def test_the_graph_of_rows_gives_the_labels_of_the_rows(
+    def test_the_graph_of_rows_gives_the_same_labels_as_the_rows(
         self, mode, n_clusters, dtype, moons
     ):
         X = moons[0].astype(dtype)
@@ -47,15 +47,13 @@ class TestRoundTrip:
         assert model.n_clusters_ == rows.n_clusters_
         assert model.embedding_.dtype == dtype
 
-    def test_a_graph_too_large_for_dense_matrices_gives_the_labels_of_the_rows(
-        self, mode
-    ):
+    def test_a_large_graph_gives_the_same_labels_as_the_rows(self, mode):
         X, _ = make_blobs(3_000, 10, centers=6, cluster_std=3, random_state=0)
         rows = of_rows(6).fit(X)
         model = given(mode, 6).fit(neighbor_graph(X, mode=mode))
         np.testing.assert_array_equal(model.labels_, rows.labels_)
 
-    def test_the_embedding_is_that_of_the_rows_up_to_a_rotation(self, mode, moons):
+    def test_the_embedding_equals_that_of_the_rows_up_to_a_rotation(self, mode, moons):
         X = moons[0]
         rows = of_rows(5).fit(X)
         model = given(mode, 5).fit(neighbor_graph(X, mode=mode))
@@ -65,13 +63,17 @@ class TestRoundTrip:
         assert model.inertia_ == pytest.approx(rows.inertia_, rel=1e-3)
 
     @pytest.mark.parametrize("metric", ["cosine", "manhattan"])
-    def test_metrics_and_many_columns(self, mode, metric, digits):
+    def test_other_metrics_give_nearly_the_same_labels_as_the_rows(
+        self, mode, metric, digits
+    ):
         X, _ = digits
         rows = of_rows(10, metric=metric).fit(X)
         model = given(mode, 10).fit(neighbor_graph(X, metric=metric, mode=mode))
         assert adjusted_rand_score(model.labels_, rows.labels_) > 0.9
 
-    def test_the_search_by_cells(self, mode, rng, monkeypatch):
+    def test_the_graph_of_a_search_by_cells_shows_the_clusters(
+        self, mode, rng, monkeypatch
+    ):
         from akkm.diffusion import neighbour_search
 
         monkeypatch.setattr(neighbour_search, "EXACT_ROWS", 1_000)
@@ -113,7 +115,7 @@ class TestPredict:
         classes = np.r_[model.labels_, labels], np.r_[y[train], y[~train]]
         assert adjusted_rand_score(*classes) > 0.99
 
-    def test_cross_validation_takes_rows_and_columns(self, mode, moons):
+    def test_cross_validation_selects_rows_and_columns(self, mode, moons):
         X, y = moons
         G = neighbor_graph(X, n_neighbors=30, mode=mode)
         model = given(mode, n_neighbors=15)
@@ -127,7 +129,7 @@ class TestPredict:
         empty = sparse.csr_array((2, 900))
         assert model.predict(empty).tolist() == [-1, -1]
 
-    def test_a_model_file_keeps_the_graph(self, mode, moons, tmp_path):
+    def test_the_graph_in_a_model_file_is_checked(self, mode, moons, tmp_path):
         from sklearn.base import clone
 
         from akkm.model_file import _checks
@@ -162,7 +164,7 @@ class TestWeights:
         assert set(model.labels_) == {0, 1, 2, 3}
         np.testing.assert_array_equal(model.predict(G), model.labels_)
 
-    def test_a_weight_of_two_equals_a_row_at_distance_zero(self, moons, rng):
+    def test_a_weight_of_two_acts_like_a_second_row_at_distance_zero(self, moons, rng):
         X = moons[0][:500]
         w = rng.integers(1, 3, 500)
         G = neighbor_graph(X, mode="distance")
@@ -180,7 +182,7 @@ class TestOutliers:
         return np.vstack([moons[0], far + rng.normal(scale=0.01, size=far.shape)])
 
     @pytest.mark.parametrize("mode", MODES)
-    def test_small_components_are_marked(self, mode, with_far_rows, moons):
+    def test_small_components_are_marked_as_outliers(self, mode, with_far_rows, moons):
         G = neighbor_graph(with_far_rows, mode=mode)
         model = given(mode, outliers="mark").fit(G)
         assert (model.labels_[900:] == -1).all()
@@ -189,7 +191,7 @@ class TestOutliers:
         np.testing.assert_array_equal(model.predict(G), model.labels_)
 
     @pytest.mark.parametrize("mode", MODES)
-    def test_a_warning_says_that_nothing_is_near_them(self, mode, with_far_rows):
+    def test_a_warning_counts_the_rows_without_a_link(self, mode, with_far_rows):
         G = neighbor_graph(with_far_rows, mode=mode)
         with pytest.warns(UserWarning, match="72 rows have no link to a large"):
             model = given(mode).fit(G)
@@ -252,7 +254,7 @@ class TestBadInput:
         with pytest.raises(ValueError, match="metric='precomputed_similarity'"):
             given("distance").fit(change(G))
 
-    def test_explicit_zeros_of_similarities_mean_that_there_is_no_edge(self, moons):
+    def test_a_stored_similarity_of_zero_is_no_edge(self, moons):
         W = neighbor_graph(moons[0])
         zeros = W.copy().tolil()
         far = [(0, int(np.abs(moons[0] - moons[0][0]).sum(axis=1).argmax()))]
@@ -265,7 +267,7 @@ class TestBadInput:
         np.testing.assert_array_equal(
             model.labels_, given("similarity", 5).fit(W).labels_
         )
-        assert zeros.nnz == before, "the matrix of the user was changed"
+        assert zeros.nnz == before, "the user's matrix was changed"
 
     def test_new_rows_need_a_column_for_each_training_row(self, G):
         model = given("distance").fit(G)
@@ -312,7 +314,7 @@ class TestNeighborGraph:
         same = D.multiply(expected != 0) - expected.multiply(D != 0)
         assert abs(same).max() < 1e-7
 
-    def test_similarities_are_those_of_the_fit(self, moons):
+    def test_similarities_equal_those_in_the_fit(self, moons):
         from akkm.core.threads import Threads
         from akkm.diffusion import neighbour_graph as graph
         from akkm.diffusion.neighbour_search import ExactSearch
@@ -333,7 +335,7 @@ class TestNeighborGraph:
         W = neighbor_graph(X, n_neighbors=1, mode="similarity")
         assert W[1, 3] == W[3, 1] > 0
 
-    def test_sparse_rows_and_data_frames(self, digits):
+    def test_sparse_rows_give_the_same_graph_as_dense_rows(self, digits):
         X = digits[0][:300]
         dense, csr = (neighbor_graph(x) for x in (X, sparse.csr_array(X)))
         assert abs(dense - csr).max() == 0

@@ -45,7 +45,7 @@ def workers():
 
 
 def stored(where, X, folder, request):
-    """The rows in a file, on Dask workers, or in Dask partitions of this process."""
+    """Store the rows in a file, on Dask workers, or in partitions of this process."""
     if where == "file":
         np.save(folder / "x.npy", X)
         return akkm.open_rows(folder / "x.npy")
@@ -63,7 +63,7 @@ WHERE = ["file", "workers", "here"]
 
 @pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_labels_equal_those_in_memory_with_the_same_sample(
+def test_labels_equal_those_of_a_fit_in_memory_with_the_same_sample(
     where, weighted, moons, tmp_path, request, rng
 ):
     X, _ = moons
@@ -91,7 +91,7 @@ def test_labels_equal_those_in_memory_with_the_same_sample(
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_without_max_rows_the_graph_holds_all_rows_if_there_are_few(
+def test_the_default_graph_contains_all_rows_if_there_are_few(
     where, digits, tmp_path, request
 ):
     X = np.tile(digits[0], (3, 1))[:5_000].astype(np.float32)
@@ -115,7 +115,7 @@ def test_the_sample_is_limited_if_max_rows_is_not_given(moons, tmp_path, monkeyp
     assert len(model._embedding.keys) == 700
 
 
-def test_a_large_embedding_is_kept_in_a_file(moons, tmp_path, monkeypatch):
+def test_a_large_embedding_is_stored_in_a_file(moons, tmp_path, monkeypatch):
     X, _ = moons
     settings = {"max_rows": 1_500, "random_state": 0}
     expected = DiffusionKernelKMeans(2, **settings).fit(X)
@@ -144,7 +144,9 @@ def test_a_killed_worker_does_not_change_the_labels(moons, tmp_path, request):
     np.testing.assert_array_equal(again.labels_.compute(), expected.labels_)
 
 
-def test_a_value_that_is_not_finite_names_its_partition(moons, tmp_path, request):
+def test_an_error_names_the_partition_of_a_value_that_is_not_finite(
+    moons, tmp_path, request
+):
     X = moons[0].copy()
     X[5_000, 1] = np.nan
     rows = stored("workers", X, tmp_path, request)
@@ -154,7 +156,7 @@ def test_a_value_that_is_not_finite_names_its_partition(moons, tmp_path, request
 
 @pytest.mark.parametrize("where", ["array", *WHERE])
 def test_embed_applies_a_function_to_all_rows_once(where, moons, tmp_path, request):
-    """A law of `Rows`."""
+    """This is a law of `Rows`, so it also holds for arrays."""
     X = moons[0]
     rows = ArrayRows(X) if where == "array" else stored(where, X, tmp_path, request)
     if where in ("workers", "here"):
@@ -182,7 +184,7 @@ def test_a_model_with_landmarks_predicts_stored_rows(tmp_path):
     )
 
 
-def test_verbose_says_how_many_rows_are_placed(moons, tmp_path, capsys, monkeypatch):
+def test_verbose_prints_how_many_rows_are_placed(moons, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(formats, "_CELLS", 2_000)
     rows = stored("file", moons[0], tmp_path, None)
     DiffusionKernelKMeans(2, max_rows=500, random_state=0, verbose=1).fit(rows)

@@ -1,4 +1,4 @@
-"""Progress output: a line at least every two seconds, whatever takes long."""
+"""Progress output: a line at least every two seconds, even in slow steps."""
 
 import importlib
 import itertools
@@ -50,7 +50,7 @@ def test_an_error_ends_the_output(monkeypatch):
 
 
 def largest_gap(out):
-    """Most seconds between two lines, or before the first line."""
+    """Return the longest pause in seconds: between two lines or before the first."""
     seconds = [float(text) for text in re.findall(r"\] +([0-9.]+) s ", out)]
     return max(later - first for first, later in itertools.pairwise([0, *seconds]))
 
@@ -81,7 +81,7 @@ def test_slow_starts_and_restarts_print_lines(
 
 
 def test_a_slow_graph_prints_a_line_every_two_seconds(monkeypatch, digits, capsys):
-    """Output goes to a file here, not to a terminal."""
+    """The test captures the output, so there is no terminal."""
     build = graph_embedding.search_for
 
     def slowly(*arguments):

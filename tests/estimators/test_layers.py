@@ -32,7 +32,7 @@ def test_auto_finds_planted_clusters(Estimator):
     "Estimator", [E for E in select() if E is not akkm.DiffusionKernelKMeans]
 )
 @pytest.mark.filterwarnings("ignore:The estimate of")
-def test_auto_gives_the_labels_of_the_number_that_it_finds(Estimator):
+def test_auto_gives_the_same_labels_as_the_number_that_it_finds(Estimator):
     auto = create(Estimator, "auto").fit(X6)
     given = create(Estimator, auto.n_clusters_).fit(X6)
     np.testing.assert_array_equal(auto.labels_, given.labels_)
@@ -52,12 +52,12 @@ def test_auto_works_with_a_precomputed_kernel():
     assert model.n_clusters_ == 6
 
 
-def test_partial_fit_needs_a_number():
+def test_partial_fit_refuses_auto():
     with pytest.raises(ValueError, match="n_clusters='auto' needs all rows"):
         ApproxKernelKMeans("auto").partial_fit(X6)
 
 
-def test_the_number_of_a_later_fit_is_not_that_of_an_earlier_one():
+def test_a_second_fit_uses_the_new_number_of_clusters():
     model = ApproxKernelKMeans(3, random_state=0).fit(X6)
     assert model.set_params(n_clusters=4).fit(X6).n_clusters_ == 4
 
@@ -99,13 +99,13 @@ def test_predict_refuses_a_layer_that_does_not_exist():
         model.predict([[0.0, 0.0]], layer=9)
 
 
-def test_a_range_limits_the_number():
+def test_a_range_limits_the_number_of_clusters():
     model = ClusterLayers((2, 4), estimator=ApproxKernelKMeans(), random_state=0)
     assert 2 <= model.fit(X6).n_clusters_ <= 4
 
 
 @pytest.mark.parametrize("pair", [(5, 3), (1, 3), (2,), (2, "auto")])
-def test_a_wrong_range_is_refused(pair):
+def test_an_invalid_range_is_refused(pair):
     with pytest.raises(ValueError, match=r"2 <= least <= most"):
         ClusterLayers(pair).fit(X6)
 
@@ -125,7 +125,7 @@ def test_coverage_is_met_and_predict_applies_the_same_limit(estimator, coverage)
 
 
 @every(has_centers)
-def test_memberships_sum_to_one_and_the_largest_is_the_nearest_center(Estimator):
+def test_memberships_sum_to_one_and_are_largest_for_the_nearest_center(Estimator):
     model = create(Estimator, 6).fit(X6)
     for top in (1, 3, 10):
         found = model.memberships(X6, top=top)

@@ -13,13 +13,13 @@ def changes(first, second):
 
 
 def repeat(*counts):
-    """Labels of both fits, from (first, second, number of rows)."""
+    """Return the labels of both fits from triples (first, second, number of rows)."""
     first, second, n = np.array(counts).T
     return np.repeat(first, n), np.repeat(second, n)
 
 
 class TestCompareFits:
-    def test_other_numbers_are_no_change(self):
+    def test_clusters_with_new_numbers_but_the_same_rows_are_unchanged(self):
         by_cluster, found = changes(*repeat((0, 7, 30), (1, 3, 20)))
         assert by_cluster["0"].kind == by_cluster["1"].kind == "same"
         assert by_cluster["0"].targets == ("7",)
@@ -62,7 +62,7 @@ class TestCompareFits:
         assert by_cluster["0"].kind == "changed"
         assert found.moved.sum() == 45
 
-    def test_a_new_cluster_has_rows_of_several(self):
+    def test_a_new_cluster_has_rows_of_several_clusters(self):
         by_cluster, found = changes(
             *repeat(
                 (0, 0, 80), (0, 9, 20), (1, 1, 80), (1, 9, 20), (2, 2, 80), (2, 9, 20)
@@ -84,7 +84,7 @@ class TestCompareFits:
         for change in found.changes:
             assert change.size == (first == int(change.cluster)).sum()
 
-    def test_names_are_sorted_as_numbers_if_they_are(self):
+    def test_names_that_are_numbers_are_sorted_as_numbers(self):
         found = compare_fits(np.array([10, 2, 2]), np.array(["b", "a", "a"]))
         assert found.first == ("2", "10")
         assert found.second == ("a", "b")

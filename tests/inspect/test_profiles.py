@@ -18,7 +18,7 @@ from akkm.inspect._typed import typed_columns
 
 
 def profiles(labels, weights=None, **columns):
-    """Profiles of columns, for rows that have the given labels."""
+    """Return the profiles of columns, for rows with the given labels."""
     labels = np.asarray(labels)
     weights = np.ones(len(labels)) if weights is None else weights
     sample = RowSample(np.arange(len(labels)), weights)
@@ -70,7 +70,7 @@ class TestKinds:
         )
         assert found == {"day": "category", "price": "number"}
 
-    def test_one_hot_columns_are_one_column(self):
+    def test_one_hot_columns_are_joined_into_one_column(self):
         found = typed_columns(
             {
                 "town=Ulm": np.array([1, 0, 0, 0]),
@@ -86,7 +86,7 @@ class TestKinds:
         assert found[0].texts.tolist() == ["Ulm", "Bonn", "", "Bonn"]
         assert found[1].numbers.tolist() == [1, 0, 0, 1]
 
-    def test_of_a_yes_and_a_no_column_one_is_left(self):
+    def test_of_two_opposite_yes_no_columns_one_is_left_out(self):
         yes = np.array([1.0, 0, 0, 1])
         assert list(kinds(member=yes, stranger=1 - yes, other=yes)) == [
             "member", "other",
@@ -94,7 +94,7 @@ class TestKinds:
 
 
 class TestProfiles:
-    def test_numbers_have_means_and_effects_by_definition(self, rng):
+    def test_means_and_effects_of_numbers_follow_their_definitions(self, rng):
         values = rng.normal(size=200) + TWO
         found = profiles(TWO, x=values).columns[0]
         assert found.overall == pytest.approx(values.mean())
@@ -137,7 +137,7 @@ class TestProfiles:
         assert found.overall_shares[top[0]] == pytest.approx(0.55)
         np.testing.assert_allclose(found.effects, [0.7, 0.7])
 
-    def test_pooled_values_characterise_no_cluster(self):
+    def test_the_pool_of_rare_values_characterises_no_cluster(self):
         town = ["(other)"] * 100 + ["Bonn"] * 100
         found = profiles(TWO, town=town).columns[0]
         assert found.effects.tolist() == [0, 1]
@@ -156,7 +156,7 @@ class TestProfiles:
         assert [column.name for column in found.columns] == ["x"]
         assert found.n_left_out == 1
 
-    def test_differences_of_small_clusters_need_more_evidence(self):
+    def test_a_difference_that_may_be_chance_is_left_out(self):
         labels = np.r_[np.zeros(200, int), 1, 1]
         half = np.r_[np.tile([0.0, 1.0], 100), 1, 1]
         assert profiles(labels, x=half).columns == ()
@@ -167,7 +167,7 @@ class TestProfiles:
         assert found.folded.all()
         np.testing.assert_allclose(found.effects, [-0.5, 0.5])
 
-    def test_extreme_values_are_described_by_the_median(self, rng):
+    def test_columns_with_extreme_values_are_described_by_the_median(self, rng):
         income = rng.normal(40_000, 5_000, 200) + 20_000 * TWO
         assert profiles(TWO, income=income).columns[0].average == "mean"
         income[::20] = 9_999_999
@@ -176,7 +176,7 @@ class TestProfiles:
         assert found.centers[0] == pytest.approx(40_000, rel=0.1)
 
     def test_an_average_never_contradicts_the_effect(self, rng):
-        """Middle values are mostly larger than elsewhere, but below the mean."""
+        """Cluster 1 has higher values than most other rows, but is below the mean."""
         labels = np.repeat([0, 1, 2], [300, 200, 50])
         spend = np.array([100.0, 300, 9000])[labels] * rng.uniform(0.9, 1.1, 550)
         found = profiles(labels, spend=spend).columns[0]
@@ -185,7 +185,7 @@ class TestProfiles:
         assert found.average == "median"
         assert found.centers[1] > found.overall
 
-    def test_columns_that_say_the_same_come_last(self, rng):
+    def test_columns_with_the_same_information_come_last(self, rng):
         age = rng.normal(30, 5, 200) + 30 * TWO
         found = profiles(TWO, age=age, born=2020 - age, spend=TWO + rng.random(200))
         assert [c.name for c in found.traits(0)][:2] in (
@@ -243,7 +243,7 @@ class TestInspection:
         for name, town in zip(names, ("Ulm", "Bonn", "Köln"), strict=False):
             assert any(f"town {town}" in other for other in names), name
 
-    def test_texts_of_a_pipeline_are_named_by_their_words(self):
+    def test_clusters_of_texts_are_named_by_their_words(self):
         texts = ["a red apple pie", "green apple trees", "the old car stops"] * 9
         texts = [f"{text} {i}" for i, text in enumerate(texts)]
         pipe = make_pipeline(
@@ -261,7 +261,7 @@ class TestInspection:
         assert cluster_names(facts) == ("cluster 0", "cluster 1", "cluster 2")
 
     def test_equal_names_get_their_numbers(self, rng):
-        """Two clusters that no column distinguishes."""
+        """No column alone distinguishes a cluster from all others."""
         X = rng.normal(scale=0.05, size=(400, 2))
         X += np.array([[0, 0], [1, 1], [0, 1], [1, 0]])[np.arange(400) // 100]
         model = ApproxKernelKMeans(4, random_state=0).fit(X)

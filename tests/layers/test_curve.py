@@ -1,4 +1,4 @@
-"""The score of each number of clusters, and the layers at its peaks."""
+"""Scores of numbers of clusters, and layers at the peaks of the score."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from akkm.layers.measure import measure_point_layers, measure_walk_layers
 
 
 def curve(scores, numbers=None, largest=0.5):
-    """A curve with the given scores: the reference is 0, and its error is 1."""
+    """Return a curve with these scores; the reference has stability 0 and error 1."""
     q = len(scores)
     numbers = np.arange(2, 2 + q) if numbers is None else np.array(numbers)
     zero, one = np.zeros(q), np.ones(q)
@@ -72,7 +72,7 @@ def test_walks_find_overlapping_clusters_in_many_columns(C):
     assert abs(found.n_clusters - C) <= C // 6
 
 
-def test_points_show_their_clusters_in_a_kernel_space():
+def test_the_number_of_clusters_of_points_is_found():
     X = mixture(5, 6, 3.0)
     with Threads(1) as engine:
         found = measure_point_layers(X, None, engine, np.random.default_rng(0))

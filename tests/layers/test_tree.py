@@ -7,13 +7,13 @@ from scipy.cluster.hierarchy import fcluster, is_valid_linkage, linkage
 from akkm.layers.tree import cut_tree, points_from_distances, ward_tree
 
 
-def test_with_equal_weights_the_tree_is_that_of_scipy():
+def test_with_equal_weights_the_tree_equals_that_of_scipy():
     X = np.random.default_rng(0).normal(size=(12, 3))
     found, expected = ward_tree(X, np.ones(12)), linkage(X, "ward")
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
-def test_a_center_of_weight_three_is_like_three_equal_rows():
+def test_a_center_of_weight_three_acts_like_three_equal_rows():
     X = np.array([[0.0], [1.0], [5.0], [7.5]])
     weights = np.array([3, 1, 1, 2])
     found = ward_tree(X, weights)
@@ -22,7 +22,7 @@ def test_a_center_of_weight_three_is_like_three_equal_rows():
 
 
 @pytest.mark.parametrize("number", [1, 3, 8])
-def test_cuts_are_those_of_scipy(number):
+def test_cuts_equal_those_of_scipy(number):
     X = np.random.default_rng(1).normal(size=(8, 2))
     tree = ward_tree(X, np.arange(1, 9))
     assert is_valid_linkage(tree)

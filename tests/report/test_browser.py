@@ -15,7 +15,7 @@ from report.page_parts import ALWAYS, HOSTILE
 
 
 def first_cluster(view):
-    """The cluster of the first point of a map."""
+    """Return the cluster of the first point of the map."""
     return json.loads(view.locator("#data").text_content())["map"]["cluster"][0]
 
 
@@ -39,7 +39,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory, model, blobs):
-    """Reports of models with 3, 8, 23 and an estimated number of clusters."""
+    """Reports of 3, 8, 23 and an estimated number of clusters, and of two fits."""
     folder = tmp_path_factory.mktemp("reports")
     X, y = blobs
     report(
@@ -121,14 +121,13 @@ class TestBrowser:
             "for (const box of document.querySelectorAll('details')) box.open = true"
         )
         until(view, "document.querySelector('#map-table tbody tr') !== null")
-        wide = "document.documentElement.scrollWidth <= innerWidth"
-        assert view.evaluate(wide)
+        assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
         for id_ in [*ALWAYS, "landmarks", "scores"]:
             assert view.locator(f"section#{id_} h2").is_visible()
-        promised = int(view.locator("#map-picture").get_attribute("data-points"))
-        assert promised == (2000 if name == "many" else 840)
-        assert view.locator("#map-picture svg .mark").count() == promised
-        assert view.locator("#map-table tbody tr").count() == promised
+        n_points = int(view.locator("#map-picture").get_attribute("data-points"))
+        assert n_points == (2000 if name == "many" else 840)
+        assert view.locator("#map-picture svg .mark").count() == n_points
+        assert view.locator("#map-table tbody tr").count() == n_points
         for picture in view.locator(".picture").all():
             assert picture.locator("> svg").bounding_box()["height"] > 40
         paper = view.evaluate(
@@ -239,7 +238,7 @@ class TestBrowser:
         assert view.evaluate("window.hacked") is None
 
     def test_arrow_keys_move_between_rows(self, opened):
-        view = opened("three")  # without using the mouse
+        view = opened("three")  # the mouse is not used
         card = view.locator("#map-row")
         view.locator("#compare-table").focus()
         view.keyboard.press("Tab")
@@ -292,7 +291,9 @@ class TestBrowser:
         )
         assert view.locator("#map-legend").is_visible()
         assert view.locator("#summary table").last.is_visible()  # unfolded for printing
-        assert not view.locator("#sizes table").is_visible()  # its picture is shown
+        assert not view.locator(
+            "#sizes table"
+        ).is_visible()  # its picture is shown instead
         outside = view.evaluate(
             """() => [...document.querySelectorAll("section")].flatMap((section) => {
               const frame = section.getBoundingClientRect();

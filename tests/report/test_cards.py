@@ -22,7 +22,7 @@ TWO = np.repeat([0, 1], 100)
 
 
 def described(values, cluster=0, unit="", labels=TWO):
-    """Value and comparison of a cluster in one column called "x"."""
+    """Return the value and the comparison on the card of a cluster, for one column."""
     sample = RowSample(np.arange(len(labels)), np.ones(len(labels)))
     found = cluster_profiles(
         {"x": values},
@@ -32,8 +32,8 @@ def described(values, cluster=0, unit="", labels=TWO):
         original=True,
         roles={"x": ("", unit)},
     )
-    told = line(found.columns[0], cluster)
-    return told.value, told.comparison
+    text = line(found.columns[0], cluster)
+    return text.value, text.comparison
 
 
 class TestSentences:
@@ -48,31 +48,31 @@ class TestSentences:
         close = np.where(TWO, 120.0, 100.0) + np.arange(200) % 2
         assert described(close, 1) == ("120", "9.0 % more than the average of 110")
 
-    def test_numbers_without_a_zero_are_compared_by_differences(self):
+    def test_numbers_without_a_natural_zero_are_compared_by_differences(self):
         celsius = np.where(TWO, 20.0, -10.0) + np.arange(200) % 2
         assert described(celsius, 0) == ("−9.5", "15 below the average of 5.5")
         year = np.where(TWO, 2010, 1990) + np.arange(200) % 2
         assert described(year, 1) == ("2010", "10 above the average of 2000")
 
-    def test_averages_of_centered_values_are_zero(self):
+    def test_averages_of_centered_values_are_shown_as_zero(self):
         z = np.where(TWO, 1.0, -1.0) + 0.001 * (np.arange(200) % 2)
         assert described(z, 1) == ("1", "1 above the average of 0")
 
-    def test_the_median_is_named(self):
+    def test_the_card_says_that_an_average_is_the_median(self):
         labels = np.repeat([0, 1, 2], [300, 200, 50])
         spend = np.array([100.0, 300, 9000])[labels] + np.arange(550) % 2
-        told = described(spend, 1, labels=labels)
-        assert told == ("300 (median)", "3.0 times the median of 101")
+        texts = described(spend, 1, labels=labels)
+        assert texts == ("300 (median)", "3.0 times the median of 101")
 
-    def test_shares_of_yes(self):
+    def test_yes_no_columns_show_the_share_of_yes(self):
         yes = np.r_[np.arange(100) < 61, np.arange(100) < 7]
         assert described(yes) == ("61 % yes", "all rows: 34 %")
 
-    def test_shares_of_categories(self):
+    def test_categories_show_their_shares(self):
         towns = ["Ulm"] * 60 + ["Bonn"] * 40 + ["Ulm"] * 10 + ["Köln"] * 90
         assert described(towns) == ("60 % Ulm, 40 % Bonn", "all rows: 35 %, 20 %")
 
-    def test_dates_are_dates(self):
+    def test_averages_of_dates_are_shown_as_dates(self):
         day = ["2013-08-01"] * 50 + ["2013-08-31"] * 50 + ["2018-06-15"] * 100
         assert described(day) == (
             "Aug 2013",
@@ -84,20 +84,20 @@ class TestSentences:
             "5 days after the average of 6 Jun 2018",
         )
 
-    def test_texts_have_words(self):
+    def test_texts_show_characteristic_words(self):
         texts = [f"my refund is late, number {i}" for i in range(100)]
         texts += [f"nice colour and good price {i}" for i in range(100)]
         value, comparison = described(texts)
         assert set(value.split(", ")) >= {"refund", "late"}
         assert re.fullmatch(r"“\w+” is in 100 %; all rows: 50 %", comparison)
 
-    def test_a_middle_is_described_by_its_range(self, rng):
+    def test_a_cluster_in_the_middle_is_described_by_its_range(self, rng):
         x = np.r_[rng.uniform(-2, 2, 60), np.tile([-50, 50], 70)]
         value, comparison = described(x, labels=np.repeat([0, 1], [60, 140]))
         assert re.fullmatch(r"−[\d.]+ to [\d.]+", value)
         assert comparison.startswith("is the middle half; all rows: −50 to 50")
 
-    def test_values_of_single_rows(self):
+    def test_values_of_single_rows_are_formatted(self):
         zero = np.zeros(1)
         number = ColumnProfile("x", "number", "€", zero, limits=[0, 0, 9e3, 9e3])
         assert single(17_419.5, number) == "€17,420"
@@ -239,7 +239,7 @@ class TestCards:
             assert f'data-name="Cluster {k}"' in card_of(page, k)
             assert "traits" not in card_of(page, k)  # pixels mean nothing to readers
 
-    def test_many_clusters_have_closed_cards(self, rng):
+    def test_cards_of_many_clusters_are_closed(self, rng):
         X = rng.normal(size=(3000, 3)).astype(np.float32)
         fitted = ApproxKernelKMeans(100, n_landmarks=100, random_state=0).fit(X)
         page = text_of(report(fitted, X))
@@ -247,7 +247,7 @@ class TestCards:
         assert '<details open="open">' not in page
         assert '<option value="clear">' in page
 
-    def test_clusters_that_no_column_sets_apart(self, rng):
+    def test_the_card_says_if_no_column_sets_a_cluster_apart(self, rng):
         X = rng.normal(scale=0.05, size=(400, 2))
         X += np.array([[0, 0], [1, 1], [0, 1], [1, 0]])[np.arange(400) // 100]
         kernel = lambda A, B: (2 * A - 1).prod(1)[:, None] * (2 * B - 1).prod(1)  # noqa: E731
@@ -256,7 +256,7 @@ class TestCards:
         assert "No single column sets this cluster apart" in text_of(page)
         assert "compare" not in section_ids(page)
 
-    def test_a_disc_in_a_ring(self, rng):
+    def test_a_disc_in_a_ring_is_named_by_its_place_in_the_middle(self, rng):
         angle, ring = rng.uniform(0, 2 * np.pi, 2000), np.arange(2000) % 2
         radius = ring + rng.normal(scale=0.05, size=2000)
         X = np.c_[radius * np.cos(angle), radius * np.sin(angle)]
@@ -275,7 +275,7 @@ class TestCards:
         assert re.search(r"\(−?[\d.]+ to [\d.]+\)", compared["texts"][0])
         assert compared["range"]
 
-    def test_cards_of_a_large_ensemble(self, blobs, monkeypatch):
+    def test_cards_of_a_large_ensemble_show_the_certainty(self, blobs, monkeypatch):
         """Votes are known for all rows, but distances only for a sample."""
         monkeypatch.setattr("akkm.inspect._distances._ENSEMBLE_ROWS", 400)
         model = EnsembleKernelKMeans(3, random_state=0).fit(blobs[0])
@@ -287,7 +287,7 @@ class TestCards:
         assert "compare" not in section_ids(page)
         assert text_of(page).count('<article class="cluster"') == 1
 
-    def test_of_a_yes_and_a_no_column_the_heat_map_shows_one(self, shop):
+    def test_the_heat_map_shows_one_of_two_opposite_columns(self, shop):
         html = report(*shop).html
         table = html[
             html.index("Standardised means") : html.index("Typical rows of each")

@@ -10,7 +10,7 @@ from report.page_parts import HOSTILE, Outline, picture_data, section_ids, text_
 
 
 def labels(*counts):
-    """Labels of both fits, from (first, second, number of rows)."""
+    """Return the labels of both fits from triples (first, second, number of rows)."""
     first, second, n = np.array(counts).T
     return np.repeat(first, n), np.repeat(second, n)
 
@@ -39,7 +39,7 @@ def labels(*counts):
         ),
     ],
 )  # fmt: skip
-def test_every_change_is_a_sentence(counts, sentence):
+def test_every_change_is_described_by_a_sentence(counts, sentence):
     assert f"<li>{sentence}</li>" in text_of(report_changes(*labels(*counts)))
 
 
@@ -65,7 +65,7 @@ def test_equal_fits_have_no_moved_rows():
     assert "100 %</strong> of the 18 rows stayed" in text_of(page)
 
 
-def test_many_clusters_have_no_picture(rng):
+def test_a_page_about_many_clusters_has_no_picture(rng):
     first, second = rng.integers(90, size=3000), rng.integers(80, size=3000)
     page = report_changes(first, second)
     assert "flow" not in section_ids(page)

@@ -1,4 +1,4 @@
-"""What the report says about generated customers agrees with their generator."""
+"""Reports about generated customers agree with the parameters of the generator."""
 
 import re
 
@@ -15,7 +15,7 @@ from report.page_parts import text_of
 
 @pytest.fixture(scope="module")
 def clustered():
-    """The facts about 20,000 customers, their segments, and the report."""
+    """The segment of each cluster, the profiles of the columns, and the report."""
     table, segments = generator.customers(20_000)
     encoder = TableEncoder(id="customer", missing="mean").fit(table)
     X = encoder.encode(table).X
@@ -51,7 +51,7 @@ class TestCustomers:
             columns[name].centers, expected[of_cluster], rtol=tolerance
         )
 
-    def test_incomes_are_averages_without_sentinels_and_missing_values(self, clustered):
+    def test_average_incomes_ignore_sentinels_and_missing_values(self, clustered):
         of_cluster, columns, _ = clustered
         median, spread = np.array(generator.INCOME).T
         mean = median * np.exp(spread**2 / 2)

@@ -1,4 +1,4 @@
-"""Columns of tables that users know get the right role, or a note that names --text."""
+"""Columns of well-known tables get the right role, or a note that names --text."""
 
 import pytest
 from pyarrow import csv
@@ -6,7 +6,7 @@ from pyarrow import csv
 from akkm.tables import TableEncoder, open_table
 from known_tables import TABLES
 
-# Notes that say more than that missing values were filled.
+# The expected notes, apart from notes about missing values that were filled.
 NOTES = {
     "ames housing": [
         "MSSubClass: used as numbers; if these are codes, add --text MSSubClass"

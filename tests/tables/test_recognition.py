@@ -1,4 +1,4 @@
-"""Kinds of columns that are recognised; sentinels, heavy tails, parts of dates."""
+"""Recognition of column kinds; sentinels, heavy tails, parts of dates, weights."""
 
 import datetime
 
@@ -70,7 +70,7 @@ def test_dates_written_as_text_are_recognised(text):
         *(["1,234", "5,678"], ["1.2.3", "4.5.6"], ["$5", "free"], ["31.12.2024", "x"]),
     ],
 )
-def test_other_texts_are_left_alone(texts):
+def test_other_texts_are_not_recognised(texts):
     assert recognise(texts) is None
 
 
@@ -97,7 +97,7 @@ def test_columns_are_encoded_by_their_role(rng):
     assert in_units["day"].to_pylist() == in_units["typed"].to_pylist()
 
 
-def test_numbers_in_place_of_amounts_are_accepted():
+def test_a_column_of_amounts_accepts_plain_numbers():
     encoder = encoder_of(["$5", "$7", "$9"])
     new = pa.table({"x": [5, 9], "other": [0, 1]})
     texts = pa.table({"x": ["$5", "$9"], "other": [0, 1]})
@@ -112,7 +112,7 @@ def test_dates_whose_day_and_month_may_be_exchanged_are_noted():
 
 
 class TestLeftOut:
-    def test_identifiers_free_text_and_rare_values(self, rng):
+    def test_identifiers_free_text_and_rare_values_are_left_out(self, rng):
         words = ["we", "like", "the", "red", "big", "car", "of", "my", "aunt"]
         table = pa.table(
             {
@@ -174,14 +174,14 @@ class TestSentinels:
             np.repeat([0.0, 1000.0], [4_990, 10]),
         ],
     )
-    def test_ordinary_columns_have_none(self, values):
+    def test_ordinary_columns_have_no_sentinels(self, values):
         assert find_sentinels(np.asarray(values, float)).values == ()
 
-    def test_both_ends_and_several_values(self):
+    def test_several_sentinels_at_both_ends_are_found(self):
         x = np.repeat([*np.arange(20.0, 60), -1, 999, 99_999], [3] * 43)
         assert find_sentinels(x).values == (-1, 999, 99_999)
 
-    def test_they_count_as_missing(self, rng):
+    def test_sentinels_count_as_missing(self, rng):
         x = rng.normal(50_000, 9_000, N).round()
         gaps = rng.random(N) < 0.05
         odd, null = x.copy(), pa.array(x, mask=gaps)
@@ -203,7 +203,7 @@ class TestSentinels:
         with pytest.raises(TableError, match=r"9,999,999, .* --sentinels keep"):
             encoder_of(odd, missing="error")
 
-    def test_dates(self, rng):
+    def test_sentinels_of_dates_are_found(self, rng):
         days = np.datetime64("1950-01-01") + rng.integers(0, 18_000, N).astype("m8[D]")
         days[::20] = np.datetime64("1900-01-01")
         assert "1900-01-01 in 20 rows" in encoder_of(days).notes_[0]
@@ -232,7 +232,7 @@ class TestScales:
         robust = encoder_of(getattr(rng, draw)(size=5_000), scale="robust")
         assert robust.columns_[0]["how"] == "robust"
 
-    def test_mostly_zeros(self, rng):
+    def test_columns_of_mostly_zeros_have_a_finite_scale(self, rng):
         x = np.where(rng.random(2_000) < 0.01, rng.lognormal(8, 1, 2_000), 0)
         encoder = encoder_of(x)
         assert encoder.columns_[0]["how"] == "robust"
@@ -251,14 +251,14 @@ class TestDateParts:
         even = encoder_of(self.times(rng, rng.uniform(0, 24, N)))
         assert even.feature_names_ == ["x", "other"]
 
-    def test_parts_are_those_computed_by_hand(self, rng):
+    def test_parts_equal_those_computed_by_hand(self, rng):
         encoder = encoder_of(self.times(rng, rng.normal(12, 2, N)))
         new = pa.array([datetime.datetime(2024, 1, 1, 6), None], pa.timestamp("s"))
         X = encoder.transform(pa.table({"x": new, "other": [0, 0]}))
         np.testing.assert_allclose(X[0, 1:3], [1, 0], atol=1e-6)
         np.testing.assert_allclose(X[1, 1:3], encoder.columns_[0]["part_means"], 1e-6)
 
-    def test_weekdays(self, rng):
+    def test_the_weekday_is_used_if_it_is_uneven(self, rng):
         monday, weeks = np.datetime64("2024-01-01"), rng.integers(0, 50, N) * 7
         days = monday + (weeks + rng.integers(0, 5, N)).astype("m8[D]")
         assert encoder_of(days).columns_[0]["parts"] == ["weekday"]
@@ -277,7 +277,7 @@ class TestWeights:
         assert decoded["t"].to_pylist() == table["t"].to_pylist()
         np.testing.assert_allclose(decoded["a"], table["a"], atol=1e-5)
 
-    def test_shares_are_those_of_mean_squared_distances(self, rng):
+    def test_shares_are_parts_of_the_mean_squared_distance(self, rng):
         table, _ = customers(2_000)
         encoder = TableEncoder(weights={"city": 2})
         X = encoder.fit_transform(table).astype(float)
@@ -288,7 +288,7 @@ class TestWeights:
         assert sum(fact.share for fact in encoder.facts()) == pytest.approx(1)
 
     @pytest.mark.parametrize("weight", [0, -1, np.inf])
-    def test_other_weights_are_refused(self, weight):
+    def test_invalid_weights_are_refused(self, weight):
         with pytest.raises(TableError, match="expected a number above 0"):
             encoder_of([1, 2, 3], weights={"x": weight})
         with pytest.raises(TableError, match="--weight 'y': there is no such column"):
@@ -314,6 +314,6 @@ def test_streamed_and_loaded_customers_are_encoded_identically(name, tmp_path):
     np.testing.assert_array_equal(stored.X[np.arange(12_000)], X)
 
 
-def test_formats_are_plain_records():
+def test_formats_can_be_restored_from_dictionaries():
     form = recognise(["$1.50", "$2.50"])
     assert TextFormat(**form.as_dict()) == form

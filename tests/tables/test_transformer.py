@@ -52,7 +52,7 @@ LIBRARIES = pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 
 @LIBRARIES
 @pytest.mark.parametrize("scale", ["standard", "minmax", "none"])
-def test_the_inverse_of_transform_is_the_frame(library, scale, table):
+def test_inverse_transform_restores_the_frame(library, scale, table):
     frame = as_frame(table, library)
     encoder = TableEncoder(scale=scale)
     decoded = encoder.inverse_transform(encoder.fit_transform(frame))
@@ -68,7 +68,7 @@ def test_the_inverse_of_transform_is_the_frame(library, scale, table):
             assert ours == theirs, name
 
 
-def test_types_are_restored(table):
+def test_inverse_transform_restores_the_types(table):
     encoder = TableEncoder()
     X = encoder.fit_transform(table)
     assert encoder.inverse_transform(X).schema.types == table.schema.types
@@ -121,7 +121,7 @@ def test_a_clone_has_the_same_parameters_and_is_not_fitted(table):
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_the_output_may_be_a_frame(library, table):
+def test_set_output_chooses_the_kind_of_frame(library, table):
     frame = as_frame(table, library)
     plain = TableEncoder().fit_transform(frame)
     encoder = TableEncoder().set_output(transform=library)
@@ -136,7 +136,7 @@ def test_the_output_may_be_a_frame(library, table):
     assert list(decoded["town"]) == list(frame["town"])
 
 
-def test_an_encoder_is_the_first_step_of_a_pipeline(table):
+def test_an_encoder_can_be_the_first_step_of_a_pipeline(table):
     frame = as_frame(table, "pandas")
     pipeline = make_pipeline(TableEncoder(), ApproxKernelKMeans(3, random_state=0))
     labels = pipeline.fit_predict(frame)
@@ -193,7 +193,7 @@ def test_filled_values_can_be_decoded_as_missing(scale):
     assert encoder.original_table(X)["x"].null_count == 0
 
 
-def test_whole_numbers_equal_to_the_mean_are_not_taken_for_filled():
+def test_whole_numbers_equal_to_the_mean_do_not_count_as_filled():
     table = pa.table({"x": [1, 2, 3, 2], "y": [1.0, 2, 4, None]})
     encoder = TableEncoder(missing="mean").fit(table)
     decoded = encoder.original_table(encoder.transform(table), filled=False)
