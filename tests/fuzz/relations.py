@@ -31,7 +31,8 @@ def _without_ties(case, model):
 
     This requires ordinary rows, each of which is similar to some other row.
     """
-    if not case.ordinary or isinstance(model.kernel_, Precomputed):
+    kernel = getattr(model, "kernel_", None)  # ClusterLayers has no kernel of its own
+    if not case.ordinary or kernel is None or isinstance(kernel, Precomputed):
         return False
     count = getattr(model, "n_clusters_", case.params["n_clusters"])
     if 3 * count > len(case.X):

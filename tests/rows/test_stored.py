@@ -316,7 +316,7 @@ def test_column_names_are_stored_and_checked_by_predict(X, table, tmp_path):
     reordered = akkm.open_rows(
         tmp_path / "x.parquet", columns=[f"x{5 - j}" for j in range(6)]
     )
-    with pytest.raises(ValueError, match="in this order"):
+    with pytest.raises(ValueError, match="in the same order"):
         model.predict(reordered)
 
 

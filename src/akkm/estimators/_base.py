@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, fields
+from functools import partial
 from numbers import Integral
 from typing import Any, Self
 
@@ -170,16 +171,16 @@ class KernelClusterer(
         return nameless
 
     def _apply_lazily(
-        self, method: str, X: Any, *, width: int | None, dtype: Any = None
+        self, method: str, X: Any, *, width: int | None, dtype: Any = None, **more: Any
     ) -> Any:
         """Apply a method to each partition of a Dask array or data frame, lazily.
 
         Column names are checked here, because the method gets each partition as an
-        array without names.
+        array without names. `more` are further arguments of the method.
         """
         check_is_fitted(self)
         _checks.require_columns(self, *columns_of_dask(X))
-        bound = getattr(self._without_names(), method)
+        bound = partial(getattr(self._without_names(), method), **more)
         return apply_lazily(bound, X, width=width, dtype=dtype)
 
     @contextmanager

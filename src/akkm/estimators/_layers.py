@@ -19,6 +19,7 @@ from akkm.estimators._number import number_of
 from akkm.estimators._parameters import AUTO, COUNT, estimator, parameter
 from akkm.layers.curve import candidate_numbers
 from akkm.layers.tree import cut_tree, points_from_distances, ward_tree
+from akkm.rows import is_dask
 from akkm.typing import Array, RowsLike
 
 # Number of typical rows of each cluster.
@@ -194,14 +195,20 @@ class ClusterLayers(KernelClusterer):
         -------
         int32 array of shape (n,)
             Cluster of each row. It is -1 for outliers, if the estimator marks outliers,
-            and for rows with a certainty below `certainty_limit_`.
+            and for rows with a certainty below `certainty_limit_`. If X is a Dask array
+            or data frame, the result is a lazy Dask array.
         """
-        X = self._new_rows(X)
+        check_is_fitted(self)
         if not -len(self.layer_numbers_) <= layer < len(self.layer_numbers_):
             raise ValueError(
                 f"layer={layer}, but there are {len(self.layer_numbers_)} layers; give "
                 f"a position from 0 to {len(self.layer_numbers_) - 1}."
             )
+        if is_dask(X):
+            return self._apply_lazily(
+                "predict", X, width=None, dtype=np.int32, layer=layer
+            )
+        X = self._new_rows(X)
         model = self.estimator_._without_names()
         labels = model.predict(X)
         if self.coverage < 1:

@@ -41,7 +41,7 @@ def permuted_components(X: RowsLike, rng: np.random.Generator) -> Array:
     True
     """
     if sparse.issparse(X) or X.shape[1] > _MOST_COLUMNS:
-        q = min(_LEADING, min(X.shape) - 1)
+        q = min(_LEADING, max(1, min(X.shape) - 1))
         seed = int(rng.integers(2**31))
         U, s, _ = randomized_svd(X.astype(np.float64), q, random_state=seed)
         return rng.permuted(U * s, axis=0).astype(X.dtype)
