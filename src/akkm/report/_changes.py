@@ -18,7 +18,8 @@ _KINDS = {
     "changed": "Some rows moved",
     "same": "The same rows",
 }
-# Maximum number of moved rows, and of moves, that are listed.
+# Maximum number of moved rows that are listed, and of pairs of clusters between which
+# rows moved.
 _ROWS, _MOVES = 1_000, 200
 # With more clusters than this, the picture of the flow is left out.
 _DRAWN = 60
@@ -36,8 +37,8 @@ def report_changes(
     """Compare two clusterings of the same rows on one HTML page.
 
     The page says which clusters split, merged, dissolved or are new, and lists the rows
-    that moved from one cluster to another. Numbers of clusters have no meaning: a
-    cluster with the same rows and another number has not changed.
+    that moved from one cluster to another. Cluster numbers have no meaning: a cluster
+    that has the same rows, but another number, has not changed.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def report_changes(
     Raises
     ------
     ValueError
-        If the lengths differ.
+        If `first`, `second` and `ids` don't have the same length.
     ImportError
         If Jinja2 is not installed.
 
@@ -123,7 +124,7 @@ def _plain(value: Any) -> str:
 
 
 def _moves(found: FitComparison) -> list[tuple[str, str, int]]:
-    """Pairs of clusters between which rows moved, and how many, most rows first."""
+    """Pairs of clusters with the number of rows that moved, most rows first."""
     moves = _continuing(found)
     counts = np.where(moves, 0, found.table)
     order = np.argsort(-counts, axis=None, kind="stable")[:_MOVES]
@@ -152,7 +153,8 @@ def _flow(found: FitComparison, names: Sequence[str]) -> dict[str, Any]:
         [int(i), int(j), int(found.table[i, j]), bool(moves[i, j])]
         for i, j in zip(*np.nonzero(found.table), strict=True)
     ]
-    # Clusters of the second fit are in the order of the rows that they come from.
+    # Clusters of the second fit are sorted by the mean position of the clusters that
+    # their rows come from, so that few bands cross.
     place = found.table.T @ np.arange(len(found.first)) / found.table.sum(axis=0)
     return {
         "names": list(names),

@@ -13,7 +13,7 @@ from akkm.report._format import percent, short
 
 _CURRENCIES = ("$", "€", "£", "¥")
 _YEAR, _DAY = 365.25 * 86400, 86400.0
-# Number of categories, and of words, that a line names.
+# Maximum number of categories, and of words, that a line names.
 _NAMED, _WORDS = 3, 6
 # Numbers with more digits before the decimal point, or more decimals, are written in
 # scientific notation.
@@ -24,7 +24,7 @@ _LONG = 2
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar from `start` to `stop` and a line at `overall`, from 0 to 100."""
+    """A bar from `start` to `stop`, and a line at `overall`; all are from 0 to 100."""
 
     start: float
     stop: float
@@ -88,7 +88,7 @@ def amount(value: float, column: ColumnProfile) -> str:
 
 
 def single(value: Any, column: ColumnProfile) -> str:
-    """The value of one row; numbers have at least four digits."""
+    """The value of one row, as text, in the units of its column."""
     if value is None or value != value:
         return "–"
     if column.kind == "boolean":
@@ -192,7 +192,7 @@ def _decimals(column: ColumnProfile) -> int:
 
 
 def _digits(value: float, decimals: int = _PLAIN) -> str:
-    """A number with three significant digits, but at most so many decimals."""
+    """A number with three significant digits, and at most `decimals` decimals."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else "–"
     size = math.floor(math.log10(abs(value)))
@@ -202,7 +202,7 @@ def _digits(value: float, decimals: int = _PLAIN) -> str:
 
 
 def _plain(value: float, decimals: int) -> str:
-    """A number with at most so many decimals, without trailing zeros."""
+    """A number with at most `decimals` decimals, without trailing zeros."""
     text = f"{round(value, decimals) + 0.0:,.{decimals}f}"
     return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
 
@@ -227,7 +227,10 @@ def _date(value: float, column: ColumnProfile) -> str:
 
 
 def _span(seconds: float, *, year: bool = True) -> str:
-    """A duration in its largest unit, such as "5.2 years" or "40 minutes"."""
+    """A duration in the largest unit that fits twice, such as "5.2 years".
+
+    Without `year`, the largest unit is the hour.
+    """
     units = (("years", _YEAR), ("months", _YEAR / 12), ("days", _DAY))
     for name, unit in (*(units if year else ()), ("hours", 3600.0), ("minutes", 60.0)):
         if abs(seconds) >= 2 * unit:

@@ -21,8 +21,8 @@ _TURNED = 25
 _MAX_COLUMNS = 20
 # Gaps in the spectrum are shown for numbers of clusters up to this number.
 _MAX_NUMBERS = 20
-# Gaps are also shown up to the estimate plus this number, and likewise for the second
-# best number and for the model's number of clusters.
+# Gaps are also shown for this many numbers after the estimate, after the second best
+# number, and after the model's number of clusters.
 _NUMBERS_AFTER = 5
 # A fit of at most this many iterations is described in a sentence, not a picture.
 _FEW_ITERATIONS = 3
@@ -66,7 +66,11 @@ class Shown:
 
     @property
     def heat(self) -> list[tuple[str, float, list[tuple[str, str]]]]:
-        """For each column of the data: name, share explained, one cell per cluster."""
+        """For each column: its name, the share explained, and one cell per cluster.
+
+        The share explained is the share of the column's variance that lies between
+        clusters.
+        """
         found = self.facts.columns
         assert found is not None
         return [
@@ -114,12 +118,12 @@ class Shown:
 
     @cached_property
     def row_values(self) -> RowValues | None:
-        """Reader of the values of single rows; None if no values are shown."""
+        """An object that reads the values of rows; None if no values are shown."""
         return self.facts.row_values()
 
     @cached_property
     def all_values(self) -> RowValues | None:
-        """Reader of the values of single rows in all columns that cards may show."""
+        """An object that reads rows' values in all columns that cards may show."""
         return self.facts.row_values(_CARD_COLUMNS)
 
     def values(self, rows: Array) -> list[list[Any]]:
@@ -156,7 +160,11 @@ class Shown:
         )
 
     def certainty_of(self, cluster: int) -> tuple[float, float, int]:
-        """Median certainty, share of uncertain rows, and most frequent next cluster."""
+        """Median certainty, share of uncertain rows, and nearest other cluster.
+
+        The nearest other cluster may differ between rows; the result is the most
+        frequent one.
+        """
         found, certainty = self.facts.distances, self.facts.certainty
         assert found is not None
         assert certainty is not None

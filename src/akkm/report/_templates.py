@@ -1,4 +1,4 @@
-"""The templates of pages, and the style and script that are part of a page."""
+"""Fill the templates of pages, and add the style and the scripts."""
 
 import base64
 import hashlib
@@ -32,7 +32,7 @@ def filled(template: str, scripts: Sequence[str], **values: Any) -> str:
 
 @cache
 def environment() -> Any:
-    """The templates; values are escaped unless they are marked as safe."""
+    """The Jinja2 environment; it escapes values unless they are marked as safe."""
     jinja2 = import_extra("jinja2", "The report needs Jinja2", "report")
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("akkm.report"),

@@ -39,11 +39,11 @@ function cards() {
   });
 }
 
-// Differences of mean ranks or of shares below this are not shown.
+// Columns are not shown if mean ranks or shares differ by less than this.
 const ALIKE = 0.05;
 const percentText = (value) => (value === null ? "–" : share(value));
 
-// Texts of one column for two clusters, and how much the clusters differ in it.
+// How much two clusters differ in a column, and the text of the column for each cluster.
 function compareColumn(column, a, b) {
   if (column.texts) {
     // Words of texts have no ranks; they are always shown.
@@ -102,7 +102,7 @@ function compare({ clusters, names, shares, columns }) {
   update();
 }
 
-// The switch between the views; a link to a section of the other view switches to it.
+// Following a link to a section that only the analyst sees switches to that view.
 function views() {
   const analyst = document.getElementById("view-analyst");
   const show = () => {

@@ -51,7 +51,7 @@ class Rows(ABC):
     names : tuple of str or None
         Column names, if there are any.
     in_memory : bool
-        Whether reading any row at any time is cheap.
+        Whether rows are in memory, so that reading any row at any time is cheap.
     partitions : Partitions or None
         The blocks of rows on the workers of a cluster; None if rows are not on workers.
     """
@@ -80,7 +80,7 @@ class Rows(ABC):
         """Cut all rows into units of work."""
 
     def spans(self) -> list[slice]:
-        """Cut all rows into spans; reading a span twice in succession loads it once."""
+        """Cut all rows into spans. A span read twice in succession is loaded once."""
         return self.chunks()
 
     def split(self, rows: Array) -> list[Array]:
@@ -106,7 +106,7 @@ class Rows(ABC):
     def embed(
         self, function: Callable[..., Any], shared: Any, *, width: int
     ) -> tuple["Rows", Any]:
-        """Map the rows to points (n, width), with a mark for each row.
+        """Return the points (n, width) of the rows, and which rows are marked (n,).
 
         function(shared, block) returns points (b, width) with the dtype of the rows,
         and marks (b,) of type bool. Workers receive `shared` once. The points are
@@ -116,7 +116,7 @@ class Rows(ABC):
 
     @abstractmethod
     def checked_by(self, check: Callable[[Any], None]) -> "Rows":
-        """Return the same rows, with check(block) called on each block that is read."""
+        """Return the same rows; check(block) will be called on each block read."""
 
     def prefetch_gather(self, rows: Array) -> None:  # noqa: B027 (a hint)
         """Hint: these rows will be gathered soon; the next `gather` may read them."""
@@ -212,7 +212,7 @@ class ArrayRows(Rows):
     def embed(
         self, function: Callable[..., Any], shared: Any, *, width: int
     ) -> tuple["ArrayRows", Array]:
-        """Map the rows to points (n, width), with a mark for each row (n,)."""
+        """Return the points (n, width) of the rows, and which rows are marked (n,)."""
         points, marks = function(shared, self[:])
         return ArrayRows(points), marks
 
@@ -254,7 +254,7 @@ def chunks(n: int) -> list[slice]:
 
 
 def pieces(count: int) -> list[slice]:
-    """Cut an index array of length `count` into slices, shorter than in `chunks`."""
+    """Cut an index array of length `count` into slices, shorter than chunks of rows."""
     return _cut(count, _PIECE_ROWS)
 
 

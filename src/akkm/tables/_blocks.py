@@ -63,7 +63,7 @@ class Selection:
 
 
 class UnreadableValue(Exception):
-    """A text that is not a number in the format of its column."""
+    """A text that does not fit the number or date format of its column."""
 
     def __init__(self, name: str, value: str, row: int, form: TextFormat) -> None:
         super().__init__(f"{name}: {value}")

@@ -38,7 +38,7 @@ _ROLES = {
     "time": "times of the day",
 }
 ROLES = (*_ROLES, "boolean", "category")
-# Why a column is left out, by the reason in its encoding.
+# The texts for the reasons, in encodings, why a column is left out.
 REASONS = {
     "equal": "left out, as all values are equal",
     "empty": "left out, as all values are missing",
@@ -59,7 +59,7 @@ class NumberFacts:
     center: float = 0.0
     width: float = 1.0
     parts: tuple[str, ...] = ()
-    part_means: tuple[float, ...] = ()  # of sine and cosine of each part
+    part_means: tuple[float, ...] = ()  # means of the sine and cosine of each part
     whole: bool = False
 
 
@@ -68,8 +68,8 @@ def number_encoding(
 ) -> Encoding:
     """Return the encoding of a column of numbers as (value - shift) / scale.
 
-    With `how` "robust", values are replaced by asinh((value - center) / width) first.
-    Missing values are encoded like the mean. A constant column is left out.
+    With `how` "robust", `value` is asinh((v - center) / width) of the value v in the
+    table. Missing values are encoded like the mean. A constant column is left out.
     """
     low, high, mean = (float(m[i]) for m in (moments.low, moments.high, moments.mean))
     standard = (mean, moments.std(i))
@@ -256,8 +256,9 @@ def describe_columns(
 ) -> list[str]:
     """Return one line per group of columns that are encoded in the same way.
 
-    Of the columns that are not used, `held_out` are ids and classes, `ignored` were
-    left out by the user, and `constant` are columns of a sparse table.
+    The other arguments name columns that are not used: `held_out` are ids and classes,
+    `ignored` were left out by the user, and `constant` are constant columns of a sparse
+    table.
     """
     unused: dict[str, list[str]] = {"held out": list(held_out)}
     for reason, text in REASONS.items():
@@ -312,6 +313,6 @@ def describe_text(encoding: Encoding) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """List the first few names, with quotes where needed."""
+    """List the first few names; those with commas or odd characters get quotes."""
     odd = (quoted_names([n]) if "," in n or not n.isprintable() else n for n in names)
     return first_few(list(odd), _NAMES)

@@ -23,10 +23,10 @@ _TEXTS = ("string", "large_string", "string_view")
 def original_table(
     X: Array, encodings: Iterable[Encoding], *, as_text: bool, filled: bool = True
 ) -> pa.Table:
-    """Decode rows X (b, d): a table of the columns, with their types in the file.
+    """Decode rows X (b, d) to a table whose columns have the types of the file.
 
-    With `as_text`, numbers that were read from text are written as such text. Without
-    `filled`, numbers that seem to be filled in are null.
+    With `as_text`, numbers that were read from text become text of the same format.
+    Without `filled`, numbers that seem to be filled in become null.
     """
     columns = {}
     for encoding, part in _parts(X, encodings):
@@ -49,10 +49,10 @@ def original_table(
 
 
 def _seem_filled(x: Array, encoding: Encoding) -> Array:
-    """Whether encoded numbers (b,) are those that replace missing values.
+    """Whether encoded numbers (b,) are equal to the mean that replaces missing values.
 
-    The mean of whole numbers or days may itself be a value. Then no number seems to be
-    filled in.
+    If the mean of whole numbers or days is itself whole, it may be a value of the file.
+    No number counts as filled in then.
     """
     mean = float(encoding["mean"])
     day = 86_400 if encoding["type"].startswith("date") else 1
@@ -119,7 +119,7 @@ def _rounded(x: Array, shift: float, scale: Any) -> Array:
 
 
 def _round(value: Array, lost: Array) -> Array:
-    """Round values (b,) to the decimal digits above the precision `lost` (b,)."""
+    """Round values (b,) to the digits that their errors `lost` (b,) don't affect."""
     with np.errstate(divide="ignore"):
         digits = -np.ceil(np.log10(lost))
     unit = 10.0 ** np.abs(np.where(lost > 0, np.clip(digits, -290, 290), 0))
@@ -129,7 +129,7 @@ def _round(value: Array, lost: Array) -> Array:
 
 
 def _texts(part: Array, encoding: Encoding) -> pa.Array:
-    """Return the value whose column is 1, or None for a value not seen in `fit`."""
+    """Return the text (b,) whose 0/1 column is 1; null for text not seen in `fit`."""
     values = list(encoding["values"])
     if encoding["pooled"]:
         values[-1] = _OTHER

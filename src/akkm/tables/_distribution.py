@@ -6,11 +6,12 @@ import numpy as np
 
 from akkm.typing import Array
 
-# Number of cells in a sample, and limits on its number of rows.
+# Number of values in a sample, and the smallest and largest number of its rows.
 _CELLS, _FEWEST, _MOST = 1 << 20, 1_000, 50_000
-# A sentinel occurs at least this often in the sample, and in at most this share of it.
+# A sentinel occurs at least this often in the sample. All sentinels of a column
+# together have at most this share of the sample.
 _REPEATED, _SHARE = 3, 0.5
-# A column with sentinels has at least this many distinct other values.
+# Besides its sentinels, a column has at least this many distinct values.
 _DISTINCT = 10
 # Maximum number of sentinels at each end of a column.
 _SENTINELS = 3
@@ -20,8 +21,8 @@ HEAVY = 0.25
 _TAIL = 0.01
 # Tails are examined if there are at least this many rows.
 _ROWS = 200
-# A part of dates, such as the hour, is used if its distribution differs from an even
-# one by this much: the sum of (p - 1/b)² b over b bins.
+# A part of dates, such as the hour, is used if its distribution over b bins differs
+# enough from an even one: the sum of (p - 1/b)² b, where p are shares, exceeds this.
 _UNEVEN = 0.05
 # Parts of dates: period in seconds, seconds from 1970 to the start of a period, bins,
 # and the number of periods that the dates must span.
@@ -149,7 +150,7 @@ def _is_sentinel(values: Array, counts: Array, is_date: bool) -> bool:
         return True
     if set(f"{abs(value):g}") == {"9"} and abs(value) > 90:
         return gap > span / 4 and count >= 3 * near
-    # A code such as -1 in a column without other negative numbers.
+    # Codes such as -1 are sentinels in a column without other negative numbers.
     step = float(np.median(np.abs(np.diff(rest))))
     apart = gap > 2 * step or count >= 3 * near
     return value in _NEGATIVE_CODES and rest.min() >= 0 and gap > 1 and apart
@@ -179,7 +180,7 @@ def tail_share(x: Array) -> float:
 
 
 def center_and_width(x: Array) -> tuple[float, float]:
-    """Return the median, and the median distance of the other values to it.
+    """Return the median, and the median distance to it of all values that differ.
 
     Examples
     --------
@@ -214,7 +215,7 @@ def relevant_parts(seconds: Array) -> list[str]:
         places = ((x - offset) % period / period * bins).astype(int) % bins
         shares = np.bincount(places, minlength=bins) / len(x)
         uneven = float(((shares - 1 / bins) ** 2).sum() * bins)
-        # The hour of dates without a time says nothing.
+        # Dates without times all have the same hour, which says nothing.
         if shares.max() < 1 and uneven > _UNEVEN + 3 * bins / len(x):
             found.append(part)
     return found

@@ -57,7 +57,8 @@ def _encode_columns(table: Table, fitted: Fitted, memory: float | None) -> Encod
         [e["name"] for e in group] for group in (encoder.numbers, encoder.texts)
     )
     held_out = [name for name in fitted.held_out if name in there]
-    # "True" is text, not a boolean, if the column also had other words in `fit`.
+    # A column is read as text if it was text in `fit`, even if it now seems to hold
+    # numbers, or only "true" and "false".
     forced = [
         name
         for name, encoding in zip(texts, encoder.texts, strict=True)

@@ -44,11 +44,11 @@ class TableEncoder(Decoder, TransformerMixin, BaseEstimator):
         seem to hold identifiers.
     scale : {"auto", "standard", "robust", "minmax", "none"}, default="auto"
         How to scale numbers. "standard": to mean 0 and standard deviation 1. "robust":
-        like "standard", but asinh((x - median) / width) comes first, which shortens
-        heavy tails; the width is the median distance from the median. "auto":
+        first replace x by asinh((x - median) / width), which shortens heavy tails, then
+        scale like "standard"; the width is the median distance from the median. "auto":
         "robust" for columns with heavy tails, "standard" for the others. "minmax": to
-        [0, 1]. "none": not at all. In sparse tables, all but "none" divide each column
-        by its largest absolute value, so that zeros stay zeros.
+        [0, 1]. "none": no scaling. In sparse tables, all settings except "none" divide
+        each column by its largest absolute value, so that zeros stay zeros.
     missing : {"mean", "drop", "error"}, default="mean"
         What to do with missing values: fill them in, leave out their rows, or raise an
         error. Numbers are filled with the mean of their column, and text with the
@@ -69,12 +69,13 @@ class TableEncoder(Decoder, TransformerMixin, BaseEstimator):
     Attributes
     ----------
     columns_ : list of dict
-        The name, kind and encoding of each column that is used.
+        The name, kind and encoding of each column, also of constant columns and others
+        that are left out automatically.
     feature_names_ : list of str
         The names of the columns of X: the column's name for numbers, "name=value" for
         text.
     ignored_ : list of str
-        The columns that are not used.
+        The columns that the user did not choose, or that are ids or labels.
     matrix_ : dict or None
         The encoding of a sparse table.
     notes_ : list of str
@@ -238,7 +239,7 @@ class TableEncoder(Decoder, TransformerMixin, BaseEstimator):
         return encoded.X
 
     def encode(self, table: Any, memory: float | None = None) -> Encoded:
-        """Encode the rows of a table; return ids, classes and row numbers, too.
+        """Encode the rows of a table, and also return ids, classes and row numbers.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Data frames of pandas, polars, Arrow and other libraries: narwhals converts them."""
+"""Convert data frames of pandas, polars, Arrow and other libraries, with narwhals."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -46,7 +46,7 @@ def as_table(data: Any) -> Table:
     'number'
     """
     if hasattr(data, "read_as_text") and hasattr(data, "batches"):
-        found: Table = data  # or a wrapper that reports progress
+        found: Table = data  # a table, or a wrapper of a table that reports progress
         return found
     try:
         frame = nw.from_native(data, eager_only=True, pass_through=True)
@@ -72,7 +72,7 @@ def as_table(data: Any) -> Table:
 def library_of(data: Any) -> str:
     """Return the name of a data frame's library.
 
-    The result is "pyarrow" for tables, and for frames of other libraries.
+    The result is "pyarrow" for tables, and for frames of libraries not in `LIBRARIES`.
 
     Examples
     --------

@@ -60,7 +60,7 @@ class Learned:
 
 @dataclass(frozen=True)
 class _Plan:
-    """How columns are read; this may change after rows have been read."""
+    """How columns are read. A first pass over the rows may change the plan."""
 
     formats: Mapping[str, TextFormat]
     empty: frozenset[str] = frozenset()  # columns without any values
@@ -81,7 +81,10 @@ class _Summary:
 
 
 def learn_columns(table: Table, used: list[Column], settings: Settings) -> Learned:
-    """Read all rows, and read them again if columns are empty or have odd values."""
+    """Read all rows, and read them again if the first pass changes the plan.
+
+    The plan changes if columns are empty, or have sentinels or heavy tails.
+    """
     table.read_as_text([*settings.text, *settings.held_out])
     formats, notes = _recognise_formats(table, used, settings)
     plan = _Plan(formats)
@@ -193,7 +196,7 @@ def _role(column: Column, plan: _Plan) -> str:
 
 
 def _require_fillable(table: Table, plan: _Plan, settings: Settings) -> None:
-    """Raise TableError if there are sentinels, but missing values are refused."""
+    """Raise TableError if there are sentinels and `missing` is "error"."""
     if settings.missing == "error" and plan.sentinels:
         name, odd = next(iter(plan.sentinels.items()))
         raise TableError(
@@ -287,7 +290,7 @@ def _facts(name: str, x: Array, settings: Settings, plan: _Plan) -> NumberFacts:
     angles = [a for part in parts for a in part_angles(x, part)]
     if name in plan.robust:
         how = "robust"
-    elif how == "robust":  # dates
+    elif how == "robust":  # dates have no robust scaling
         how = "standard"
     return NumberFacts(
         how,

@@ -36,7 +36,7 @@ _DATES = (
     *("%m/%d/%Y %H:%M:%S", "%d/%m/%Y %H:%M:%S", "%d-%m-%Y"),
     *("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y"),
 )
-# Examine at most this many distinct values for a format.
+# Maximum number of distinct values from which the format is recognised.
 _EXAMINED = 2_000
 
 
@@ -49,7 +49,7 @@ class TextFormat:
     role : {"number", "money", "percentage", "duration", "date"}
         What the values are. Durations and dates are read as seconds.
     prefix, suffix : str
-        Text before and after each number, with the space between.
+        Text before and after each number, including a space next to the number.
     decimal : {".", ","}
         The decimal separator.
     group : str
@@ -87,7 +87,7 @@ class TextFormat:
 def recognise(values: Sequence[str], decimal: str = ".") -> TextFormat | None:
     """Return the format of a column, given distinct values; None for ordinary text.
 
-    `decimal` is the decimal separator that the user has given for the file. It is used
+    `decimal` is the decimal separator that the user has given for the file. It decides
     if the values are ambiguous.
 
     Examples
@@ -153,7 +153,7 @@ def write(values: Array, form: TextFormat) -> list[str]:
 
 
 def is_ambiguous_date(form: TextFormat, values: Sequence[str]) -> bool:
-    """Return whether day and month of all dates could be exchanged."""
+    """Return whether all dates stay valid if day and month are exchanged."""
     other = {"%m/%d": "%d/%m"}.get(form.pattern[:5])
     if other is None:
         return False
@@ -248,7 +248,8 @@ def _recognise_time(values: list[str]) -> TextFormat | None:
         return None
     forms = [TextFormat("date", pattern=pattern) for pattern in _DATES]
     fitting = [form for form in forms if not np.isnan(parse(values, form)).any()]
-    # Prefer the pattern that writes the date as it was: %b also reads "December".
+    # Prefer a pattern that writes the first date as it was given. %b also reads
+    # "December", but writes "Dec".
     first = values[:1]
     exact = [form for form in fitting if write(parse(first, form), form) == first]
     return next(iter([*exact, *fitting]), None)
