@@ -140,7 +140,7 @@ class TestPredict:
             delattr(model, name)
         _checks.require_consistent(model)
         model._embedding.places[0] = 10**6
-        with pytest.raises(ValueError, match="beyond"):
+        with pytest.raises(ValueError, match="not all from 0 to 899"):
             _checks.require_consistent(model)
 
 
