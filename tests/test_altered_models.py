@@ -172,7 +172,7 @@ def test_attributes_of_another_type_are_refused_or_unused(members_of, tmp_path):
             else:
                 use_model(pack(changed), tmp_path)  # requires exit code 0 or 2
         node["content"] = before
-    # skops does not read a node again whose object it has created before.
+    # If skops has created a node's object, it does not read the node again.
     assert refused > 0.6 * len(nodes) > 30
 
 

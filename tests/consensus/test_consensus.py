@@ -363,7 +363,7 @@ def test_more_than_256_members_or_clusters_are_counted_correctly(rng):
 def test_ties_depend_on_the_seed_but_are_equal_for_equal_rows(rng):
     patterns = np.array([(a, b) for a in range(4) for b in range(4)])
     # Rows on which both members agree determine a one-to-one match of the clusters. On
-    # every other row, two meta-clusters tie.
+    # each remaining row, two meta-clusters tie.
     rows = np.concatenate([np.arange(16), rng.permutation(np.repeat(range(16), 3))])
     rows = np.concatenate([rows, np.repeat([0, 5, 10, 15], 50)])
     labelings = patterns[rows].T

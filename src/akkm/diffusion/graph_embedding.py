@@ -258,10 +258,10 @@ def max_sample_rows(n_columns: int, itemsize: int) -> int:
 def distinct_rows(X: RowsLike, weights: Array | None) -> Array:
     """Indices (u,) of distinct rows of positive weight; of equal rows, the first.
 
-    Up to 20,000 rows are sorted by a random projection. The graph of few rows then does
-    not depend on their order in X, not even in its last bits. With few rows, many
-    distances in the embedding are equal, and such bits would decide how clusters are
-    numbered. More rows are sorted by index.
+    If there are at most 20,000 distinct rows, they are sorted by a random projection.
+    The graph of few rows then does not depend on their order in X, not even in its last
+    bits. With few rows, many distances in the embedding are equal, and such bits would
+    decide how clusters are numbered. If there are more rows, they are sorted by index.
     """
     hashes = np.concatenate(list(as_rows(X).map_blocks(_block_hashes)))
     rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)

@@ -360,7 +360,7 @@ class KernelClusterer(
             )
 
     def _warn_unless_resolved(self, run: Run, resolved: bool, error: float) -> None:
-        """Warn if the kernel is zero between any two different rows.
+        """Warn if the kernel is zero for all pairs of different rows.
 
         `resolved` says whether the kernel is nonzero between some of the rows that were
         compared. `error` is the clustering error. If k(x, y) = 0 for all x ≠ y, and
