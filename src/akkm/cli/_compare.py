@@ -111,7 +111,7 @@ def compare(
 
 def _changes(found: FitComparison) -> str:
     """How many clusters split, merged and so on, as text."""
-    kinds = [change.kind for change in (*found.changes, *found.new)]
+    kinds: list[str] = [change.kind for change in (*found.changes, *found.new)]
     named = {
         "same": "with the same rows",
         "changed": "with some other rows",
@@ -120,7 +120,7 @@ def _changes(found: FitComparison) -> str:
         "dissolved": "dissolved",
         "new": "new",
     }
-    counts = ((kinds.count(kind), text) for kind, text in named.items())  # type: ignore[arg-type]
+    counts = ((kinds.count(kind), text) for kind, text in named.items())
     return ", ".join(f"{n} {text}" for n, text in counts if n)
 
 

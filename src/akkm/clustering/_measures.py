@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from akkm.core.membership import relative_gap
 from akkm.estimators import LeadersKernelKMeans
 from akkm.typing import Array
 
@@ -84,6 +85,5 @@ def certainty_of(measured: dict[str, Array]) -> Array:
         return measured["agreement"]
     own, margin = measured["distance"], measured["margin"]
     alone = ~np.isfinite(margin)  # there is only one center
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = margin / (2 * own + margin)
-    return np.where(alone, 1.0, np.clip(np.nan_to_num(share), 0.0, 1.0))
+    share = relative_gap(own, own + np.where(alone, 0.0, margin))
+    return np.where(alone, 1.0, np.clip(share, 0.0, 1.0))

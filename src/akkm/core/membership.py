@@ -33,8 +33,12 @@ def certainty_of(distances: Array) -> Array:
     if distances.shape[1] == 1:
         return np.ones(len(distances))
     near = np.partition(distances.astype(np.float64), 1, axis=1)
-    total = near[:, 0] + near[:, 1]
-    gap = near[:, 1] - near[:, 0]
+    return relative_gap(near[:, 0], near[:, 1])
+
+
+def relative_gap(first: Array, second: Array) -> Array:
+    """Return (d2 - d1) / (d2 + d1) for distances d1 and d2 (n,); 0 if both are 0."""
+    total, gap = first + second, second - first
     return np.divide(gap, total, out=np.zeros_like(gap), where=total > 0)
 
 
