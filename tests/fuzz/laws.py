@@ -247,14 +247,17 @@ def is_definite(model):
 
 
 def scale_of(case, model):
-    """Weighted sum of all k(x, x): the size of the terms that cancel in the error."""
+    """Size of the terms that cancel in the clustering error.
+
+    The terms of a row x are k(x, x) and the mean of k(x, y) over a cluster.
+    """
     if isinstance(model.kernel_, PrecomputedStrip):
         return float(np.abs(case.X).max()) * len(case.X)
     if sets("embedding_")(case.Estimator):
         lengths = np.ones(len(case.X))
     else:
         K = _matrix(model, case.X.astype(np.float64), None)
-        lengths = np.abs(K.diagonal())
+        lengths = np.maximum(np.abs(K.diagonal()), np.abs(K).mean(axis=1))
     if case.weights is None:
         return float(lengths.sum())
     return float(np.asarray(case.weights, dtype=np.float64) @ lengths)
