@@ -203,7 +203,7 @@ def duration(seconds: float) -> str:
 
 
 @paper.command("report")
-@click.option("--out", metavar="FOLDER", help="Output folder.  [default: --folder]")
+@click.option("--out", metavar="FOLDER", help="Output folder.  [default: as --folder]")
 @_shared_options
 def report_(out: str | None, folder: str, tiny: bool) -> None:
     """Write README.md, figures and index.html from all records so far."""

@@ -87,7 +87,8 @@ def spirals() -> Data:
     return (X + rng.normal(scale=0.3, size=X.shape)).astype(np.float32), y, 2
 
 
-# For each data set: a function that returns the data, and whether it needs AKKM_DATA.
+# For each data set: a function that returns the data, and whether this function needs
+# AKKM_DATA.
 DATA: dict[str, tuple[Callable[[], Data], bool]] = {
     "digits": (digits, False),
     "MNIST 1,000": (lambda: mnist(1_000), True),

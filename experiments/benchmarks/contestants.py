@@ -169,7 +169,7 @@ CONTESTANTS: dict[str, Callable[[Task, int, Array], Result]] = {
 
 
 def memory_needed(task: Task, contestant: str) -> int:
-    """Return the bytes of n x m arrays, which only contestants with Nystroem have."""
+    """Return the bytes of the two n x m arrays of Nystroem; 0 without Nystroem."""
     nystroem = contestant in (tasks.KMEANS, tasks.MINIBATCH)
     return 2 * task.n * task.m * 4 if nystroem else 0
 

@@ -197,9 +197,9 @@ def report(records: JsonLines) -> str:
             Paragraph(
                 "Written by `python -m experiments bench counting` from "
                 "`counting.jsonl`, not by hand. Each seed generates new data. For real "
-                'data sets, the seed changes only the landmarks. "3: 9 + 1" means '
-                "that the estimate was 3 clusters for ten seeds: nine of these "
-                "estimates were sure, and one was unsure."
+                "data sets, the seed changes only the random choices of the method. "
+                '"3: 9 + 1" means that the estimate was 3 clusters for ten seeds: nine '
+                "of these estimates were sure, and one was unsure."
             ),
             *_blocks("Planted clusters", "planted", PLANTED, records),
             *_blocks(

@@ -1,9 +1,13 @@
-"""Compare the encodings of columns of numbers: NMI with the planted or known classes.
+"""Compare encodings of columns of numbers, by the NMI of clusters and classes.
 
 The first eight tables are generated: 10,000 rows in five clusters, with 6 columns. The
-others are data sets of scikit-learn and, if AKKM_DATA is set, Dry Bean. The encodings
-are: standard scaling of all values; standard scaling, with sentinels as missing values;
-the default, which also shortens heavy tails; and shortened tails in all columns.
+others are data sets of scikit-learn and, if AKKM_DATA is set, Dry Bean. There are four
+encodings:
+
+* standard: standard scaling of all values;
+* standard, sentinels missing: standard scaling, with sentinels as missing values;
+* default: as before, but columns with heavy tails get shortened tails;
+* robust: sentinels are missing values, and all columns get shortened tails.
 """
 
 from __future__ import annotations

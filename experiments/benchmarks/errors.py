@@ -22,10 +22,10 @@ _SEED = 20_260_000
 
 
 def exact_error(X: Array, labels: Array, kernel: Kernel) -> float:
-    """Return sum_i k(x_i, x_i) - sum_k (1 / n_k) sum_{i, j in k} k(x_i, x_j).
+    """Return sum_i k(x_i, x_i) - sum_c (1 / n_c) sum_{i, j in c} k(x_i, x_j).
 
-    n_k is the number of rows of cluster k. The sums are over at most 20,000 rows, which
-    are the same for all methods.
+    k is the kernel, and n_c is the number of rows of cluster c. The sums are over at
+    most 20,000 rows, which are the same for all methods.
     """
     rows = _fixed_sample(len(X), EXACT_ROWS)
     X, member = X[rows], _one_hot(labels[rows])  # (n, C)
@@ -35,10 +35,11 @@ def exact_error(X: Array, labels: Array, kernel: Kernel) -> float:
 
 
 def nystroem_error(X: Array, labels: Array, kernel: Kernel, m: int) -> float:
-    """Return sum_i k(x_i, x_i) - sum_k n_k |β_k|², approximated by m landmarks.
+    """Return sum_i k(x_i, x_i) - sum_c n_c |β_c|², approximated by m landmarks.
 
-    β_k is the mean of cluster k in coordinates of the span of the landmarks. The
-    landmarks are the same for all methods.
+    k is the kernel. n_c is the number of rows of cluster c, and β_c is their mean in
+    coordinates of the span of the landmarks. The landmarks are the same for all
+    methods.
     """
     Z = X[_fixed_sample(len(X), m)]
     strip = Strip(X, kernel, Z, np.float32)

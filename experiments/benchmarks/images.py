@@ -1,9 +1,9 @@
-"""Measure features, kernel rows and quality on images, the paper's first data set.
+"""Measure features, kernel rows and quality on images.
 
-AKKM_DATA names the folder with imagenet12/imagenet12.tar.gz. AKKM_CACHE names the
-folder into which the archive is unpacked, and in which features are cached. aKKm and
-tKKm are approximate and two-step kernel k-means. The field `of` of a record says what
-was measured.
+The paper's first data set consists of similar images. AKKM_DATA names the folder with
+imagenet12/imagenet12.tar.gz. AKKM_CACHE names the folder into which the archive is
+unpacked, and in which features are cached. aKKm and tKKm are approximate and two-step
+kernel k-means. The field `of` of a record says what was measured.
 """
 
 from __future__ import annotations

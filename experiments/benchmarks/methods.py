@@ -1,7 +1,8 @@
 """Measure the quality and time of landmark strategies, MCLA and ensembles.
 
 MCLA, the meta-clustering algorithm, combines the labels of an ensemble. The field `of`
-of a record says what was measured. Needs AKKM_DATA.
+of a record says what was measured. AKKM_DATA must be set. The KDD stand-in consists of
+rows drawn from the 10 % file of KDD Cup 99, as many as the full file has.
 """
 
 from __future__ import annotations
@@ -115,9 +116,9 @@ def _rows(data: str) -> Array:
 def measure_mcla(of: str, seed: int) -> Record:
     """Measure the time of MCLA and, for comparison, of a kernel pass.
 
-    MCLA combines ten noisy copies of a planted partition of n rows, where n is the size
-    of the KDD stand-in. The kernel pass computes the kernel values of the stand-in's
-    rows with 1,000 landmarks.
+    MCLA combines ten noisy copies of a planted partition of n rows, where n is the
+    number of rows of the KDD stand-in. The kernel pass computes the kernel values of
+    the stand-in's rows with 1,000 landmarks.
     """
     task = next(t for s in SECTIONS if s.name == "kdd" for t in s.tasks if t.m == 1000)
     planted, labelings = _noisy_copies(task.n, 23, 10)
@@ -226,7 +227,7 @@ def _seconds(value: float) -> str:
 
 
 def _needed(records: JsonLines, data: str) -> ResultTable:
-    """Return a table: how many rpcholesky landmarks are as good as m uniform ones?"""
+    """Return a table: numbers of uniform and rpcholesky landmarks with equal error."""
     errors = {
         s: [
             mean(r["error"] for r in records.find(data=data, strategy=s, m=m))

@@ -23,8 +23,8 @@ def require_data() -> None:
     """Raise FileNotFoundError if AKKM_DATA is not set."""
     if not os.environ.get("AKKM_DATA"):
         raise FileNotFoundError(
-            "AKKM_DATA is not set, and this benchmark needs real data. Set it to the "
-            "folder with the original files in covtype/, mnist/ and kddcup99/."
+            "AKKM_DATA is not set, and this benchmark needs real data. Set AKKM_DATA "
+            "to the folder with the original files in covtype/, mnist/ and kddcup99/."
         )
 
 

@@ -81,7 +81,10 @@ class _CaughtPoints(Exception):
 
 @lru_cache(maxsize=1)
 def points_of(space: str, data: str) -> tuple[Array, int]:
-    """Return the points (s, q) on which an estimator restarts k-means, and C."""
+    """Return the points on which an estimator runs k-means, and the number of clusters.
+
+    The points (s, q) are q coordinates of each of s rows.
+    """
     X, _, C = DATA[data][0]()
 
     def catch(self: KMeans, points: Array, *_: Any, **__: Any) -> KMeans:
@@ -219,13 +222,13 @@ def report(records: JsonLines) -> str:
                 "`restarts.jsonl`, not by hand."
             ),
             Paragraph(
-                "The first column names a data set, and the estimator on whose points "
-                "k-means is run. The columns local search and breathing show the "
-                "lowest error that the algorithm reaches in the time of ten restarts, "
-                "divided by the lowest error of these restarts. Values are means over "
-                "seeds. A value below 1 is better than restarts. The numbers in "
-                "brackets count the seeds in which the error is lower, equal (to 1e-6) "
-                "and higher."
+                "The first column names a data set and an estimator. k-means runs on "
+                "the points that this estimator computes from the data. The columns "
+                "local search and breathing show the lowest error that the algorithm "
+                "reaches in the time of ten restarts, divided by the lowest error of "
+                "these restarts. Values are means over seeds. A value below 1 is "
+                "better than restarts. The numbers in brackets count the seeds in "
+                "which the error is lower, equal (to 1e-6) and higher."
             ),
             ResultTable("", head, rows),
         ],

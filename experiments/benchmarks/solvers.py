@@ -1,8 +1,9 @@
-"""Compare conjugate gradients with steepest descent on Cover Type. Needs AKKM_DATA.
+"""Compare conjugate gradients with steepest descent on Cover Type.
 
-The benchmark prints how many steps each algorithm needs until the residual is small. A
-step is a product with the landmarks' kernel matrix. The benchmark also prints the time
-of a fit with `solver="gradient"` divided by that of a fit with `solver="eigh"`.
+AKKM_DATA must be set. The benchmark prints how many steps each algorithm needs until
+the residual is small. A step is a product with the landmarks' kernel matrix. The
+benchmark also prints the time of a fit with `solver="gradient"` divided by that of a
+fit with `solver="eigh"`.
 """
 
 from __future__ import annotations

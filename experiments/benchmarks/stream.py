@@ -1,8 +1,8 @@
-"""Compare `partial_fit` on batches with `fit` on all rows. Needs AKKM_DATA.
+"""Compare `partial_fit` on batches with `fit` on all rows.
 
-The benchmark clusters Cover Type in 50 batches, once in the order of the file and once
-shuffled. It also clusters all rows at once with the same kernel. It prints how much
-larger the clustering error is with batches.
+AKKM_DATA must be set. The benchmark clusters Cover Type in 50 batches, once in the
+order of the file and once shuffled. It also clusters all rows at once with the same
+kernel. It prints how much larger the clustering error is with batches.
 """
 
 from __future__ import annotations

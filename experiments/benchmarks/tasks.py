@@ -145,8 +145,8 @@ SECTIONS = (
         note="The rows of the stand-in are drawn from the 10 % file. Their number and "
         "their class counts are those of the full file. The landmarks' kernel matrix "
         "is singular. This benchmark uses float32, in which rounding errors spoil the "
-        "features of Nystroem. In float64, they would not. So errors of Nystroem in "
-        "this table say nothing about the method.",
+        "features of Nystroem. In float64, the features would be correct. So errors of "
+        "Nystroem in this table say nothing about the method.",
     ),
     Section(
         "tslearn",
@@ -158,7 +158,8 @@ SECTIONS = (
         "exact",
         "Exact kernel k-means, all of MNIST",
         (_mnist(70_000, 1000, contestants=(EXACT_ONCE,), seeds=1),),
-        note="Only the Nyström error uses landmarks.",
+        note="Exact kernel k-means uses no landmarks; m is the number of landmarks of "
+        "the Nyström error.",
     ),
     Section(
         "methods",

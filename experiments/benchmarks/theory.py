@@ -200,7 +200,11 @@ def _panel(axes: Axes, c: Curves) -> None:
 
 
 def print_curves(name: str, c: Curves) -> None:
-    """Print one row per m; errors are relative to the exact error."""
+    """Print one row per m; errors are relative to the exact error.
+
+    For the columns "mean" and "largest", m landmarks are drawn without replacement. For
+    "mean, p = m/n", each row is a landmark with probability m/n.
+    """
     rows = []
     for i, m in enumerate(c.counts):
         cells = [c.corollary[i], c.theorem[i], c.without[i].mean(), c.without[i].max()]
@@ -208,7 +212,7 @@ def print_curves(name: str, c: Curves) -> None:
         rows.append([str(m), *(f"{x / c.exact:.4f}" for x in cells)])
         assert c.without[i].mean() <= c.theorem[i], (name, m)
         assert c.each[i].mean() <= c.theorem[i], (name, m)
-    head = ["m", "Corollary 1", "Theorem 1", "mean", "largest", "mean, each row"]
+    head = ["m", "Corollary 1", "Theorem 1", "mean", "largest", "mean, p = m/n"]
     print(f"\n{name}: exact error {c.exact:.2f}")
     print(markdown_table([*head, "aKKm"], rows))
 

@@ -1,10 +1,11 @@
 """Compare methods that are not told the number of clusters, on real data.
 
-Each method may leave rows without a label. Quality is therefore measured twice: on the
-rows that the method labels, and on all rows. In the second case, all rows without a
-label count as one cluster. `ClusterLayers` labels all rows, and knows how certain each
-label is. So its quality is also measured on the most certain rows, for several shares
-of the rows.
+For comparison, two methods are told the number ("given k"). Each method may leave rows
+without a label. Quality is therefore measured twice: on the rows that the method
+labels, and on all rows. In the second case, all rows without a label count as one
+cluster. `ClusterLayers` and `DiffusionKernelKMeans` label all rows, and compute how
+certain each label is. So their quality is also measured on the most certain rows, for
+several shares of the rows.
 
 EVoC, fast_hdbscan and umap-learn are optional: `pip install evoc fast_hdbscan
 umap-learn`. Methods whose library is missing are left out.

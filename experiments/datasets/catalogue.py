@@ -201,8 +201,8 @@ def describe(name: str, *, stand_in: bool | None = None) -> tuple[str, str]:
     name : str
         As in `load`.
     stand_in : bool, optional
-        Whether to describe the stand-in for "kddcup99-full". By default, this depends
-        on whether `load` would return the stand-in.
+        Whether to describe the stand-in for "kddcup99-full". By default, the stand-in
+        is described if `load` would return it.
 
     Returns
     -------

@@ -109,6 +109,6 @@ def machine() -> str:
 
 
 def machines(records: Iterable[dict[str, Any]], default: str) -> str:
-    """Return the machines of all records; a record without one counts as `default`."""
+    """Return the machines of all records; records without a machine have `default`."""
     names = dict.fromkeys(record.get("machine", default) for record in records)
     return "; ".join(names).replace(" 1 cores", " 1 core")

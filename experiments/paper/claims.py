@@ -203,7 +203,7 @@ CLAIMS = (
             quality.better("nmi", ["covtype"], "k-means"),
         ),
         "A lower error does not mean a higher NMI on these data: with a start from "
-        "k-means++, both are lower (see Choices).",
+        "k-means++, error and NMI are both lower (see Choices).",
     ),
     Claim(
         "Figure 4(c)",
@@ -226,7 +226,7 @@ CLAIMS = (
             quality.better("nmi", ["kddcup99-full"], "nysSC"),
         ),
         "A lower error does not mean a higher NMI on these data: with a start from "
-        "k-means++, both are lower on the 10 % file (see Choices).",
+        "k-means++, error and NMI are both lower on the 10 % file (see Choices).",
     ),
     Claim(
         "6.3",

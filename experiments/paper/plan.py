@@ -83,7 +83,7 @@ class Experiment:
     """The cells of one table or figure."""
 
     name: str
-    place: str  # number of the table or figure in the paper
+    place: str  # table or figure of the paper, such as "Table 2"; or "Choices"
     title: str
     cells: tuple[Cell, ...]
     left_out: tuple[LeftOut, ...]
@@ -95,13 +95,13 @@ def experiments(*, tiny: bool = False) -> tuple[Experiment, ...]:
     Parameters
     ----------
     tiny : bool, default=False
-        Use tiny twins of the data, fewer landmarks and two seeds. Such a run takes less
-        than a minute.
+        Use tiny twins of the data, fewer landmarks and two seeds. Such a run takes
+        about a minute.
 
     Returns
     -------
     tuple of Experiment
-        One per table or figure, sorted by name.
+        One per file in the folder `plans`, sorted by file name.
 
     Examples
     --------

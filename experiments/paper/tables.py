@@ -305,12 +305,12 @@ def choices(results: Results) -> list[Block]:
         blocks.append(ResultTable(caption, [*head, "time"], rows, True))
     return [
         Paragraph(
-            "In every row, the ARI compares aKKm with kernel k-means under the default "
+            "Every ARI compares aKKm with kernel k-means that uses the default "
             "choices. The tanh kernel of MNIST has negative eigenvalues. By default "
-            "(clip), they are dropped, together with positive eigenvalues of at most "
-            "the same absolute value. With flip, they are replaced by their absolute "
-            "values. With pinv, they are inverted like the positive eigenvalues, as in "
-            "the paper."
+            "(clip), they are dropped. Positive eigenvalues up to the absolute value "
+            "of the most negative one are dropped, too. With flip, negative "
+            "eigenvalues are replaced by their absolute values. With pinv, they are "
+            "inverted like positive eigenvalues, as in the paper."
         ),
         *blocks,
     ]

@@ -20,7 +20,7 @@ RULE = (
     f"significantly. They are also alike if they differ by at most {_ALIKE} and by at "
     f"most {_ALIKE_SHARE:.0%} of the larger value. So with many seeds, two numbers can "
     "be alike although one is above the other. A claim holds if all of its comparisons "
-    "come out as claimed. It holds in part if only some do."
+    "hold. It holds in part if only some of them hold."
 )
 HOLDS, PARTLY, FAILS = "holds", "holds in part", "does not hold here"
 OPEN, SO_FAR = "not measured yet", " so far"
