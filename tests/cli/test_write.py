@@ -95,7 +95,7 @@ def test_the_certainty_of_an_ensemble_is_a_share_of_its_members(here):
         (("list.parquet", "--drop", "x", "--write", "t.csv"), "write .parquet"),
         (("x.csv", "--checkpoint", "c", "--ensemble", 3), "--ensemble 3, which can't"),
         (("x.csv", "--checkpoint", "c", "--method", "exact"), "--method exact, which"),
-        (("x.csv", "--checkpoint", "c", "--sample", 100), "--checkpoint with --sample"),
+        (("x.csv", "--checkpoint", "c", "--sample", 100), "combined with --sample"),
     ],
 )
 def test_invalid_options_are_refused(args, message, here):

@@ -1,12 +1,12 @@
 """A digest of all rows, so that a fit does not resume with other data.
 
 A row's values are read as 32-bit words. Each word is multiplied by a fixed 64-bit key
-that depends on its column. The row's digest is the sum of these products, modulo 2⁶⁴.
-Each row's digest is mixed with the row's number, and the sum over all rows is the
-digest of the data. If a value changes or two rows change places, the digest changes,
-except with a probability of about 2⁻³². The digest does not depend on how the rows are
-stored or cut into blocks: an array, a CSR matrix, files and partitions with equal
-values have equal digests.
+that depends on the word's position in the row. The row's digest is the sum of these
+products, modulo 2⁶⁴. Each row's digest is mixed with the row's number, and the sum over
+all rows is the digest of the data. If a value changes or two rows change places, the
+digest changes, except with a probability of about 2⁻³². The digest does not depend on
+how the rows are stored or cut into blocks: an array, a CSR matrix, files and partitions
+with equal values have equal digests.
 
 The digest detects mistakes. It is not cryptographic.
 """

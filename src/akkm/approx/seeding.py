@@ -31,8 +31,9 @@ _GROWTH = 8
 _MIN_COORDINATES, _MAX_COORDINATES = 64, 256
 # Breathing: maximum number of centers that are added, and then removed, at a time.
 _BREATH = 5
-# Breathing: an added center splits a cluster. The distance between the added center and
-# the center of this cluster is this number times the root mean squared error.
+# Breathing: an added center is a copy of a cluster's center plus Gaussian noise. The
+# standard deviation of the noise, per coordinate, is this number times the root mean
+# squared error.
 _NUDGE = 0.01
 # Breathing: smallest relative decrease of the error that counts as an improvement.
 _SAME = 1e-9
@@ -54,11 +55,13 @@ def initial_centers(
 ) -> Centers:
     """Return centers found on growing samples of the rows.
 
-    The first sample has about 10,000 rows. k-means++ and k-means run `n_init` times in
-    the leading coordinates of the landmarks' span, and the best run is improved by
-    breathing. Starting from the labels of this run, Lloyd's algorithm iterates in the
-    whole span. It then continues on further samples, each eight times as large as the
-    previous one, as long as a sample has less than half of the rows.
+    The first sample has 10,000 rows or 20 rows per cluster, whichever is more. If there
+    are at most twice as many rows, all rows are the sample. k-means++ and k-means run
+    `n_init` times in the leading coordinates of the landmarks' span, and the best run
+    is improved by breathing. Starting from the labels of this run, Lloyd's algorithm
+    iterates in the whole span. It then continues on further samples, each eight times
+    as large as the previous one. A further sample has less than half of the rows, and
+    at most 128 MB.
 
     The numbering of the clusters and the draws of k-means++ do not depend on the order
     of the sample's rows.

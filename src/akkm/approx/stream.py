@@ -106,7 +106,7 @@ class Stream:
     def of_centers(
         factored: Factored, alpha: Array, counts: Array, seen: int
     ) -> "Stream":
-        """Start from centers alpha (C, m) of clusters with total weights (C,)."""
+        """Start from centers alpha (C, m); `counts` (C,) are the clusters' weights."""
         means, faded = factored.gram.means_of(alpha), counts * _MEMORY
         norms = np.einsum("km,km->k", means, alpha)
         centers = Centers(means @ factored.gram.whitener, alpha, norms)

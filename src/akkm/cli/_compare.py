@@ -114,7 +114,7 @@ def _changes(found: FitComparison) -> str:
     kinds: list[str] = [change.kind for change in (*found.changes, *found.new)]
     named = {
         "same": "with the same rows",
-        "changed": "with some other rows",
+        "changed": "that lost or gained rows",
         "split": "split",
         "merged": "merged",
         "dissolved": "dissolved",

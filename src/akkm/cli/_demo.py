@@ -44,8 +44,8 @@ Example:
 def demo(run: Run, rows: int) -> None:
     """Cluster points that k-means can't separate, and customers; write two reports.
 
-    All data are generated. The points are a disc and a ring around it; a picture shows
-    them, too. The customers are a table with five segments.
+    All data are generated. The points form a disc and a ring around it; a picture shows
+    them, too. The table of customers has five segments.
     """
     from sklearn.cluster import KMeans
 

@@ -53,8 +53,8 @@ def images(
 ) -> None:
     """Cluster the images in FOLDER and its subfolders.
 
-    Reads all image formats that OpenCV knows. Each image is described by histograms of
-    visual words in the cells of a spatial pyramid. The pyramid match kernel compares
+    All image formats that OpenCV knows are read. Each image is described by histograms
+    of visual words in the cells of a spatial pyramid. The pyramid match kernel compares
     these histograms. The report shows the most typical and the least certain images of
     each cluster.
     """

@@ -60,13 +60,13 @@ def require_checkpoint(method: Method, sample: int | None) -> None:
         if method.ensemble is not None:
             given = f"--ensemble {method.ensemble}"
         raise ValueError(
-            f"--checkpoint with {given}, which can't save its state; leave out "
-            "--checkpoint, or use --method approx with a given -k."
+            f"--checkpoint can't be combined with {given}, which can't save its state; "
+            "leave out --checkpoint, or use --method approx with a given -k."
         )
     if sample is not None:
         raise ValueError(
-            "--checkpoint with --sample; a sample is clustered quickly, so leave out "
-            "one of the two."
+            "--checkpoint can't be combined with --sample; a sample is clustered "
+            "quickly, so leave out one of the two."
         )
 
 

@@ -102,8 +102,8 @@ def _scale_options(command: Any) -> Any:
         "--scale",
         type=click.Choice(["auto", "standard", "robust", "minmax", "none"]),
         default="auto",
-        help="Scaling of numeric columns; auto is robust for heavy tails, else "
-        "standard.",
+        help="Scaling of numeric columns; auto means robust for columns with heavy "
+        "tails, and standard for the others.",
     )
     robust = click.option(
         "--robust",
@@ -178,7 +178,7 @@ class Method:
         type=click.Choice(METHODS),
         help="approx is approximate kernel k-means; sparse (for many rows) and "
         "diffusion find clusters of any shape; the others are for comparison. "
-        "[default: approx; sparse with -k auto]",
+        "[default: sparse with -k auto, else approx]",
     )
     kernel: str = choice("--kernel", KERNELS, "Kernel function.")
     gamma: float | str | None = option(

@@ -32,7 +32,7 @@ _ROWS_PER_CLUSTER = 100
 # The time of these methods grows like n to this power, faster than n. The method exact
 # compares all pairs of rows; diffusion searches neighbours.
 _POWERS = {"exact": 2.0, "diffusion": 1.5}
-# Minimum number of sampled rows for these methods, instead of _SAMPLE_ROWS.
+# Minimum number of sampled rows for the methods in _POWERS, instead of _SAMPLE_ROWS.
 _FEW_ROWS = 4_000
 # Number of sampled rows that are used to compute the theoretical error bound.
 _THEORY_ROWS = 2_000

@@ -9,7 +9,8 @@ from akkm.cli._console import megabytes
 from akkm.cli._probe import Probe
 from akkm.diffusion.neighbour_search import search_bytes
 
-# The sum is increased by this share, because allocators reuse freed memory imperfectly.
+# The bound is increased by this share, because allocators reuse freed memory
+# imperfectly.
 _MARGIN = 0.05
 # Bytes per row for the row number and the label.
 _ROW_BYTES = 48
@@ -25,7 +26,8 @@ _MIN_PIECE_ROWS = 1024
 _PIECES_IN_MEMORY = 18
 # Bytes for reading and writing the temporary file of rows on disk.
 _SPOOL_BYTES = 48e6
-# Bytes per row for the row numbers in this file, which are mapped into memory.
+# The row numbers in this temporary file are mapped into memory. They take this many
+# bytes per row.
 _MAPPED_BYTES = 16
 # Minimum number of columns of the embedding in which the methods sparse and diffusion
 # run k-means.

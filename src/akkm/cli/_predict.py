@@ -77,7 +77,7 @@ def predict(
         else:
             if write is not None:
                 raise ValueError(
-                    f"--write {write}: a folder of images is no table; use --labels "
+                    f"--write {write}: a folder of images is not a table; use --labels "
                     "instead."
                 )
             table = None

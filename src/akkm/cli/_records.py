@@ -47,7 +47,7 @@ def choice(name: str, values: tuple[str, ...], help: str) -> Any:
 
 
 def split_names(ctx: Any, param: Any, values: tuple[str, ...]) -> list[str]:
-    """Split column names at commas; names that contain commas are quoted."""
+    """Split column names at commas; names that contain commas must be quoted."""
     split = []
     for value in values:
         names = next(csv.reader([value], skipinitialspace=True), [])

@@ -138,7 +138,8 @@ def balance_lines(encoder: TableEncoder) -> list[str]:
     facts = encoder.facts()
     if len({fact.role for fact in facts}) < 2:
         return []
-    return [f"{balance(facts)} of squared distances (--weight COLUMN=2 changes it)"]
+    shares = f"{balance(facts)} of squared distances"
+    return [f"{shares} (--weight COLUMN=2 changes these shares)"]
 
 
 def draw_rows(n: int, size: int, seed: int) -> Array:
@@ -223,8 +224,8 @@ def score(labels: Any, clusters: Array) -> dict[str, Any]:
     >>> score(pa.array(["a", "a", "b", None]), np.array([1, 1, 0, 0]))
     {'unlabelled': 1, 'nmi': 1.0, 'ari': 1.0}
     """
-    # The class numbers of all rows might not fit in memory. Arrow counts the pairs
-    # without such an array.
+    # An array with the class number of every row might not fit in memory. Arrow counts
+    # the pairs without such an array.
     pairs = pa.table({"label": labels, "cluster": clusters})
     counts = pairs.group_by(["label", "cluster"]).aggregate([([], "count_all")])
     known = counts.filter(pc.invert(pc.is_null(counts["label"], nan_is_null=True)))

@@ -96,7 +96,7 @@ def _labelled(
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    """Return a column without a dictionary, which may differ between batches."""
+    """Decode a dictionary column: its dictionary may differ between batches."""
     if pa.types.is_dictionary(column.type):
         return column.dictionary_decode()
     return column

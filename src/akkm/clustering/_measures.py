@@ -70,9 +70,10 @@ def certainty_of(measured: dict[str, Array]) -> Array:
     float array of shape (b,)
         For ensembles, the share of members that agree with the label. Otherwise
         (d2 - d1) / (d2 + d1), where d1 is the distance to the center of the row's
-        cluster, and d2 is the distance to the nearest other center: 0 on the border
-        between two clusters, 1 at the center of a cluster. Negative values become 0. It
-        is 1 if there is only one center. `akkm.inspect.Certainty` is another measure.
+        cluster, and d2 is the distance to the nearest other center. This value is 0 on
+        the border between two clusters, and 1 at the center of a cluster. Negative
+        values become 0. If there is only one center, the certainty is 1.
+        `akkm.inspect.Certainty` is another measure.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The overlap of clusters of different members, counted without indicator matrices."""
+"""The number of rows that clusters of different members share."""
 
 from dataclasses import dataclass
 from itertools import combinations

@@ -39,7 +39,7 @@ def check_labelings(labelings: Any) -> list[Array]:
             raise ValueError(
                 f"labelings[{q}] has shape {labels.shape}; expected one label per row, "
                 f"shape {(n,) if n else '(n,)'}. Give every member's labels of the "
-                "same rows, as a list of 1-D arrays or one array of shape (r, n)."
+                "same rows: a list of 1-D arrays, or an array with a row per member."
             )
         if _any_missing(labels):
             raise ValueError(
@@ -49,7 +49,7 @@ def check_labelings(labelings: Any) -> list[Array]:
     if len(members) > max(n, _MANY_MEMBERS):
         raise ValueError(
             f"labelings has {len(members):,} members of {n:,} rows; expected few "
-            "members of many rows. Give an array of shape (r, n): labelings.T?"
+            "members of many rows. Give an array with a row per member: labelings.T?"
         )
     return members
 

@@ -28,7 +28,8 @@ class Consensus:
     agreement : array of shape (n,)
         The share of members that agree with the label of each row, in [0, 1].
     anmi : float
-        Mean normalised mutual information (geometric) of the labels and each member.
+        Mean normalised mutual information (`akkm.metrics.nmi`) of the labels and each
+        member.
     meta : MetaClusters
         The meta-cluster of each cluster of the members; `meta.vote` labels new rows.
     n_groups : int

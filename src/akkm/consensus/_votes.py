@@ -1,4 +1,4 @@
-"""Votes of members for meta-clusters, divided by the sizes of the meta-clusters."""
+"""Members vote for meta-clusters; a row gets the meta-cluster that wins."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -51,8 +51,9 @@ class MetaClusters:
     parts : tuple of arrays of shape (C_q,)
         The meta-cluster of each of these labels, in 0 .. n_clusters - 1.
     sizes : array of shape (n_clusters,)
-        The number of clusters (of positive weight) in each meta-cluster. Votes are
-        divided by this number.
+        The numbers by which votes are divided. For `mcla`, they are the numbers of
+        clusters of positive weight in each meta-cluster; for `bipartite_cut`, they
+        are 1.
     salt : uint64 array of shape (r + 1, n_clusters)
         Random numbers that decide ties. Row q has one number for each meta-cluster that
         member q may vote for. The last row has one more number for each meta-cluster.

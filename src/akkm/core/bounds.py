@@ -211,10 +211,9 @@ def _between(now: Centers) -> Array:
 
 
 def _move(then: Centers, now: Centers) -> tuple[Array, Array, Array]:
-    """The quantities in the bounds.
+    """Return the known terms (C, C) of the first bound, |Δ_k - Δ_a| (C, C) and |Δ_a|.
 
-    They are the known terms (C, C) of the first bound, |Δ_k - Δ_a| (C, C) and |Δ_a|
-    (C,).
+    |Δ_a| has shape (C,).
     """
     step = now.beta - then.beta
     squared, rounding = _squared(step)

@@ -6,7 +6,7 @@ from akkm.typing import Array
 
 
 def largest_eigenpairs(A: Array, count: int) -> tuple[Array, Array]:
-    """Return the largest eigenvalues (q,) of A (n, n), ascending, and vectors (n, q).
+    """Return the q = `count` largest eigenvalues (q,), ascending, and vectors (n, q).
 
     LAPACK's method for a few eigenpairs is fast, but does not converge for some
     matrices with many equal eigenvalues. For these matrices, all eigenpairs are

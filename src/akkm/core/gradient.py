@@ -1,11 +1,12 @@
 """Centers by conjugate gradients, without factoring the landmarks' kernel matrix K̂.
 
-By the paper's eq. 13, α minimises tr(α K̂ αᵀ) / 2 - tr(Û K_B αᵀ). Each step of the
-minimisation multiplies by K̂ once. The number of steps of steepest descent is
-proportional to the condition number of K̂. That of conjugate gradients is proportional
-to the square root of the condition number. Without a factorisation, there are no
-coordinates in which movements of the centers are cheap to measure. Therefore there are
-no bounds, and every row is evaluated in every iteration.
+By the paper's eq. 13, α minimises tr(α K̂ αᵀ) / 2 - tr(Û K_B αᵀ), where the rows of
+Û K_B are the mean kernel rows of the clusters. Each step of the minimisation multiplies
+by K̂ once. The number of steps of steepest descent is proportional to the condition
+number of K̂. The number of steps of conjugate gradients is proportional to the square
+root of the condition number. Without a factorisation, there are no coordinates in which
+movements of the centers are cheap to measure. Therefore there are no bounds, and every
+row is evaluated in every iteration.
 """
 
 from dataclasses import dataclass

@@ -76,7 +76,7 @@ class Outcome:
 
     @property
     def finished(self) -> bool:
-        """Whether the run ended before `max_iter`."""
+        """Whether the run converged or was stopped; if not, `max_iter` ended it."""
         return self.converged or self.stopped
 
 
