@@ -1,4 +1,4 @@
-"""Suppress warnings of libraries if they do not concern the user."""
+"""Suppress library warnings that do not concern the user."""
 
 import re
 import threading
@@ -22,7 +22,7 @@ class _Filters:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # For each open block, the category that it ignores and its thread.
+        # For each open block: the ignored category, and the id of the block's thread.
         self._users: list[tuple[type[Warning], int]] = []
         reset_in_children(self)
 
@@ -56,7 +56,7 @@ _filters = _Filters()
 
 @contextmanager
 def ignore_warnings(category: type[Warning]) -> Iterator[None]:
-    """Ignore warnings of one category in all threads while such a block is open.
+    """Ignore warnings of one category, in all threads, while the `with` block runs.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def ignore_warnings(category: type[Warning]) -> Iterator[None]:
     Yields
     ------
     None
-        Several threads may be in such a block at the same time.
+        Several threads may run such `with` blocks at the same time.
 
     Examples
     --------

@@ -28,7 +28,8 @@ def numbers(path, rows=30, columns=("a", "b"), end=""):
 def made(name, content=None, end=""):
     """Return a function that writes a file.
 
-    The file contains `content`. If this is None, it contains numbers and then `end`.
+    The file contains `content`. If `content` is None, the file contains a table of
+    numbers, followed by `end`.
     """
 
     def make(here):

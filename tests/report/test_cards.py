@@ -89,13 +89,16 @@ class TestSentences:
         texts += [f"nice colour and good price {i}" for i in range(100)]
         value, comparison = described(texts)
         assert set(value.split(", ")) >= {"refund", "late"}
-        assert re.fullmatch(r"“\w+” is in 100 %; all rows: 50 %", comparison)
+        shares = "100 % of the texts; all rows: 50 %"
+        assert re.fullmatch(rf"“\w+” is in {shares}", comparison)
 
     def test_a_cluster_in_the_middle_is_described_by_its_range(self, rng):
         x = np.r_[rng.uniform(-2, 2, 60), np.tile([-50, 50], 70)]
         value, comparison = described(x, labels=np.repeat([0, 1], [60, 140]))
         assert re.fullmatch(r"−[\d.]+ to [\d.]+", value)
-        assert comparison.startswith("is the middle half; all rows: −50 to 50")
+        assert comparison.startswith(
+            "is the middle half of the values; all rows: −50 to 50"
+        )
 
     def test_values_of_single_rows_are_formatted(self):
         zero = np.zeros(1)

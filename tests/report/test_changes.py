@@ -26,7 +26,10 @@ def labels(*counts):
             [(0, 0, 6), (0, 1, 4), (1, 2, 5)],
             "Cluster 0 (10 rows) split: 6 rows are now in cluster 0, 4 in 1.",
         ),
-        ([(0, 5, 60), (1, 5, 40)], "Cluster 0 (60 rows) merged with 1 into cluster 5."),
+        (
+            [(0, 5, 60), (1, 5, 40)],
+            "Cluster 0 (60 rows) merged with cluster 1 into cluster 5.",
+        ),
         ([(0, 0, 9), (0, 1, 1), (1, 1, 9)], "Cluster 0 (10 rows) lost 1 row."),
         ([(0, 0, 9), (0, 1, 1), (1, 1, 9)], "Cluster 1 (9 rows) got 1 row."),
         (
@@ -35,7 +38,7 @@ def labels(*counts):
         ),
         (
             [(0, 0, 9), (1, 1, 9), (0, 9, 2), (1, 9, 2)],
-            "Cluster 9 (4 rows) is new. Its rows come from 0 and 1.",
+            "Cluster 9 (4 rows) is new. Its rows come from clusters 0 and 1.",
         ),
     ],
 )  # fmt: skip

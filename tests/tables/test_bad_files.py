@@ -108,7 +108,7 @@ BAD = [
         "x.csv",
         column(*(f"{i},065" for i in MANY)),
         {},
-        r"thousands separators .*\(or, if it is a decimal comma, add --decimal ','\)",
+        r"thousands separators .*\(or, if ',' is a decimal comma, add --decimal ','\)",
     ),
     (
         "x.csv",

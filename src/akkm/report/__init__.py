@@ -1,4 +1,4 @@
-"""Reports: HTML pages about a clustering, or about two, which open in any browser.
+"""Reports: HTML pages that describe one clustering or compare two clusterings.
 
 The package contains the templates, style and script of the page, and the formatting of
 numbers. The facts are computed in `akkm.inspect`.

@@ -13,13 +13,14 @@ from akkm.report._shown import Shown
 
 # Maximum number of cards; the largest clusters are shown.
 MAX_CARDS = 300
-# Cards are open if there are at most this many.
+# All cards are open at first if there are at most this many.
 OPEN_CARDS = 12
-# Maximum number of lines of a card, of its typical rows, and of values of each row.
+# Maximum numbers of lines and of typical rows on a card, and of values of each row.
 _LINES, _ROWS, _VALUES = 6, 3, 6
 # Maximum number of characters of a typical text.
 _LONGEST = 300
-# Number of columns, and of categories, in the comparison of two clusters.
+# Maximum number of columns in the comparison of two clusters, and of categories in each
+# column.
 _COMPARED, _CATEGORIES = 30, 40
 
 
@@ -40,7 +41,7 @@ class Card:
 
     @property
     def text(self) -> str:
-        """The text of the card in which the page searches, in small letters."""
+        """The card's text for the search box of the page, in lower case."""
         lines = (f"{line.name} {line.value}" for line in self.lines)
         return " ".join([str(self.cluster), self.name, *lines]).lower()
 
@@ -50,7 +51,8 @@ class Cards:
 
     def __init__(self, shown: Shown) -> None:
         self._shown, self.facts = shown, shown.facts
-        # Columns of images, such as visual words, mean nothing to readers.
+        # Clusters of images are not named after columns: visual words mean nothing to
+        # readers.
         self.names = (
             cluster_names(self.facts)
             if shown.images is None
@@ -70,7 +72,7 @@ class Cards:
         return map(self.card, self.clusters)
 
     def title(self, cluster: int) -> str:
-        """The name of a cluster, with a capital letter."""
+        """The name of a cluster, beginning with a capital letter."""
         name = self.names[cluster]
         return name[:1].upper() + name[1:]
 
@@ -123,7 +125,7 @@ class Cards:
         return short(_sentences.single(plain, column))
 
     def comparison(self) -> dict[str, Any]:
-        """What the comparison of two clusters shows, for JSON."""
+        """The data for the comparison of two clusters, for JSON."""
         columns = self.profiles.columns[:_COMPARED] if self.profiles else ()
         return {
             "clusters": self.clusters,

@@ -21,7 +21,7 @@ _KINDS = {
 # Maximum number of moved rows that are listed, and of pairs of clusters between which
 # rows moved.
 _ROWS, _MOVES = 1_000, 200
-# With more clusters than this, the picture of the flow is left out.
+# If a fit has more clusters than this, the picture of the flow of rows is left out.
 _DRAWN = 60
 
 
@@ -137,7 +137,10 @@ def _moves(found: FitComparison) -> list[tuple[str, str, int]]:
 
 
 def _continuing(found: FitComparison) -> Any:
-    """Whether cluster j of the second fit continues cluster i of the first (i, j)."""
+    """Boolean table: entry (i, j) is True if cluster j continues cluster i.
+
+    Here i is a cluster of the first fit, and j a cluster of the second fit.
+    """
     continues = np.zeros(found.table.shape, dtype=bool)
     places = {name: j for j, name in enumerate(found.second)}
     for i, change in enumerate(found.changes):
@@ -147,7 +150,7 @@ def _continuing(found: FitComparison) -> Any:
 
 
 def _flow(found: FitComparison, names: Sequence[str]) -> dict[str, Any]:
-    """What the picture of the flow shows, for JSON."""
+    """The data for the picture of the flow of rows, for JSON."""
     moves = ~_continuing(found)
     links = [
         [int(i), int(j), int(found.table[i, j]), bool(moves[i, j])]

@@ -31,7 +31,7 @@ def count(value: float) -> str:
 
 
 def number(value: float) -> str:
-    """A number with four significant digits.
+    """A number with four significant digits, or a whole number from 1,000 on.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def percent(share: float) -> str:
 
 
 def unbroken(text: str) -> str:
-    """The same text, without line breaks between a number and the percent sign."""
+    """The text with no-break spaces before percent signs."""
     return text.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
@@ -86,12 +86,12 @@ def heat_cell(z: float) -> tuple[str, str]:
 
 
 def doublings(spread: Any) -> Any:
-    """Base-2 logarithm of relative spreads, at least -10; 1 means twice the spread."""
+    """Base-2 logarithm, at least -10, of spreads that are relative to all rows."""
     return np.log2(np.maximum(spread, 2.0**-10))
 
 
 def spread_cell(spread: float) -> tuple[str, str]:
-    """Text and CSS class of a relative standard deviation.
+    """Text and CSS class of a standard deviation that is relative to all rows.
 
     Examples
     --------
@@ -121,14 +121,14 @@ def parameter(value: Any) -> str:
 
 
 def kernel(text: str) -> str:
-    """Text of a kernel; numbers have four digits, and None parameters are left out."""
+    """Text of a kernel with short numbers and without parameters that are None."""
     text = re.sub(r"(, )?\w+=None", "", text)
     long = r"\d+\.\d{5,}(e[-+]\d+)?"
     return short(re.sub(long, lambda found: f"{float(found[0]):.4g}", text))
 
 
 def json_number(value: float) -> float | None:
-    """A number with four digits for JSON; None for infinity, which JSON lacks."""
+    """A number with four significant digits for JSON; None if infinite or NaN."""
     rounded = float(f"{value:.4g}")
     return rounded if abs(rounded) < 1e300 else None
 

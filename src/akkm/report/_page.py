@@ -1,4 +1,4 @@
-"""The page about one clustering: its sections, and what they need."""
+"""The page about one clustering: its sections, and the values for its templates."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def page(shown: Shown, **about: Any) -> str:
 
 
 def _sample_note(facts: Inspection) -> str:
-    """A sentence that says which sample of the rows the page describes."""
+    """A note that the page describes only a sample of the rows."""
     assert facts.sampled is not None
     rows, n = facts.sampled
     note = f"this page describes a random sample of {len(rows):,} of {n:,} rows"
@@ -60,7 +60,7 @@ def _sections(shown: Shown, cards: Cards) -> dict[str, str]:
     compared = cards.profiles and cards.profiles.columns and len(cards.clusters) > 1
     headings = {
         "clusters": "Clusters",
-        # Visual words mean nothing to readers.
+        # Images are compared by visual words, which mean nothing to readers.
         "compare": "Two clusters side by side" if compared and not images else "",
         "map": "Map",
         "sizes": "Sizes",

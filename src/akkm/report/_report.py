@@ -134,9 +134,9 @@ def report(
         predicted. Labels are also predicted if the model was read from a file, because
         such a model has no labels.
     rows : int array of shape (s,), optional
-        If X is a sample: the row numbers of its rows. The page then says that it
-        describes a sample. `ids`, `labels_true` and `images` must then have one entry
-        per row of the sample.
+        If X is a sample: the numbers of its rows in the complete data. The page then
+        says that it describes a sample. `ids`, `labels_true` and `images` must then
+        have one entry per row of the sample.
     images : sequence of n images, optional
         The images that the rows describe: file names or arrays, as in
         `akkm.images.read_image`. The page then shows the most typical and the least

@@ -15,8 +15,8 @@ _CURRENCIES = ("$", "€", "£", "¥")
 _YEAR, _DAY = 365.25 * 86400, 86400.0
 # Maximum number of categories, and of words, that a line names.
 _NAMED, _WORDS = 3, 6
-# Numbers with more digits before the decimal point, or more decimals, are written in
-# scientific notation.
+# A number with more digits than this before the decimal point is written in scientific
+# notation. So is a number that needs more decimals than this.
 _PLAIN = 12
 # Dates of a column that spans more than this many years are shown as month and year.
 _LONG = 2
@@ -118,7 +118,7 @@ def _number(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
     if column.folded[cluster]:
         value = f"{amount(low, column)} to {amount(high, column)}"
         first, second = (amount(v, column) for v in column.limits[1:3])
-        comparison = f"is the middle half; all rows: {first} to {second}"
+        comparison = f"is the middle half of the values; all rows: {first} to {second}"
     else:
         value = amount(column.centers[cluster], column)
         if column.average == "median":
@@ -161,7 +161,8 @@ def _boolean(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
 def _category(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
     top = column.top_values(cluster, _NAMED)
     shares, overall = column.shares[cluster], column.overall_shares
-    # Further categories are named only if they, too, are clearly more frequent.
+    # After the first, a category is named only if its share in the cluster is at least
+    # 5 percentage points above its share in all rows.
     top = [j for j in top if j == top[0] or shares[j] - overall[j] >= 0.05]
     value = ", ".join(f"{percent(shares[j])} {short(column.values[j])}" for j in top)
     others = ", ".join(percent(overall[j]) for j in top)
@@ -174,7 +175,8 @@ def _text(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
     share, overall = column.shares[cluster][top[0]], column.overall_shares[top[0]]
     first = short(column.values[top[0]])
     value = ", ".join(short(column.values[j]) for j in top)
-    comparison = f"“{first}” is in {percent(share)}; all rows: {percent(overall)}"
+    shares = f"{percent(share)} of the texts; all rows: {percent(overall)}"
+    comparison = f"“{first}” is in {shares}"
     return value, comparison, Bar(0, 100 * float(share), 100 * float(overall))
 
 
@@ -227,9 +229,9 @@ def _date(value: float, column: ColumnProfile) -> str:
 
 
 def _span(seconds: float, *, year: bool = True) -> str:
-    """A duration in the largest unit that fits twice, such as "5.2 years".
+    """A duration, such as "5.2 years", in the largest unit that gives at least 2.
 
-    Without `year`, the largest unit is the hour.
+    If `year` is False, no unit is larger than the hour.
     """
     units = (("years", _YEAR), ("months", _YEAR / 12), ("days", _DAY))
     for name, unit in (*(units if year else ()), ("hours", 3600.0), ("minutes", 60.0)):

@@ -15,7 +15,8 @@ from akkm.typing import Array
 
 # Maximum number of clusters, and of classes, in pictures and tables.
 MAX_CLUSTERS = 60
-# With more clusters than this, tables of clusters have one row per cluster.
+# Tables have one column per cluster, but one row per cluster if there are more clusters
+# than this.
 _TURNED = 25
 # Maximum number of columns in the heat map.
 _MAX_COLUMNS = 20
@@ -84,9 +85,10 @@ class Shown:
 
     @cached_property
     def _without_opposites(self) -> list[int]:
-        """The columns of the heat map, without columns that are opposites of others.
+        """The columns of the heat map, without opposites.
 
-        For example, of the columns "yes" and "no", only the first is kept.
+        A column is left out if it is the opposite of one of the last two columns that
+        were kept. For example, of the columns "yes" and "no", only the first is kept.
         """
         found, kept = self.facts.columns, list[int]()
         assert found is not None

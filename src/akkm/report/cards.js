@@ -39,14 +39,14 @@ function cards() {
   });
 }
 
-// Columns are not shown if mean ranks or shares differ by less than this.
+// A column is not shown if the mean ranks or shares of two clusters differ by less than this.
 const ALIKE = 0.05;
 const percentText = (value) => (value === null ? "–" : share(value));
 
 // How much two clusters differ in a column, and the text of the column for each cluster.
 function compareColumn(column, a, b) {
   if (column.texts) {
-    // Words of texts have no ranks; they are always shown.
+    // Columns of texts have no ranks. They are always shown.
     const apart = column.positions
       ? Math.max(...["positions", "distances"].map((ranks) =>
           Math.abs(column[ranks][a] - column[ranks][b])))
@@ -91,7 +91,7 @@ function compare({ clusters, names, shares, columns }) {
       element("p", { class: "than" }, place, "In brackets: the middle half of the values.");
     const alike = rows.filter(({ apart }) => apart < ALIKE).map(({ column }) => column.name);
     if (alike.length)
-      element("p", { class: "than" }, place, `They hardly differ in: ${alike.join(", ")}.`);
+      element("p", { class: "than" }, place, `The two clusters hardly differ in: ${alike.join(", ")}.`);
     for (const { column, apart, texts } of rows) {
       if (apart < ALIKE) continue;
       const row = element("tr", {}, body);
@@ -102,7 +102,7 @@ function compare({ clusters, names, shares, columns }) {
   update();
 }
 
-// Following a link to a section that only the analyst sees switches to that view.
+// A link to a section of the analyst's view switches to that view.
 function views() {
   const analyst = document.getElementById("view-analyst");
   const show = () => {

@@ -42,7 +42,7 @@ function drawInto(id, paint) {
   if (!place) return;
   let width = 0;
   const again = () => {
-    if (place.clientWidth === width || place.clientWidth < 100) return; // hidden
+    if (place.clientWidth === width || place.clientWidth < 100) return; // unchanged or hidden
     width = place.clientWidth;
     place.querySelector("svg")?.remove();
     const svg = shapeElement("svg", { role: "img", "aria-label": place.dataset.label });

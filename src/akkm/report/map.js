@@ -1,5 +1,5 @@
 
-// The legend shows names of at most this many clusters.
+// The legend shows the names of clusters only if there are at most this many clusters.
 const NAMED = 12;
 
 // The map: points, a card about the current row, a legend that selects one cluster.
@@ -35,7 +35,8 @@ function map(points, names) {
     addFact("cluster", points.cluster[i]);
     if (points.distance) {
       addFact("distance to its center", valueText(points.distance[i]));
-      addFact(`to the next center (cluster ${points.next[i]})`, valueText(points.other[i]));
+      const name = `distance to the next center (cluster ${points.next[i]})`;
+      addFact(name, valueText(points.other[i]));
     }
     if (points.certainty) addFact(points.measure, valueText(points.certainty[i]));
     points.features?.forEach((name, j) => addFact(name, valueText(points.values[i][j])));
@@ -103,7 +104,7 @@ function map(points, names) {
     selectCluster(selected);
   });
 
-  // Write the number of each cluster in its middle; move numbers that would overlap.
+  // Write the numbers of the 40 largest clusters; move numbers that would overlap.
   function labels(svg, width, height) {
     const middle = (list, axis) =>
       list.map((i) => at[i][axis]).sort((a, b) => a - b)[list.length >> 1];
@@ -155,7 +156,7 @@ function cell(row, first, value) {
   return element("span", { class: "name" }, name, value);
 }
 
-// The rows of the map as a table, which is created when it is unfolded.
+// The rows of the map as a table. The table is created when the user unfolds it.
 function rowTable(points) {
   const place = document.getElementById("map-table");
   place.parentElement.addEventListener("toggle", () => {

@@ -161,7 +161,7 @@ class DiskRows(Rows):
     def embed(
         self, function: Callable[..., Any], shared: Any, *, width: int
     ) -> tuple[ArrayRows, Array]:
-        """Return the points (n, width) of the rows, and which rows are marked (n,).
+        """Return the points (n, width) and marks (n,) that `function` returns.
 
         If there are many points, they are kept in an anonymous temporary file.
         """

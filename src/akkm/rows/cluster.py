@@ -7,7 +7,7 @@ from typing import Any
 
 from akkm.silence import ignore_warnings
 
-# Seconds between two checks whether there are workers.
+# While results are awaited, a check runs every so many seconds whether workers exist.
 _CHECK_EVERY = 2.0
 # A fit fails after this many seconds without any worker. Dask's nanny process replaces
 # a dead worker within a few seconds.
@@ -34,7 +34,7 @@ class Cluster:
         return self._client.submit(function, *values, pure=False)
 
     def send(self, values: Sequence[Any]) -> list[Any]:
-        """Send values to workers as results of tasks; Dask restores lost results."""
+        """Send values to workers as results of tasks; Dask recomputes lost results."""
         with ignore_warnings(UserWarning):  # Dask warns of large values
             return self.map(_identity, values)
 

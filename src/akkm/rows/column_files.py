@@ -39,7 +39,7 @@ class Pieces(ABC):
         """Return the name of the file that contains a piece, for messages."""
 
     def stream(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """Yield all rows in order, in batches of at most `rows` rows of one piece."""
+        """Yield all rows in order, in batches of at most `rows` rows within a piece."""
         for piece, (first, last) in enumerate(pairwise(self.starts.tolist())):
             batch = self.read(piece, names)
             for start in range(0, last - first, rows):
@@ -68,7 +68,7 @@ class ColumnFiles(Pieces):
         for path in paths:
             with reading(path, self.format):
                 schema, rows = self._open(path)
-                # In a damaged file, names and types may not be UTF-8. Then str fails.
+                # `str` fails if names or types in a damaged file are not UTF-8.
                 str(schema.names), str(schema.types)
             if path == paths[0]:
                 self.schema = schema

@@ -38,8 +38,8 @@ class Rows(ABC):
     * `map_blocks` calls its function on blocks that cover all rows once, in order;
     * if the function given to `embed` treats each row independently, `embed` gives the
       points that the function returns for an array of all rows;
-    * `random_labels(C, rng)` represents the labels that an array would get from the
-      same generator, and leaves the generator in the same state;
+    * `random_labels(C, rng)` gives the labels that it gives for an array of all rows,
+      and changes the state of the generator in the same way;
     * `prefetch_gather` is a hint: it affects the running time, never the results.
 
     Attributes
@@ -106,7 +106,7 @@ class Rows(ABC):
     def embed(
         self, function: Callable[..., Any], shared: Any, *, width: int
     ) -> tuple["Rows", Any]:
-        """Return the points (n, width) of the rows, and which rows are marked (n,).
+        """Return the points (n, width) and marks (n,) that `function` returns.
 
         function(shared, block) returns points (b, width) with the dtype of the rows,
         and marks (b,) of type bool. Workers receive `shared` once. The points are
@@ -119,7 +119,7 @@ class Rows(ABC):
         """Return the same rows; check(block) will be called on each block read."""
 
     def prefetch_gather(self, rows: Array) -> None:  # noqa: B027 (a hint)
-        """Hint: these rows will be gathered soon; the next `gather` may read them."""
+        """Hint: these rows will be gathered soon; `gather` may read them in advance."""
 
     def random_labels(self, n_clusters: int, rng: np.random.Generator) -> Any:
         """Return random labels (n,), or objects that draw these labels on workers."""
@@ -152,7 +152,7 @@ class Partitions:
         return slices_between(self.starts)
 
     def as_dask(self, futures: list[Any], dtype: Any, width: int | None = None) -> Any:
-        """Join futures of arrays (b,) or (b, width), one per block, to a Dask array."""
+        """Join futures of arrays (b,) or (b, width), one per block, in a Dask array."""
         import dask.array as da
 
         row = () if width is None else (width,)
@@ -212,7 +212,7 @@ class ArrayRows(Rows):
     def embed(
         self, function: Callable[..., Any], shared: Any, *, width: int
     ) -> tuple["ArrayRows", Array]:
-        """Return the points (n, width) of the rows, and which rows are marked (n,)."""
+        """Return the points (n, width) and marks (n,) that `function` returns."""
         points, marks = function(shared, self[:])
         return ArrayRows(points), marks
 

@@ -122,7 +122,7 @@ class _LocalPartitions(Batches):
         return f"partition {batch}"
 
     def as_labels(self, labels: Array) -> Any:
-        """Return labels or other values (n, ...) as a Dask array in the same chunks."""
+        """Return labels or other values (n, ...) as a Dask array, chunked like X."""
         import dask.array
 
         chunks = (self._array.chunks[0], *labels.shape[1:])

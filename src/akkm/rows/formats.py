@@ -85,7 +85,7 @@ def reading(path: Any, what: str) -> Iterator[None]:
     except MemoryError:
         raise TableError(
             f"{path}: can't be read as {what}: there is not enough memory for one of "
-            "its parts; it is damaged, or too large for this machine"
+            "its parts; the file is damaged, or too large for this machine"
         ) from None
     except Exception as error:  # damaged files cause errors of any type
         reason = " ".join(str(error).split())[:200] or "it ends early"
@@ -96,9 +96,10 @@ def reading(path: Any, what: str) -> Iterator[None]:
 
 
 def float_type(dtype: Any, types: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
-    """Return the type of rows: `dtype`, if it is not None.
+    """Return the type of rows: `dtype`, unless it is None.
 
-    Otherwise it is float32 if float32 can hold all `types`, else float64.
+    If `dtype` is None, the type of rows is float32 if float32 can represent all values
+    of all `types`, else float64.
     """
     if dtype is not None:
         if np.dtype(dtype) not in (np.float32, np.float64):

@@ -87,7 +87,7 @@ class RemoteRows(Rows):
     def embed(
         self, function: Callable[..., Any], shared: Any, *, width: int
     ) -> tuple["RemoteRows", Any]:
-        """Map the rows to points (n, width) on the workers, with marks (n,)."""
+        """Return the points (n, width) and marks (n,) that workers compute."""
         cluster, blocks = self.partitions.cluster, self.partitions.blocks
         (sent,) = cluster.send([shared])
         both = cluster.map(function, [sent] * len(blocks), blocks)

@@ -42,7 +42,8 @@ class Selection:
     ) -> tuple[Array, list[pa.DictionaryArray], list[pa.Array]]:
         """Return numbers (d, r), text columns and other columns, each of length r.
 
-        Sentinels become NaN; `found` counts them.
+        Sentinels, numbers that stand for missing values, become NaN. `found` counts
+        them.
         """
         d, stop = len(self.numbers), len(self.numbers) + len(self.texts)
         V = np.empty((d, batch.num_rows))

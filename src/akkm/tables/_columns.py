@@ -38,7 +38,7 @@ _ROLES = {
     "time": "times of the day",
 }
 ROLES = (*_ROLES, "boolean", "category")
-# The texts for the reasons, in encodings, why a column is left out.
+# For each reason why a column is left out: its text in descriptions.
 REASONS = {
     "equal": "left out, as all values are equal",
     "empty": "left out, as all values are missing",
@@ -272,7 +272,7 @@ def describe_columns(
     texts = [e for e in used if e["kind"] == "text" and not is_boolean(e)]
     rest = texts[_LINES:]
     total = sum(len(e["values"]) for e in rest)
-    flags = "true or false, encoded as text: one 0/1 column each"
+    flags = "true or false, encoded as text: one 0/1 column per value"
     numbers: dict[str, list[Encoding]] = {}
     for encoding in used:
         if encoding["kind"] == "number":

@@ -121,7 +121,7 @@ class CsvTable(Table):
         text = start.decode("utf-8-sig", errors="replace")
         body = text.lstrip("\r\n")
         self._blank_lines = len(text[: -len(body)].splitlines())
-        # Check the number of columns before pyarrow parses the file: it would need
+        # Check the number of columns before pyarrow parses the file: pyarrow would need
         # gigabytes for millions of columns.
         fields = count_fields(body, self.delimiter, CSV_COLUMNS.value + 1)
         CSV_COLUMNS.require(fields, self.name, TableError)

@@ -174,8 +174,8 @@ def number_format(value: str, decimal: str) -> tuple[str, str] | None:
     here, there = re.escape(decimal), re.escape(other)
     start, group = r"\d{1,3}", r"\d{3}"
     grouped, pointed = "numbers with thousands separators", f"a decimal {word}"
-    bare = "write them without"
-    unclear = f"{bare} (or, if it is {pointed}, {switch})"
+    bare = "write them without separators"
+    unclear = f"{bare} (or, if {other!r} is {pointed}, {switch})"
     both = f"write them without {decimal!r} and {switch}"
     for pattern, what, cure in (
         (rf"{start}{there}{group}", grouped, unclear),
@@ -183,7 +183,7 @@ def number_format(value: str, decimal: str) -> tuple[str, str] | None:
         (rf"{start}(['’ \u00a0\u202f]{group})+([.,]\d+)?", grouped, bare),
         (rf"\d*{there}\d+([eE][+-]?\d+)?", f"numbers with {pointed}", switch),
         (rf"{start}({here}{group})+{there}\d+", f"numbers with {pointed}", both),
-        (_WITH_SIGN, "numbers with a sign such as % or €", bare),
+        (_WITH_SIGN, "numbers with a sign such as % or €", "write them without signs"),
         (_DATE, "dates", "write them as 2024-12-31"),
     ):
         if re.fullmatch(rf"[+-]?({pattern})|\(({pattern})\)", value.strip()):

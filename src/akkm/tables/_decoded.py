@@ -52,7 +52,7 @@ def _seem_filled(x: Array, encoding: Encoding) -> Array:
     """Whether encoded numbers (b,) are equal to the mean that replaces missing values.
 
     If the mean of whole numbers or days is itself whole, it may be a value of the file.
-    No number counts as filled in then.
+    Then no number counts as filled in.
     """
     mean = float(encoding["mean"])
     day = 86_400 if encoding["type"].startswith("date") else 1
@@ -139,7 +139,7 @@ def _texts(part: Array, encoding: Encoding) -> pa.Array:
 
 
 def _as_type(values: Array, kind: str) -> pa.Array:
-    """Return numbers (b,) as the Arrow type that `kind` names, if they fit in it."""
+    """Return numbers (b,) as the Arrow type `kind`, or as floats if they don't fit."""
     try:
         target = _arrow_type(kind)
         if pa.types.is_temporal(target):
@@ -152,7 +152,7 @@ def _as_type(values: Array, kind: str) -> pa.Array:
 
 
 def _arrow_type(kind: str) -> Any:
-    """Return the Arrow type whose text is `kind`; raise ValueError for other types."""
+    """Return the Arrow type whose text is `kind`; raise ValueError for unknown text."""
     if zoned := re.fullmatch(r"timestamp\[(\w+), tz=(.+)\]", kind):
         return pa.timestamp(zoned[1], tz=zoned[2])
     if exact := re.fullmatch(r"decimal128\((\d+), (\d+)\)", kind):

@@ -158,7 +158,7 @@ class Decoder:
         self.describe()
 
     def _roles(self) -> dict[str, str]:
-        """Map --id and --label, if given, to their columns, which are not clustered."""
+        """Map the options --id and --label, if given, to the names of their columns."""
         given = {"--id": self.id, "--label": self.label}
         return {option: name for option, name in given.items() if name is not None}
 
@@ -167,5 +167,5 @@ class Decoder:
 
 
 def _rows(X: Any) -> Array:
-    """Return rows as an array, also if they are in a data frame."""
+    """Return an array or a data frame as a float32 array."""
     return np.asarray(X, dtype=np.float32)

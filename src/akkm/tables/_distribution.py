@@ -8,10 +8,10 @@ from akkm.typing import Array
 
 # Number of values in a sample, and the smallest and largest number of its rows.
 _CELLS, _FEWEST, _MOST = 1 << 20, 1_000, 50_000
-# A sentinel occurs at least this often in the sample. All sentinels of a column
-# together have at most this share of the sample.
+# A sentinel is a value that stands for "unknown". It occurs at least _REPEATED times in
+# the sample. All sentinels of a column together have at most _SHARE of the sample.
 _REPEATED, _SHARE = 3, 0.5
-# Besides its sentinels, a column has at least this many distinct values.
+# A column with sentinels has at least this many other distinct values.
 _DISTINCT = 10
 # Maximum number of sentinels at each end of a column.
 _SENTINELS = 3
@@ -19,10 +19,11 @@ _SENTINELS = 3
 # The share is 9 % for a normal distribution and 22 % for an exponential one.
 HEAVY = 0.25
 _TAIL = 0.01
-# Tails are examined if there are at least this many rows.
+# Tails and parts of dates are examined if there are at least this many rows.
 _ROWS = 200
-# A part of dates, such as the hour, is used if its distribution over b bins differs
-# enough from an even one: the sum of (p - 1/b)² b, where p are shares, exceeds this.
+# A part of dates, such as the hour, is used if it is distributed unevenly over b bins:
+# for n dates and shares p of the bins, the sum of (p - 1/b)² b must exceed this number
+# plus 3 b / n.
 _UNEVEN = 0.05
 # Parts of dates: period in seconds, seconds from 1970 to the start of a period, bins,
 # and the number of periods that the dates must span.
@@ -89,7 +90,7 @@ class RowSample:
 
 
 def _hashed(x: Array) -> Array:
-    """Return pseudorandom keys of row numbers (r,): the function splitmix64."""
+    """Return pseudorandom keys of row numbers (r,), computed by splitmix64."""
     with np.errstate(over="ignore"):
         x = (x + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -138,7 +139,10 @@ def find_sentinels(x: Array, *, is_date: bool = False) -> Sentinels:
 
 
 def _is_sentinel(values: Array, counts: Array, is_date: bool) -> bool:
-    """Return whether the first of some values, sorted from one end, is a sentinel."""
+    """Return whether values[0], the largest or smallest value, is a sentinel.
+
+    The values (v,) are distinct and sorted, from either end. They occur `counts` times.
+    """
     value, count, rest = float(values[0]), int(counts[0]), values[1:]
     if count < _REPEATED:
         return False
@@ -157,7 +161,9 @@ def _is_sentinel(values: Array, counts: Array, is_date: bool) -> bool:
 
 
 def tail_share(x: Array) -> float:
-    """Return the share of the variance that 1 % of the rows cause; 0 for few rows.
+    """Return the share of the variance that the 1 % most extreme rows cause.
+
+    The result is 0 if there are few rows.
 
     Examples
     --------
@@ -180,7 +186,7 @@ def tail_share(x: Array) -> float:
 
 
 def center_and_width(x: Array) -> tuple[float, float]:
-    """Return the median, and the median distance to it of all values that differ.
+    """Return the median, and the median distance of all other values from it.
 
     Examples
     --------
@@ -222,7 +228,7 @@ def relevant_parts(seconds: Array) -> list[str]:
 
 
 def part_angles(seconds: Array, part: str) -> tuple[Array, Array]:
-    """Return sine and cosine (r,) of the place of each date in the cycle of a part."""
+    """Return sine and cosine (r,) of each date's position in the period of a part."""
     period, offset, _, _ = PARTS[part]
     angle = 2 * np.pi * ((seconds - offset) % period) / period
     return np.sin(angle), np.cos(angle)

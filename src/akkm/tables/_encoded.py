@@ -153,7 +153,7 @@ class RowEncoder:
             X[:, self._at] = V.T
 
     def _encode_parts(self, seconds: Array, encoding: Encoding, X: Array) -> None:
-        """Write the parts of dates (b,) to X; missing dates get the mean of a part."""
+        """Write the parts of dates (b,) to X; missing dates get the part's mean."""
         angles = [a for part in encoding["parts"] for a in part_angles(seconds, part)]
         start, size = self._starts[encoding["name"]] + 1, encoding["weight"] ** 0.5
         means = encoding["part_means"]
@@ -236,7 +236,7 @@ def encode_in_memory(
     for block in blocks:
         start, n = n, blocks.n_used
         if n > len(X):
-            # Growing X by an eighth keeps resizing rare, and mostly it needs no copy.
+            # Growing X by an eighth keeps resizing rare. Most resizing needs no copy.
             X.resize((max(n, len(X) * 9 // 8), encoder.width), refcheck=False)
         encoder.encode(block.V, block.texts, X[start:n])
         used.append(block.used)

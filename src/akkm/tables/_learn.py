@@ -31,7 +31,7 @@ from akkm.tables._table import Column, Table, as_option, as_text, quoted_names
 from akkm.tables._text_numbers import TextFormat, is_ambiguous_date, recognise
 from akkm.typing import Array
 
-# Number of rows that decide whether a text column holds numbers or dates.
+# Number of first rows that decide whether a text column holds numbers or dates.
 _PEEK = 10_000
 
 
@@ -276,7 +276,10 @@ def _finish(
     ordered = [encodings[column.name] for column in used]
     unused = {e["name"] for e in ordered if e["how"] == "left out"}
     if idle := [name for name in settings.weights if name in unused]:
-        notes.append(f"weights of columns that are left out: {quoted_names(idle)}")
+        notes.append(
+            "these columns are left out, so their weights have no effect: "
+            f"{quoted_names(idle)}"
+        )
     return Learned(ordered, notes, found.blocks.n_rows)
 
 

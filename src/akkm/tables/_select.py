@@ -107,7 +107,7 @@ def require_same_columns(
 ) -> None:
     """Raise TableError if a table does not have the columns of a model.
 
-    Columns that were constant in `fit`, and columns in `ignored`, may be absent.
+    Columns that `fit` left out, and columns in `ignored`, may be absent.
     """
     there = {column.name: column for column in table.columns}
     needed = [e for e in encodings if not is_left_out(e)]
@@ -142,7 +142,7 @@ def _require_same_kind(table: Table, column: Column, encoding: Encoding) -> None
     as_text = not table.typed or encoding["as_text"] or column.type == "null"
     if encoding["kind"] == "text" and as_text:
         return
-    # Texts such as $5 are read as numbers, and so are numbers in their place.
+    # If `fit` read texts such as $5 as numbers, the column may hold texts or numbers.
     if encoding["format"] and (column.kind == "text" or not column.is_time):
         return
     plural = {"number": "numbers", "text": "text"}

@@ -72,7 +72,7 @@ def open_libsvm(path: str) -> Table:
 def learn_sparse(
     table: Table, names: list[str], scale: str, missing: str
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the encoding of these columns, and notes on missing values."""
+    """Return the encoding of the columns `names`, and notes on missing values."""
     columns = np.array([int(name) for name in names], dtype=np.int64)
     X, _, means, notes = _complete(table.matrix, columns, table, missing)
     low, high = (m.toarray().ravel() for m in (X.min(axis=0), X.max(axis=0)))
@@ -114,17 +114,18 @@ def require_valid_matrix(fitted: dict[str, Any], held_out: list[str]) -> list[st
     if columns.dtype.kind != "i" or not ascending:
         raise ValueError("The columns of a sparse table are not in order.")
     if not (len(columns) and columns[0] >= 0 and columns[-1] < width):
-        raise ValueError(f"Not all columns are below {width}.")
+        raise ValueError(f"Not all column numbers are from 0 to {width - 1}.")
     for name in ("scale", "mean"):
         numbers = fitted[name]
         if numbers.shape != columns.shape or numbers.dtype != np.float64:
             raise ValueError(f"{name} does not have a number per column.")
         if not np.isfinite(numbers).all() or (name == "scale" and (numbers <= 0).any()):
-            raise ValueError(f"{name} has numbers that can't be used.")
+            expected = "finite" if name == "mean" else "finite and positive"
+            raise ValueError(f"Not all numbers of {name} are {expected}.")
     if not all(isinstance(name, str) for name in fitted["constant"]):
         raise ValueError("The names of constant columns are not text.")
     if not all(0 <= int(name) < width for name in held_out):
-        raise ValueError(f"The columns {held_out} are not all below {width}.")
+        raise ValueError(f"Not all of the columns {held_out} are below {width}.")
     return [str(i) for i in columns]
 
 

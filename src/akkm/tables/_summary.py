@@ -12,18 +12,18 @@ from akkm.typing import Array
 _CELLS = 1 << 19
 # A text column with more distinct values than this is never categorical.
 _MOST = 1_000_000
-# An identifier is reported as soon as it has more distinct values than this, before all
-# rows are read.
+# The values of an identifier are no longer counted once it has more distinct values
+# than this.
 EARLY = 200_000
-# A column is an identifier if it has more than _ROWS values, and the number of distinct
-# values is more than this share of them.
+# A column with more than _ROWS values is an identifier if the number of distinct values
+# is more than this share of the number of values.
 _DISTINCT = 0.9
-# A column with fewer values than this is neither an identifier nor row numbers.
+# A column with fewer values than this contains neither identifiers nor row numbers.
 _ROWS = 20
 # A text column whose values occur less often than this, on average, is left out.
 _OCCURRENCES = 2
-# If the values of a column have at least this many words on average, and there are more
-# than _VALUES distinct values, the column contains prose.
+# A column contains prose if its values have at least _PROSE words on average, and if it
+# has more than _VALUES distinct values or its values are rare (see _OCCURRENCES).
 _PROSE, _VALUES = 4, 100
 # Number of distinct values whose words are counted.
 _EXAMINED = 1_000

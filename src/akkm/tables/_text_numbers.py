@@ -87,8 +87,8 @@ class TextFormat:
 def recognise(values: Sequence[str], decimal: str = ".") -> TextFormat | None:
     """Return the format of a column, given distinct values; None for ordinary text.
 
-    `decimal` is the decimal separator that the user has given for the file. It decides
-    if the values are ambiguous.
+    `decimal` is the decimal separator that the user has given for the file. It is used
+    only for ambiguous values, such as 1,065.
 
     Examples
     --------

@@ -45,8 +45,8 @@ def require_valid_encoder(encoder: Any, held_out: list[str]) -> None:
         known = {e["name"] for e in encoder.columns_} | {*encoder.ignored_}
         if known != {*encoder.feature_names_in_}:
             raise ValueError(
-                "The columns with an encoding, or without use, are not those of the "
-                "fitted table."
+                "The encoded and ignored columns are not the columns of the fitted "
+                "table."
             )
     if encoder.feature_names_ != features or not features:
         raise ValueError("The feature names are not those of the encodings.")
@@ -107,8 +107,8 @@ def _require_valid(encoding: Encoding) -> None:
         raise ValueError("A column of text has no values, or values that are not text.")
     if len(set(values)) < len(values) or (pooled and values[-1] != "other"):
         raise ValueError(
-            "The values of a column of text are not distinct, or the last pooled value "
-            "is not 'other'."
+            "The values of a column of text are not distinct, or values are pooled but "
+            "the last value is not 'other'."
         )
     if pooled:
         describe_text(encoding)

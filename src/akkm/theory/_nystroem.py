@@ -85,9 +85,9 @@ def nystroem_error(
     -----
     The trace is computed over all rows, in float64 and O(n) memory. The spectral norm
     is exact for at most `n_rows` rows. For more rows it is estimated from the residual
-    of a uniform sample. Its off-diagonal entries are multiplied by n / n_rows, so that
-    their sums over a row are on average those of the whole matrix. The norm without
-    scaling is a lower bound.
+    of a uniform sample: the off-diagonal entries of this residual are multiplied by
+    n / n_rows. Then the mean of their sums over rows is about the same as for all rows.
+    The norm without this factor is a lower bound.
 
     Examples
     --------

@@ -146,8 +146,8 @@ def _choose(values: Spectrum, C: int, tolerance: float) -> tuple[int, list[str]]
         estimated = "" if values.exact else " (as estimated)"
         reason = (
             f"All eigenvalues except the {C} largest are zero{estimated}. So {C} "
-            "clusters may fit without error. Corollary 1 is relative to that error and "
-            "does not apply."
+            "clusters may fit without error. Corollary 1 bounds a quotient by the exact "
+            "error, so it does not apply."
         )
     reasons = [reason]
     if values.rank is not None:
@@ -156,7 +156,8 @@ def _choose(values: Spectrum, C: int, tolerance: float) -> tuple[int, list[str]]
             m = max(enough, least)
             reasons.append(
                 f"The kernel matrix has rank {values.rank}, and {enough:,} landmarks "
-                f"span it with a probability of {1 - _DELTA:.0%}; then nothing is lost."
+                f"span it with a probability of {1 - _DELTA:.0%}. If they span it, the "
+                "approximation is exact."
             )
     explained = 1 - values.tail(C) / values.trace if values.trace > 0 else 0.0
     if explained < _LITTLE_EXPLAINED:
@@ -165,7 +166,7 @@ def _choose(values: Spectrum, C: int, tolerance: float) -> tuple[int, list[str]]
             "the kernel is narrow, and an error near the exact one means little."
         )
     if m == least < n:
-        reasons.append(f"This is the minimum of {_PER_CLUSTER} per cluster.")
+        reasons.append(f"This is the minimum of {_PER_CLUSTER} landmarks per cluster.")
     return m, reasons
 
 
@@ -175,8 +176,8 @@ def _source(values: Spectrum) -> str:
     text = f"The eigenvalues are those of {'all rows' if values.exact else sample}."
     if values.negative_mass > _NEGATIVE:
         text += (
-            f" Negative ones make up {values.negative_mass:.0%} of the sum of absolute "
-            "values; the theory is about kernels without negative eigenvalues, so this "
-            "is only a hint."
+            f" Negative eigenvalues make up {values.negative_mass:.0%} of the sum of "
+            "absolute eigenvalues. The theory is about kernels without negative "
+            "eigenvalues, so the suggested number is only a hint."
         )
     return text
