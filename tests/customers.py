@@ -21,7 +21,7 @@ SPEND = [(400, 0.4), (3_200, 0.4), (2_400, 0.5), (700, 0.4), (17_400, 0.45)]
 DISCOUNT = [(30, 6), (18, 5), (4, 2), (12, 5), (9, 4)]
 VISITS = [14, 30, 9, 5, 55]  # mean number per year
 MINUTES = [(25, 8), (14, 5), (6, 3), (18, 6), (9, 4)]  # mean and std, per visit
-# Per segment: shares of customers.
+# Per segment: shares of customers who use the app, and who get the newsletter.
 APP = [0.95, 0.7, 0.8, 0.08, 0.5]
 NEWSLETTER = [0.2, 0.75, 0.3, 0.6, 0.5]
 CHANNELS = ("app", "web", "store", "phone")

@@ -142,7 +142,7 @@ def test_invalid_batches_are_refused(small):
 
 
 def reclusterings(X, monkeypatch, batch=200):
-    """Return the number of rows seen at each clustering of the sample, and the model."""
+    """Return the number of rows seen before each clustering, and the model."""
     seen, cluster = [], ApproxKernelKMeans._cluster_sample
 
     def count(self, sample):

@@ -113,7 +113,7 @@ class TestEnsemble:
         """Twelve groups lie at three distant places, four groups at each place.
 
         Members with many clusters join too few groups. So members are fitted again with
-        fewer clusters, which join the groups of a place.
+        fewer clusters. These members join the groups of a place.
         """
         rng = np.random.default_rng(1)
         y = rng.integers(12, size=1200)

@@ -1,4 +1,4 @@
-"""Consensus by meta-clusters (MCLA), compared with its definition."""
+"""The meta-clustering algorithm (MCLA), compared with its definition."""
 
 import pickle
 import sys

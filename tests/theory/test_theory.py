@@ -510,7 +510,7 @@ class TestSuggestion:
     def test_suggestions_are_between_four_per_cluster_and_all_rows(self, rows):
         least = suggest_n_landmarks(rows, 2, tolerance=100.0)
         assert least.n_landmarks == 8
-        assert any("4 per cluster" in reason for reason in least.reasons)
+        assert any("4 landmarks per cluster" in reason for reason in least.reasons)
         most = suggest_n_landmarks(rows, 2, tolerance=1e-9)
         assert most.n_landmarks == 200
         assert "Even with all 200 rows" in most.reasons[0]

@@ -146,8 +146,8 @@ def _choose(values: Spectrum, C: int, tolerance: float) -> tuple[int, list[str]]
         estimated = "" if values.exact else " (as estimated)"
         reason = (
             f"All eigenvalues except the {C} largest are zero{estimated}. So {C} "
-            "clusters may fit without error. Corollary 1 bounds a quotient by the exact "
-            "error, so it does not apply."
+            "clusters may fit without error. Corollary 1 divides by the exact error, "
+            "so it does not apply."
         )
     reasons = [reason]
     if values.rank is not None:
