@@ -157,7 +157,7 @@ def test_the_evidence_does_not_depend_on_the_requested_number(Estimator, share, 
 )
 def test_rings_are_found_by_their_tight_cut(method, seed):
     """The gap in the spectrum is narrow, but the rings share almost no similarity."""
-    with pytest.warns(UserWarning, match="but there may be more"):
+    with pytest.warns(UserWarning, match="the true number of clusters may be larger"):
         model = method("auto", random_state=seed).fit(rings(seed))
     assert model.n_clusters_ == 3
     assert model.evidence_.gaps[0] > 0.5 > model.evidence_.gaps[1]

@@ -26,8 +26,8 @@ class RowCache:
     """
 
     def __init__(self, n: int, n_slots: int, m: int, dtype: Any) -> None:
-        # Slot number of each row plus one; 0 means that the row has no slot. Arrays
-        # from `zeros` and `empty` take memory only where they are written to.
+        # For each row, 1 + the number of its slot; 0 means that the row has no slot.
+        # Arrays from `zeros` and `empty` take memory only where they are written to.
         self._slots = np.zeros(n, dtype=np.int32)
         self._filled = np.zeros(n_slots, dtype=bool)
         self._values = np.empty((n_slots, m), dtype=dtype)
@@ -143,8 +143,8 @@ class Strip:
 
         `rows` is a slice or an index array. Each tile may overwrite the kernel rows of
         the previous one. The last digits of a kernel row depend on the tile in which it
-        was computed. With `cached=False`, these digits depend only on `rows`, and not
-        on the rows that were evaluated before.
+        was computed. With `cached=False`, these digits do not depend on the rows that
+        were evaluated before.
         """
         buffer = np.empty((self.tile_rows, self.m), dtype=self.dtype)
         for tile in self._tiles_of(rows):

@@ -109,8 +109,8 @@ _one_blas_thread = _OneBlasThread()
 def _thread_pools() -> ThreadpoolController:
     """Return the controller of the thread pools in this process.
 
-    Searching for libraries takes milliseconds, longer than a small batch of rows. So
-    they are searched again only if modules were imported since the last search.
+    Searching for libraries takes milliseconds. Processing a small batch of rows takes
+    less. So the search is repeated only if modules were imported since the last one.
     """
     return _search(len(sys.modules))
 

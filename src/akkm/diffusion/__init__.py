@@ -20,5 +20,6 @@ belong here.
 `graph_embedding`, `landmark_embedding`
     All steps from rows to their embedding, and the embedding of new rows.
 `given_graph`, `graph_export`
-    The same steps for a graph that the user gives; our graph for other tools.
+    The same steps for a graph that the user gives, and the graph as a matrix that other
+    tools accept.
 """

@@ -1,4 +1,4 @@
-"""Nearest neighbours of many rows, by cells and matrix products.
+"""The k nearest neighbours of many rows, by cells and matrix products.
 
 The points are divided into cells of a few hundred points. A row is compared with the
 points of its nearest cell first, then with those of the next cell, and so on. Each of
@@ -27,8 +27,8 @@ from akkm.diffusion.landmark_ties import (
 )
 from akkm.typing import Array, RowsLike
 
-# Points per cell: the larger of _CELL_SIZE and the square root of _CELL_GROWTH n / d.
-# With fewer columns, distances are cheap, and larger cells need fewer rounds.
+# Points per cell: the larger of _CELL_SIZE and the square root of _CELL_GROWTH n / d,
+# for n points. With few columns d, distances are cheap; larger cells need fewer rounds.
 _CELL_SIZE, _CELL_GROWTH = 256, 25
 # Cells are formed by k-means, with this many coordinates and this many iterations.
 _COORDINATES, _ITERATIONS = 64, 5
@@ -37,7 +37,7 @@ _SAMPLE, _SAMPLE_PER_CELL = 8192, 32
 # Rounds end when the share _RECALL of the neighbours of _CHECKED_ROWS sampled rows has
 # been found, or when each row has been compared with _MOST_CELLS cells.
 _RECALL, _CHECKED_ROWS, _MOST_CELLS = 0.98, 200, 64
-# Number of nearest cells that are determined at first; more cells are seldom needed.
+# The search begins with this many nearest cells of each row, and seldom needs more.
 _ROUNDS = 16
 # A new row is compared with this many cells. A few missed neighbours do little harm,
 # because the row's place is a mean over its neighbours.
@@ -178,7 +178,7 @@ class Cells:
     ) -> None:
         """Compare each row of X (b, d) with the points of its cell in `cells` (b,).
 
-        `own` says that X are the points themselves: no point is its own neighbour.
+        If `own` is true, X are the points themselves. No point is its own neighbour.
         """
         order = np.argsort(cells, kind="stable")
         edges = np.searchsorted(cells[order], np.arange(len(self.starts)))
@@ -200,7 +200,7 @@ class Cells:
         engine.for_each(compare, filled.tolist())
 
     def _distances(self, X: RowsLike, points: slice) -> Array:
-        """Distances of rows x (b, d) to points; squared distances lack |x|²."""
+        """Distances of rows x (b, d) to points; squared ones lack the term |x|²."""
         Z = self.points[points]
         if _is_product(self.metric):
             D = X @ Z.T
@@ -251,7 +251,7 @@ class _Lists:
         return _Lists(np.zeros((n, k), np.int32), distances, distances[:, 0].copy())
 
     def update(self, rows: Array, D: Array, first: int) -> None:
-        """Add points first, first + 1, ... at distances D (b, s) to lists of `rows`."""
+        """Add s points, from index `first` on, to the lists of `rows`; D is (b, s)."""
         k, size = self.indices.shape[1], D.shape[1]
         bound = self.worst[rows]
         if size > k and np.isinf(bound).all():
@@ -352,7 +352,7 @@ def build_cells(
 
 
 def _prepared(X: RowsLike, metric: str, shift: Array | None) -> RowsLike:
-    """Prepare rows, so that Euclidean distances have the order of the metric.
+    """Prepare rows, so that Euclidean distances rank neighbours as the metric does.
 
     Rows are shifted towards the origin for precision, or scaled to unit length. For
     metrics that are neither Euclidean nor angular, rows are returned unchanged.

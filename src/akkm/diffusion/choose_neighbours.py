@@ -5,10 +5,10 @@ gives other clusters. With many neighbours, rows of different clusters become
 neighbours. The best number depends on the data: 15 for clean images, 40 or more for
 short texts.
 
-In the first graph, each row has 15 neighbours. If nearly all of them are in the cluster
-of the row, this graph is kept. Otherwise graphs are built from each half of a sample.
-The number of neighbours is raised as long as the clusters of both halves agree better
-than before.
+In the first graph, each row has 15 neighbours. If nearly all neighbours are in the same
+cluster as their row, this graph is kept. Otherwise one graph is built from each half of
+a sample. The number of neighbours is raised as long as the clusters of both halves
+agree better than before.
 """
 
 from collections.abc import Callable
@@ -93,10 +93,10 @@ def choose_n_neighbors(
     rng: np.random.Generator,
     say: Callable[[str], None],
 ) -> int:
-    """Return the number of neighbours above which two halves agree no better.
+    """Return the number of neighbours from two halves of a sample.
 
-    The clusters of two halves of a sample are compared. The arguments are those of
-    `fit_graph`.
+    The number is raised as long as the clusters of the halves agree better than before.
+    The arguments are those of `fit_graph`.
     """
     halves = np.array_split(rng.permutation(rows)[:_SAMPLE], 2)
     chosen, best = settings.n_neighbors, -1.0

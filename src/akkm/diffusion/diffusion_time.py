@@ -38,8 +38,8 @@ def diffusion_time(eigenvalues: Array, n_clusters: int) -> float:
     Returns
     -------
     float
-        The number of steps t. It is at the limit of its range if no t meets the rule.
-        This happens if C eigenvalues are 1 or there are fewer than C eigenvalues.
+        The number of steps t. If no t meets the rule, the result is a limit of the
+        range of t. This happens if C eigenvalues are 1, for example.
 
     Notes
     -----

@@ -25,27 +25,27 @@ from akkm.typing import Array
 
 # A gap of at least this width is accepted. A gap of 1 means that clusters are not
 # linked at all. Uniform rows in a square have gaps of 0.25. Rows in a long strip, such
-# as one moon, have gaps of 0.47, and up to 0.5 by chance.
+# as one crescent, have gaps of 0.47, and up to 0.5 by chance.
 _WIDE_GAP = 0.5
 # The estimate is sure only if its gap has at least this width.
 CONFIDENT_GAP = 0.55
-# A gap of at least this width is accepted if the cut is tight.
+# A gap of at least this width is accepted if the cut into clusters is tight.
 _NARROW_GAP = 0.2
-# A tight cut is at most this many times the bound. In data without clusters, a cut with
-# a gap above _NARROW_GAP is at least 8 times the bound.
+# A tight cut cuts at most this many times the bound. In data without clusters, cuts
+# with a gap above _NARROW_GAP cut at least 8 times the bound.
 _TIGHT_RATIO = 6.0
 # A tight cut cuts at most this share of a cluster's similarity, on average. The share
-# is 0.004 at thin spots of long clusters with few rows, 0.0007 at fringes of Gaussian
-# clusters, and 0.0002 between rings joined by a few rows. At a thin spot the share may
-# be lower by chance.
+# is 0.0002 for a cut between rings joined by a few rows. It is 0.0007 for a cut through
+# the fringe of a Gaussian cluster. For a cut through a thin spot of a long cluster with
+# few rows it is 0.004, or less by chance.
 _TIGHT_SHARE = 0.0005
 # The first eigenvalue that is not positive is replaced by this number. So the gap
 # before it is wide only if the previous eigenvalue is well above zero.
 _VANISHED = 0.05
 # Rates below this are zero up to rounding; they belong to separate components.
 _ZERO_RATE = 1e-9
-# A cluster with more than this share of the rows may hide other clusters, because the
-# most distant cluster determines the scale of the walks.
+# A cluster with more than this share of the rows may consist of several clusters. A
+# wide gap may only show that one distant cluster is separate from all other rows.
 DOMINANT_SHARE = 0.8
 # A cluster with less than this share of the rows may consist of outliers.
 OUTLIER_SHARE = 0.005
@@ -61,7 +61,7 @@ class Evidence:
         The numbers of clusters considered, from 2.
     gaps : float array of shape (q,)
         For each number C, the difference of eigenvalue^t between eigenvalues C and
-        C + 1, at the t where it is widest; from 0 to 1.
+        C + 1, at the t where this difference is largest; from 0 to 1.
     times : float array of shape (q,)
         For each number, the t at which its gap is widest.
     stability : float array of shape (q,)
@@ -91,7 +91,7 @@ class Evidence:
 
     @property
     def second(self) -> int | None:
-        """The number with the widest gap among all others than the estimate.
+        """The number with the widest gap among all numbers other than the estimate.
 
         None if no other number has a gap.
         """
@@ -120,8 +120,8 @@ def cut_along_eigenvectors(
 ) -> Cut:
     """Cut the rows into groups along the leading eigenvectors, and judge the cut.
 
-    The eigenvectors are rotated so that each row has one large entry, which determines
-    its group (Damle, Minden, Ying 2019).
+    The eigenvectors are rotated so that each row has one large entry. The column of
+    this entry is the row's group (Damle, Minden, Ying 2019).
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def estimate_n_clusters(
     ratio = fast / slow
     distinct = ratio > 1 + 1e-6
     r = np.where(distinct, ratio, 2.0)
-    # exp(-slow t) - exp(-fast t) is widest where its derivative is zero.
+    # exp(-slow t) - exp(-fast t) is largest where its derivative is zero.
     times = np.log(r) / (slow * (r - 1))
     gaps = np.where(distinct, np.exp(-slow * times) - np.exp(-fast * times), 0.0)
     rejected, accepted = np.zeros(len(gaps), dtype=bool), Cut(0.0, False)
@@ -236,7 +236,10 @@ def estimate_n_clusters(
     if sure and accepted.largest > DOMINANT_SHARE:
         sure, why = False, _dominant(accepted.largest)
     elif not sure and accepted.tight:
-        why += "; the clusters share almost no similarity, but there may be more"
+        why += (
+            "; the clusters share almost no similarity, but the true number of "
+            "clusters may be larger"
+        )
     elif rejected[best]:
         why += ", but one cluster has only a few rows"
     elif not sure:

@@ -34,18 +34,19 @@ _ASYMMETRY = 1e-4
 class GivenGraphEmbedding:
     """The embedding of the rows of a given matrix, and the data to place new rows.
 
-    Rows at distance zero are one node of the graph.
+    Rows at distance zero from each other are one node of the graph.
     """
 
     keys: Array  # (v,) hashes of the rows of the matrix, ascending
     places: Array  # (v,) node of the row with each hash
-    nodes: Any  # CSR (n, u), 1 in the column of the row's node; empty if it has none
+    # CSR (n, u): 1 in the column of the row's node; a row without node has no entry
+    nodes: Any
     edges: Any  # directed graph of the nodes, CSR (u, u); None for similarities
     reach: Array  # (u,) largest distance to a neighbour; zeros for similarities
     n_neighbors: int  # 0 for similarities
     embedding: Array  # (u, q) of unit length
     outlying: Array  # (u,) whether the node's component is small
-    hub: int  # the node with the largest sum of similarities
+    hub: int  # the best-connected node: its similarities have the largest sum
     kernel: DiffusionKernel
     n_components: int  # number of large components
 
@@ -88,8 +89,8 @@ def fit_given_graph(
 ) -> tuple[GivenGraphEmbedding, int]:
     """Embed the rows of a valid matrix X (n, n), see `require_graph`.
 
-    Also returns the number of rows in small components that have no path to a large
-    component. They get the point of the hub.
+    Also return the number of rows without a path to a large component. These rows get
+    the point of the hub.
     """
     of_distances = settings.metric == DISTANCES
     rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
@@ -219,9 +220,10 @@ def _keep_nearest(D: Any, k: int) -> Any:
 
 
 def _nearest_inside(D: Any, inside: Array) -> Array:
-    """The nearest inside node of each node, by paths in D; -1 if there is no path.
+    """The nearest node of a large component for each node; -1 if there is no path.
 
-    D (u, u) contains distances between nodes; it is None if they are not known.
+    `inside` (u,) marks the nodes of large components. D (u, u) contains distances
+    between nodes; D is None if distances are not known.
     """
     target = np.where(inside, np.arange(len(inside)), -1)
     if D is not None and not inside.all():
@@ -237,7 +239,7 @@ def _nearest_inside(D: Any, inside: Array) -> Array:
 
 
 def require_graph(X: Any, metric: str) -> Any:
-    """Return a valid matrix X (n, n) of the metric, or raise ValueError.
+    """Return X (n, n) as a valid matrix for the metric, or raise ValueError.
 
     In a matrix of similarities, explicit zeros are dropped, and entries (i, j) and
     (j, i) that differ slightly are made equal. The user's matrix is not changed.
@@ -260,8 +262,8 @@ def require_graph(X: Any, metric: str) -> Any:
         i, j = (ends[excess.data.argmax()] for ends in (excess.row, excess.col))
         raise ValueError(
             f"X is not symmetric: entry ({i}, {j}) is {X[i, j]:g}, and entry "
-            f"({j}, {i}) is {X[j, i]:g}. A graph of nearest neighbours becomes "
-            "symmetric by X.maximum(X.T)."
+            f"({j}, {i}) is {X[j, i]:g}. X.maximum(X.T) makes a graph of nearest "
+            "neighbours symmetric."
         )
     if metric == SIMILARITIES:
         X = sparse.csr_array(X.maximum(X.T))

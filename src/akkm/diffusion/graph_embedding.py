@@ -61,7 +61,7 @@ class GraphSettings:
 class GraphEmbedding:
     """The embedding of the graph's rows, and the data to embed new rows."""
 
-    search: NewRowSearch  # among the u distinct rows, called points
+    search: NewRowSearch  # searches the u distinct rows, called points
     keys: Array  # (u,) hashes of the points, ascending
     places: Array  # (u,) index of the point with each hash
     sparse: bool  # whether rows are stored as CSR
@@ -86,8 +86,8 @@ class GraphEmbedding:
 
         A row that equals a point of the graph gets the embedding of that point. Any
         other row gets the mean embedding of its neighbours in the graph, weighted by
-        similarity. It is outlying if more than half of its similarity belongs to
-        outlying neighbours.
+        similarity. Such a row is outlying if more than half of its similarity belongs
+        to outlying neighbours.
         """
         n = X.shape[0]
         embedded = np.empty((n, self.embedding.shape[1]), dtype=self.embedding.dtype)
@@ -204,7 +204,7 @@ def embed_graph(
     inside = sizes[label] >= min(max(_SMALL_ROWS, share * u), sizes[0])
     n_components = int(label[inside].max()) + 1
     outside = u - int(inside.sum())
-    say(f"{n_components} components of the graph, and {outside:,} rows in smaller ones")
+    say(f"{n_components} large components of the graph, {outside:,} rows in small ones")
     W, component = W[inside][:, inside], label[inside]
     if settings.n_clusters is not None and n_components > most and link is not None:
         W = link(W, inside, component)
@@ -230,10 +230,10 @@ def embed_graph(
 def limit_neighbours(n_neighbors: int, u: int, n_clusters: int | None) -> int:
     """The number of neighbours of each row, in a graph of u rows.
 
-    It is below the mean size of a cluster. With more neighbours, rows of different
-    clusters would be neighbours. If each row were a neighbour of all other rows, the
-    graph would have no clusters. This limit assumes two clusters if the number of
-    clusters is to be estimated (None).
+    The result is below the mean size of a cluster. With more neighbours, rows of
+    different clusters would be neighbours. If each row were a neighbour of all other
+    rows, the graph would have no clusters. If the number of clusters is to be estimated
+    (None), two clusters are assumed.
 
     Examples
     --------

@@ -46,13 +46,13 @@ def neighbor_graph(
     metric : str, default="euclidean"
         A metric of scikit-learn's `pairwise_distances`.
     mode : {"similarity", "distance"}, default="similarity"
-        What the matrix contains. "similarity" is the number of neighbours that two rows
-        share, times 1.05 if each is a neighbour of the other, and times 0.05 if only
-        one is. "distance" is the distance of two rows, if at least one is a neighbour
-        of the other.
+        What the matrix contains for two rows if at least one of them is a neighbour of
+        the other. "distance" is the distance between the rows. "similarity" is the
+        number of neighbours that the rows share, times 1.05 if each row is a neighbour
+        of the other, or else times 0.05.
     random_state : int, RandomState instance or None, default=None
-        Seed of the search for neighbours, which is approximate for more than 20,000
-        rows of more than 15 columns.
+        Seed of the search for neighbours. The search is approximate for more than
+        20,000 rows of more than 15 columns.
     n_jobs : int or None, default=None
         Number of threads, as in `ApproxKernelKMeans`.
 
@@ -154,13 +154,13 @@ def _block_distances(X: RowsLike, Y: RowsLike, indices: Array, metric: str) -> A
         else:
             difference = np.square(difference).sum(axis=1)
         out[:, j] = difference
-    if metric in ANGULAR:  # 1 - cos of the angle of rows of unit length
+    if metric in ANGULAR:  # |a - b|² / 2 is 1 - cos(a, b) for rows of unit length
         return out / 2
     return out if metric == "sqeuclidean" else np.sqrt(out)
 
 
 def _prepared(X: RowsLike, metric: str) -> RowsLike:
-    """Rows in float64, centered for the correlation, of unit length if angular."""
+    """Rows in float64: centered for "correlation", of unit length if angular."""
     X = X.astype(np.float64)
     if metric == "correlation":
         X = X.toarray() if sparse.issparse(X) else X

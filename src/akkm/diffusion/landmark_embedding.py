@@ -106,8 +106,8 @@ def fit_landmark_embedding(
 ) -> tuple[LandmarkEmbedding, Array]:
     """Fit the embedding for landmarks `points` (m, d), and embed the rows X: (n, q).
 
-    `n_clusters=None` estimates the number of clusters by `decide`, and `t=None` chooses
-    t.
+    If `n_clusters` is None, `decide` estimates the number of clusters. If `t` is None,
+    t is chosen from the eigenvalues.
     """
     w = np.ones(X.shape[0]) if weights is None else weights
     tied = tie_to_large_components(X, points, w, n_neighbors, n_clusters, engine)
@@ -145,8 +145,8 @@ def tie_to_large_components(
     """Tie rows to landmarks, after dropping landmarks in small components.
 
     Two landmarks are connected if some row is tied to both. A component of little
-    weight would use up a cluster, so its rows are tied to the nearest landmarks of
-    other components.
+    weight would become a cluster of its own. So its rows are tied to the nearest
+    landmarks of other components.
     """
     ties = tie_rows(X, points, n_neighbors, engine)
     width = float(np.average(ties.squared.mean(axis=1), weights=weights))
@@ -172,7 +172,7 @@ def _small_weight(weights: Array, n_clusters: int | None) -> float:
 
 
 def _components(ties: Ties, width: float, weights: Array, m: int) -> Array:
-    """The component of each landmark (m,), connected by rows of positive weight."""
+    """The component of each landmark (m,). Only rows of positive weight connect."""
     tied = ties.weights(width)[:, 1:] > 0
     tied[weights == 0] = False
     first = np.repeat(ties.indices[:, :1], tied.shape[1], axis=1)[tied]
@@ -199,8 +199,8 @@ def _link_components(A: Any, tied: TiedLandmarks, engine: Threads) -> Any:
     """Add weak links to A (m, m) along the shortest distances between components.
 
     Each component is linked to the nearest landmark outside it. This is repeated until
-    all components are connected (Borůvka's algorithm). Longer links are weaker, so that
-    near components merge first.
+    all components are connected (Borůvka's algorithm). Longer links are weaker, so
+    components in the same cluster are near each other.
     """
     degree = np.asarray(A.sum(axis=1)).ravel()
     component, ends, lengths = tied.component, [], []

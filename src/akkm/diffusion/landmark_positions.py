@@ -1,4 +1,4 @@
-"""Place landmarks near all rows, but only a few landmarks in dense regions."""
+"""Place landmarks so that every row is near one, with only a few in dense regions."""
 
 import numpy as np
 from scipy import sparse
@@ -21,11 +21,12 @@ _SAME = 1e-9
 
 
 def resolve_n_landmarks(n_landmarks: int | str, n: int, n_clusters: int | None) -> int:
-    """The number of landmarks m for n rows; "auto" is a quarter of n, at most 1,000.
+    """The number of landmarks m for n rows.
 
-    If the number of clusters is to be estimated (`n_clusters=None`), "auto" is a sixth
-    of n. With fewer landmarks, more rows are tied to each pair of neighbouring
-    landmarks, which keeps long clusters connected.
+    "auto" is a quarter of n, but at most 1,000. It is raised to 8 landmarks per cluster
+    if that is more. If the number of clusters is to be estimated (`n_clusters=None`),
+    "auto" is a sixth of n, but at most 1,000. With fewer landmarks, more rows are tied
+    to each pair of neighbouring landmarks. This keeps long clusters connected.
 
     Examples
     --------
@@ -50,9 +51,9 @@ def place_landmarks(
     """Return at most m distinct points, so that every row of X (n, d) is near a point.
 
     Points are drawn from candidate rows in several rounds. The probability of a row is
-    proportional to its squared distance to the nearest point drawn in earlier rounds
-    (Bahmani et al. 2012). A few iterations of k-means then move the points to means of
-    candidates. So a dense group of almost equal rows gets few landmarks.
+    proportional to its weight times its squared distance to the nearest point drawn in
+    earlier rounds (Bahmani et al. 2012). So a dense group of almost equal rows gets few
+    landmarks. A few iterations of k-means then move the points to means of candidates.
     """
     size = max(_CANDIDATES, _PER_LANDMARK * m)
     C, w = distinct_candidates(X, size, weights, rng)

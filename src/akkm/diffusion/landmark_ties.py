@@ -10,8 +10,8 @@ from akkm.core.threads import Threads
 from akkm.rows import chunks
 from akkm.typing import Array, RowsLike
 
-# The number of candidates is p plus this number, so that rounding hardly ever excludes
-# one of the p nearest landmarks.
+# The p nearest landmarks of a row are chosen from p plus this many candidates, so that
+# rounding hardly ever excludes one of them.
 _SPARE = 2
 # The relative rounding error of a squared distance over d columns is assumed to be at
 # most this number times sqrt(d) times the machine epsilon.
@@ -20,7 +20,7 @@ _MARGIN = 4
 _UNIT = 1 / 16
 # Ties weaker than this share of the row's strongest tie are dropped.
 _WEAK = 0.01
-# Size of a block of approximate distances, so that it fits in the processor's cache.
+# Size of a block of approximate distances; a block fits in the processor's cache.
 _BLOCK_BYTES = 4 * 2**20
 
 

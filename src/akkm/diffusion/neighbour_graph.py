@@ -2,9 +2,9 @@
 
 Let A be the directed graph of the k nearest neighbours. The similarity of two rows is
 their number of shared neighbours times the weight of the edge between them:
-W = (A Aᵀ) ∘ (mutual + 0.05 either). An edge in both directions has a weight of 1.05,
-and an edge in one direction a weight of 0.05. So edges within tight clusters are
-strong, and edges along bridges of stray rows are weak.
+W = (A Aᵀ) ∘ (mutual + 0.05 either), where ∘ multiplies entry by entry. An edge in both
+directions has a weight of 1.05, and an edge in one direction a weight of 0.05. So edges
+within tight clusters are strong, and edges of stray rows between clusters are weak.
 """
 
 import itertools
@@ -22,7 +22,7 @@ from akkm.typing import Array, RowsLike
 
 # The weight of an edge that exists in one direction only.
 _EITHER = 0.05
-# The largest weight of an edge, of an edge that exists in both directions.
+# The weight of an edge that exists in both directions. No edge has a larger weight.
 STRONGEST = 1 + _EITHER
 # Rows of A Aᵀ that are computed at a time.
 _BLOCK = 65536
@@ -62,10 +62,11 @@ def similarity_of_edges(A: Any) -> Any:
 
 
 def new_row_similarity(neighbours: Neighbours, indices: Array, distances: Array) -> Any:
-    """Similarities of b new rows to the n points, from their neighbours: CSR (b, n).
+    """Similarities of b new rows to the n points: CSR (b, n).
 
-    `indices` and `distances` (b, k) are those of the new rows' neighbours. An edge is
-    mutual if the new row is within the reach of the point.
+    `indices` and `distances` (b, k) are those of the new rows' neighbours among the
+    points. An edge exists in both directions if the new row is within the point's
+    reach.
     """
     k = indices.shape[1]
     lists = neighbours.indices[indices, :k]  # (b, k, k)

@@ -18,7 +18,7 @@ EXACT_ROWS, EXACT_COLUMNS = 20_000, 15
 # Number of points that are compared in addition to the k nearest points. They may be as
 # near as the k-th point.
 _TIES = 5
-# Bytes per row that a search by cells needs in addition to an exact search: for two
+# A search by cells needs this many bytes per row more than an exact search: for two
 # copies of the coordinates, the nearest cells, and the lists of neighbours.
 _CELL_BYTES = 2000
 # If entries have a larger absolute value than this, sums of their squares may overflow.
@@ -75,7 +75,7 @@ def search_for(
 
 
 def search_bytes(n: int, d: int) -> float:
-    """Bytes that a search among n rows of d columns needs beyond an exact search.
+    """Bytes that the search among n rows of d columns needs, beyond an exact search.
 
     Examples
     --------

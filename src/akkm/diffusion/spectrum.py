@@ -21,12 +21,13 @@ from akkm.typing import Array
 
 # Similarity matrices with at most this many rows are decomposed as dense matrices.
 _DENSE_ROWS = 1_000
-# If t is given, at most this many eigenpairs of a larger matrix are computed.
+# If t is given, at most this many eigenpairs are computed for matrices with more rows.
 _MOST_PAIRS = 250
 # Smallest number of eigenpairs per cluster, if the number of clusters is estimated.
 _PAIRS_PER_CLUSTER = 3
 
-# Chooses the number of clusters from the spectrum's evidence and the similarities W.
+# A function that chooses the number of clusters from the spectrum's evidence and the
+# similarities W.
 Decision = Callable[[Evidence, Any], Evidence]
 
 
@@ -124,8 +125,8 @@ def fit_diffusion_kernel(
     (n,) are the weights of rows, and `least` is the smallest share of the rows that a
     cluster has, as in `estimate_k`. If `n_clusters` is None, `decide` chooses the
     number from the spectrum's evidence, and may replace the evidence. If `t` is given,
-    more than `n_pairs` eigenpairs may be computed, because many eigenvectors keep their
-    weight in short walks.
+    more than `n_pairs` eigenpairs may be computed, because many eigenvectors have large
+    weights if t is small.
     """
     n = W.shape[0]
     values, vectors = leading_eigenpairs(W, component, n_pairs, rng, say=say)

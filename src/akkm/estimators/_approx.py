@@ -49,7 +49,7 @@ class ApproxKernelKMeans(
 
     Centers are restricted to the span of m rows, the landmarks. A fit then needs n x m
     kernel values instead of n x n. These values are computed in blocks, most of them
-    only once. The n x m matrix is not stored.
+    only once. The n x m matrix is not stored unless it fits in `cache_size`.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ class ApproxKernelKMeans(
     _takes_stored = True
 
     def _fit(self, run: Run) -> None:
-        """Cluster the rows by Algorithm 2."""
+        """Cluster the rows by the paper's Algorithm 2."""
         self._require_solvable(run.kernel)
         init = self._initialisation(run.X.shape[0])
         with labels_file(self.labels_file, run.X.shape[0]) as store_labels:

@@ -297,7 +297,7 @@ class KernelClusterer(
         self, run: Run, between: tuple[int, int | None] = (2, None)
     ) -> LayerCurve | None:
         """Measure how reproducible each number of clusters is."""
-        # A copy, so that the fit is the same as with the number given.
+        # Copy the generator, so that giving this number leads to the same fit.
         rng = deepcopy(run.rng).spawn(1)[0]
         return measure_in_kernel_space(
             self, run.X, run.weights, run.kernel, run.engine, rng, between

@@ -51,7 +51,7 @@ class CenterClusterer(
     def _assign(
         self, X: RowsLike, engine: Threads, clusters: Array | None = None
     ) -> tuple[Array, Array | None]:
-        """Assign valid rows (n, d) to the nearest centers, among all or `clusters`.
+        """Assign valid rows (n, d) to the nearest centers, or only to `clusters`.
 
         Returns labels (n,) and a bool array (n,) of the rows that are marked as
         outliers. The second result is None if the estimator marks no outliers.
@@ -62,7 +62,7 @@ class CenterClusterer(
     def _nearest_centers(
         self, points: RowsLike, engine: Threads, clusters: Array | None = None
     ) -> Array:
-        """Return the nearest center (n,) of each point, among all or `clusters`."""
+        """Return the nearest center (n,) of each point, or only among `clusters`."""
 
         def nearest(model: Model, points: RowsLike) -> Array:
             blocks = model.compare(points, engine)
@@ -70,9 +70,9 @@ class CenterClusterer(
 
         labels = nearest(self._model, points)
         if clusters is not None:
-            # Only rows whose center is not among `clusters` are compared again. If
-            # centers tie up to rounding errors, comparing with fewer centers could
-            # change the labels of other rows.
+            # Only rows whose center is not among `clusters` are compared again. The
+            # labels of other rows stay as they are. A comparison with fewer centers
+            # could change them by rounding, if two centers are equally near.
             others = np.flatnonzero(~np.isin(labels, clusters))
             if others.size:
                 few = nearest(self._model.only(clusters), points[others])
@@ -220,7 +220,7 @@ def mark_outliers(labels: Array, outlying: Array | None) -> Array:
 def _require_lengths(values: Any) -> None:
     if np.isnan(values).any():
         raise ValueError(
-            "Distances need k(x, x) of the new rows, which a precomputed kernel matrix "
-            "does not contain unless its diagonal is constant. Use predict, normalise "
-            "the kernel, or pass rows and a kernel function."
+            "Distances need k(x, x) of the new rows. With a precomputed kernel, these "
+            "values are known only if the diagonal of the training matrix is constant. "
+            "Use predict, normalise the kernel, or pass rows and a kernel function."
         )

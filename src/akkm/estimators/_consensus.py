@@ -135,9 +135,10 @@ class ConsensusKernelKMeans(VotingClusterer):
         """Fit the members and combine their labels."""
         most = self._most_clusters(run)
         members, consensus = first = self._fit_consensus(run, most)
-        # If there are more than C groups without common rows, no cluster shows which
-        # groups belong together. Members with fewer clusters may form exactly C groups.
-        # If they never do, the first members are used.
+        # If there are more than C groups without common rows, nothing shows which
+        # groups belong together. So new members with fewer clusters are fitted until
+        # they form at most C groups. If they never form exactly C groups, the first
+        # members are used.
         while consensus.n_groups > self._n_clusters < most:
             if len(members) < self.n_members:  # a callback stopped the fit
                 break
@@ -189,7 +190,8 @@ class ConsensusKernelKMeans(VotingClusterer):
             member = clone(self._prototype).set_params(
                 n_clusters=n_clusters, random_state=seed, n_jobs=self.n_jobs
             )
-            # Warnings are queued, but never emitted: a member may find fewer clusters.
+            # Queue the member's warnings and never emit them: a member may find fewer
+            # clusters than it was asked for.
             member._warnings = []
             members.append(member.fit(run.X, sample_weight=run.weights))
             name = f"member {len(members)} of {self.n_members}"

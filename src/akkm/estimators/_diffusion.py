@@ -63,7 +63,7 @@ class DiffusionKernelKMeans(WalkClusterer):
         Number of neighbours of each row in the graph. "auto" starts with 15. If at
         least nine of ten neighbours are in the same cluster as their row, it stays at
         15. Otherwise the rows are noisy, and 40, 100 or 250 neighbours may be better.
-        So graphs are built from each half of a sample of at most 6,000 rows. The number
+        So a graph is built from each half of a sample of at most 6,000 rows. The number
         is raised as long as the clusters of the two halves agree better than before.
         "auto" means 15 if there are fewer than 1,000 distinct rows, or if the number of
         clusters is estimated. If there are few distinct rows, fewer neighbours are
@@ -159,9 +159,10 @@ class DiffusionKernelKMeans(WalkClusterer):
     distances or similarities to the n training rows. For a row of the training matrix,
     `predict` returns its label from `labels_`. Some components are too small for a
     cluster. If no distances link such a component to a large component, its rows get
-    the label of the row with the largest sum of similarities, with a warning.
+    the label of the best-connected row, and a warning is given. The best-connected row
+    is the one with the largest row sum of W.
 
-    Equal rows share one node of the graph, but k-means counts each of them. `predict`
+    Equal rows share one node of the graph, but k-means counts each equal row. `predict`
     places a row that equals a row of the graph at the point of that row. It places any
     other row by its neighbours. For the training rows, in the precision of the fit,
     `predict` returns `labels_`.
@@ -305,8 +306,9 @@ class DiffusionKernelKMeans(WalkClusterer):
         if unlinked and self.outliers == "attach":
             run.warn(
                 f"{unlinked:,} rows have no link to a large component of the graph. "
-                "They get the label of the row with the largest sum of similarities; "
-                "outliers='mark' gives them the label -1.",
+                "They get the label of the best-connected row, whose similarities to "
+                "other rows have the largest sum; outliers='mark' gives them the label "
+                "-1.",
                 UserWarning,
             )
 

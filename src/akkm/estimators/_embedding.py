@@ -94,7 +94,7 @@ class WalkClusterer(EmbeddingClusterer):
         return None if self.diffusion == "auto" else float(self.diffusion)
 
     def _choose_number(self, run: Run) -> None:
-        """Forget an earlier number; the fit chooses it, from the spectrum if clear."""
+        """Forget the number of an earlier fit; `_cluster_walks` sets the new one."""
         self.stability_ = None
         self.__dict__.pop("n_clusters_", None)
 
@@ -143,9 +143,9 @@ class WalkClusterer(EmbeddingClusterer):
         if kernel.lost_weight:
             run.warn(
                 f"diffusion={kernel.t:g} needs more than the "
-                f"{len(kernel.eigenvalues)} eigenvectors that were computed. The "
-                f"missing ones have up to {kernel.lost_weight:.2g} times the weight of "
-                'the first one. Raise diffusion, or use "auto".',
+                f"{len(kernel.eigenvalues)} eigenvectors that were computed. Missing "
+                f"eigenvectors have up to {kernel.lost_weight:.2g} times the weight of "
+                'the first eigenvector. Raise diffusion, or use "auto".',
                 UserWarning,
             )
         return solution

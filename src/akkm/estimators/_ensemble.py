@@ -36,11 +36,11 @@ class EnsembleKernelKMeans(
 ):
     """Ensemble of approximate kernel k-means runs, combined by meta-clustering.
 
-    Each member is an `ApproxKernelKMeans` with its own landmarks. MCLA finds out which
-    clusters of different members belong together, and labels each row by a vote of the
-    members (the paper's Algorithm 3). With few landmarks, an ensemble is more accurate
-    and varies less from seed to seed than a single run. An ensemble has no centers,
-    so it has no `transform` or `score`.
+    Each member is an `ApproxKernelKMeans` with its own landmarks. The meta-clustering
+    algorithm (MCLA) finds out which clusters of different members belong together, and
+    labels each row by a vote of the members (the paper's Algorithm 3). With few
+    landmarks, an ensemble is more accurate and varies less from seed to seed than a
+    single run. An ensemble has no centers, so it has no `transform` or `score`.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class EnsembleKernelKMeans(
     _takes_stored = True
 
     def _fit(self, run: Run) -> None:
-        """Cluster the rows by Algorithm 3."""
+        """Cluster the rows by the paper's Algorithm 3."""
         get_partitioner(self.partitioner)  # fails early if METIS is not installed
         seeds = run.rng.integers(2**31 - 1, size=self.n_members + 1).tolist()
         # Steps 1 to 4: run the members.

@@ -92,7 +92,8 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
             rng=run.rng,
         )
         factored = factor(run.X, run.kernel, landmarks, dtype=run.X.dtype)
-        self._warn_if_negative(run, factored.gram, "the initialisation drops them")
+        treatment = "the initialisation drops negative eigenvalues"
+        self._warn_if_negative(run, factored.gram, treatment)
         return solve(
             factored,
             run.engine,

@@ -33,9 +33,10 @@ class ClusterLayers(KernelClusterer):
     Real data rarely have a single correct number of clusters. A partition is worth
     showing if it can be found again. So rows are split into halves, each half is
     clustered on its own, and the labels are compared, for many numbers of clusters. The
-    same is done with a reference without clusters. Numbers with a high score (see
-    `akkm.layers.curve.LayerCurve.scores`) become layers. The finest layer is fitted by
-    the estimator. Coarser layers merge its clusters by Ward's criterion.
+    same is done with reference rows that have no clusters. Numbers with a high score
+    (see `akkm.layers.curve.LayerCurve.scores`) become layers. The finest layer is
+    fitted by the estimator. Coarser layers merge clusters of the finest layer by Ward's
+    criterion.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ class ClusterLayers(KernelClusterer):
         chosen within a range (least, most).
     estimator : estimator with centers, default=None
         The method; its parameters `n_clusters`, `random_state` and `n_jobs` are
-        replaced. None is `DiffusionKernelKMeans()`.
+        replaced. None means `DiffusionKernelKMeans()`.
     coverage : float, default=1.0
         Share of the rows that get a label. The least certain rows get -1 in every
         layer. `predict` applies the same limit to new rows.
@@ -75,7 +76,7 @@ class ClusterLayers(KernelClusterer):
         For each cluster of the finest layer, the numbers of up to 5 typical rows: those
         with the highest certainty.
     tree_ : array of shape (n_clusters_ - 1, 4)
-        Merges of the finest clusters, for `scipy.cluster.hierarchy.dendrogram`. For
+        Merges of the finest layer, for `scipy.cluster.hierarchy.dendrogram`. For
         diffusion methods, distances are averaged over walks of several lengths.
     stability_ : akkm.layers.curve.LayerCurve or None
         How reproducible each number of clusters is; None if there are too few rows.
@@ -130,7 +131,7 @@ class ClusterLayers(KernelClusterer):
             )
 
     def _choose_number(self, run: Run) -> None:
-        """Forget an earlier number; `_fit` chooses it."""
+        """Forget the number of an earlier fit; `_fit` chooses the new one."""
         self.stability_ = None
         self.__dict__.pop("n_clusters_", None)
 
@@ -150,7 +151,8 @@ class ClusterLayers(KernelClusterer):
         if self.stability_ is None:
             self.stability_ = model.stability_
         if model.stability_ is not None and _chooses_neighbours(model):
-            # With a known number, the number of neighbours can be chosen, too.
+            # A fit with a given number of clusters also chooses the number of
+            # neighbours.
             model.n_clusters = model.n_clusters_
             model.fit(run.X, sample_weight=run.weights)
         self.estimator_, self.n_clusters_ = model, model.n_clusters_

@@ -139,7 +139,7 @@ def number_of(curve: LayerCurve | None) -> int:
 
 
 def decide_by_layers(evidence: Evidence, curve: LayerCurve | None) -> Evidence:
-    """Replace the number of clusters by the finest layer, if there is a layer."""
+    """Replace the number of clusters by that of the finest layer, if there is one."""
     if curve is None or curve.n_clusters is None:
         return evidence
     return replace(

@@ -6,8 +6,8 @@ from akkm.estimators._embedding import EmbeddingClusterer
 from akkm.estimators._parameters import KernelParameters, LandmarkParameters, estimator
 from akkm.methods.spectral import spectral_embedding
 
-# Warn if the degree, the sum of the kernel values, is zero or negative for more than
-# this share of the rows.
+# The degree of a row is the sum of its kernel values. Warn if more than this share of
+# the rows have a degree that is zero or negative.
 _MANY = 0.01
 
 

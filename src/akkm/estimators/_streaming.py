@@ -35,10 +35,10 @@ _ERROR_ROWS = 2_000
 
 @dataclass(frozen=True)
 class Schedule:
-    """When the sample is clustered again; numbers count rows of the stream."""
+    """When the sample is clustered again."""
 
-    check_at: float
-    recluster_at: float
+    check_at: float  # number of rows so far at which the error is checked
+    recluster_at: float  # number of rows so far at which the sample is clustered
     error: float  # mean error of the sample when it was clustered
 
     def is_due(self, seen: int, error: Callable[[], float]) -> bool:
@@ -152,7 +152,7 @@ class Streaming(CenterClusterer):
             )
 
     def _follow_or_recluster(self, X: RowsLike, weights: Array | None) -> None:
-        """Cluster the sample again if many rows were added; else move the centers."""
+        """Move the centers, or cluster the sample again if that is due."""
         if not hasattr(self, "_reservoir"):
             m = 0 if self.n_landmarks == "auto" else int(self.n_landmarks)
             size = max(_RESERVOIR, _PER_LANDMARK * m, _PER_CLUSTER * self._n_clusters)
@@ -253,7 +253,7 @@ class Streaming(CenterClusterer):
         self._counts, self._n_rows_seen = stream.counts, stream.seen
 
     def _start_afresh(self, counts: Array, n: int) -> None:
-        """Forget the stream; store a new fit's cluster weights (C,) and its n."""
+        """Forget the stream; store a new fit's cluster weights (C,) and row count n."""
         for attribute in ("_reservoir", "_stream", "_schedule"):
             self.__dict__.pop(attribute, None)
         self._counts, self._n_rows_seen = counts, n
