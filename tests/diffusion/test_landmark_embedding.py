@@ -48,6 +48,14 @@ class TestTies:
             expected, _ = nearest(X.astype(float), points.astype(float), 3)
             np.testing.assert_array_equal(ties.indices, expected)
 
+    def test_squares_that_overflow_in_float32_do_no_harm(self, rng):
+        X = (1e22 * rng.normal(size=(12, 2))).astype(np.float32)
+        with Threads(1) as engine:
+            ties = tie_rows(X, X[:6], 2, engine)
+        indices, squared = nearest(X.astype(float), X[:6].astype(float), 2)
+        np.testing.assert_array_equal(ties.indices, indices)
+        np.testing.assert_allclose(ties.squared, squared)
+
     def test_sparse_rows_have_the_same_ties_as_dense_rows(self, rng):
         X = rng.normal(size=(600, 20)) * (rng.random((600, 20)) < 0.3)
         points = X[:80]

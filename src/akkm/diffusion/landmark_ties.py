@@ -117,7 +117,8 @@ class _Products:
         if not sparse.issparse(points):
             self._origin = rounded_mean(points).astype(self._dtype)
         Z = self.shift(points)
-        self._norms = _squared_norms(Z).astype(self._dtype)
+        with np.errstate(over="ignore"):  # `distances` refuses infinite norms
+            self._norms = _squared_norms(Z).astype(self._dtype)
         self._whole = bool(_whole_rows(Z).all())
         self._right = (-2 * Z).T
 
