@@ -1,7 +1,7 @@
 """Generated tables with the columns of well-known data sets.
 
-Each function returns an Arrow table, and for each column the role that a reader of the
-data set's description would give it.
+Each function returns an Arrow table, and the right role of each column, such as
+"number" or "category", according to the description of the data set.
 """
 
 import numpy as np
@@ -135,7 +135,7 @@ def bank_marketing(n=5_000, seed=0):
 
 
 def ames_housing(n=2_000, seed=0):
-    """Houses; MSSubClass is a code, and NA means that a house has no such part."""
+    """Houses; MSSubClass is a code. Houses without an alley have no value in Alley."""
     rng = np.random.default_rng(seed)
     area = rng.lognormal(9.1, 0.5, n).round().astype(int)
     built = np.clip(rng.normal(1971, 30, n), 1872, 2010).round().astype(int)

@@ -98,7 +98,8 @@ def spectral_rows(K, n_clusters, weights=None):
     """Return the spectral embedding, with rows of length one, and all eigenvalues.
 
     Before its rows are scaled, the embedding consists of the leading eigenvectors of
-    D^(-1/2) K D^(-1/2). A row of weight w stands for w equal rows.
+    D^(-1/2) K D^(-1/2), where D is the diagonal matrix of the row sums of K. A row of
+    weight w counts like w equal rows.
     """
     w = np.ones(len(K)) if weights is None else weights
     degrees = K @ w
@@ -110,10 +111,10 @@ def spectral_rows(K, n_clusters, weights=None):
 
 
 def leaders(X, kernel, threshold, able=None):
-    """Find leaders row by row; return them, and the position of each row's leader.
+    """Find leaders row by row; return a list of leaders, and each row's place in it.
 
-    Only rows that are `able` can become leaders. The position is -1 if a row has no
-    leader.
+    The place is the position of the row's leader in the list, or -1 if the row has no
+    leader. Only rows for which `able` is true can become leaders.
     """
     K = kernel(X)
     found, followed = [], []

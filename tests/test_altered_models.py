@@ -67,7 +67,7 @@ def npy(array):
 
 
 def alterations(array):
-    """Yield names and arrays that differ from `array` in shape, type or range."""
+    """Yield the names of changes of shape, type or range, and the changed arrays."""
     yield "shorter", array[:-1]
     yield "longer", np.concatenate([array, array[:1]])
     if array.ndim == 2:
@@ -172,7 +172,7 @@ def test_attributes_of_another_type_are_refused_or_unused(members_of, tmp_path):
             else:
                 use_model(pack(changed), tmp_path)  # requires exit code 0 or 2
         node["content"] = before
-    # If skops has created a node's object, it does not read the node again.
+    # Other changes have no effect: skops reads only one of several nodes with equal id.
     assert refused > 0.6 * len(nodes) > 30
 
 

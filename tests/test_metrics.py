@@ -45,7 +45,7 @@ def test_error_reduction_is_relative_to_the_first_error():
 
 
 def test_nmi_equals_equation_7_of_the_paper():
-    """Compute the NMI of four points by hand, normalised by the geometric mean."""
+    """Compute by hand the NMI normalised by the geometric mean of the entropies."""
     a, b = [0, 0, 1, 1], [0, 1, 1, 1]
     n = np.array([[1, 1], [0, 2]])
     information = sum(

@@ -161,7 +161,7 @@ def test_experiments_import_nothing_private_of_akkm():
 
 
 def storage_types():
-    """Names of the classes in akkm.rows, except exceptions."""
+    """Names of the classes in akkm.rows that are not exceptions."""
     for path in (SOURCE / "rows").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef) and not node.name.endswith("Error"):

@@ -42,8 +42,8 @@ def test_partial_fit_warns_at_the_line_that_called_it():
     assert (caught[0].filename, caught[0].lineno) == (__file__, line_of(call))
 
 
-def test_a_script_of_akkm_itself_warns_at_its_outermost_line():
-    """If all code on the call stack belongs to akkm, the warning is still emitted."""
+def test_code_of_akkm_can_warn_outside_a_fit():
+    """The module that calls `warn_user` has a name of akkm."""
     code = compile("warn_user('text', UserWarning)", "<run>", "exec")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -41,7 +41,7 @@ class TestTies:
     def test_the_first_of_equally_near_landmarks_are_taken(self, dtype, rng):
         """Rounding of products must not decide between landmarks at equal distances."""
         grid = rng.integers(0, 4, size=(300, 2))
-        X = (grid + 1000.1).astype(dtype)  # differences are exact, products are not
+        X = (grid + 1000.1).astype(dtype)  # products are rounded, differences are not
         for points in (X[:80], X[20:80]):
             with Threads(1) as engine:
                 ties = tie_rows(X, points, 3, engine)
@@ -82,7 +82,7 @@ class TestTies:
 
 
 class TestPositions:
-    def test_few_distinct_rows_are_all_landmarks(self, rng):
+    def test_all_distinct_rows_are_landmarks_if_they_are_few(self, rng):
         X = rng.integers(3, size=(500, 2)).astype(float)
         with Threads(1) as engine:
             points = place_landmarks(X, 50, None, engine, rng)
@@ -112,10 +112,10 @@ class TestPositions:
 
 class TestEmbedding:
     def test_embedding_equals_that_of_the_dense_kernel(self, rng):
-        """Compare with eigenvectors of the (n, n) matrix W = P Λ⁻¹ Pᵀ.
+        """Compare with eigenvectors of the (n, n) matrix D^½ P Λ⁻¹ Pᵀ D^½.
 
-        P (n, m) contains the weights of the ties, and Λ is diagonal with the column
-        sums of P. Rows of P are weighted by the sample weights.
+        P (n, m) contains the weights of the ties. D is the diagonal matrix of sample
+        weights, and Λ is the diagonal matrix of the column sums of D P.
         """
         X = rng.normal(size=(400, 2))
         w = rng.uniform(0.5, 2, size=400)
@@ -141,7 +141,7 @@ class TestEmbedding:
             np.testing.assert_array_equal(found(X, engine), ours)
 
     def test_nearby_components_share_a_cluster(self, rng):
-        """There are four unconnected groups, in two pairs of nearby groups."""
+        """Four unconnected groups form two pairs. The groups of a pair are near."""
         centers = np.array([[0.0, 0], [10, 0], [1000, 0], [1010, 0]])
         X = np.repeat(centers, 200, axis=0) + rng.uniform(size=(800, 2))
         model = SparseKernelKMeans(2, n_landmarks=80, random_state=0).fit(X)

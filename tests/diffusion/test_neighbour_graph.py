@@ -32,7 +32,7 @@ def find(X, k):
 
 
 class TestSimilarity:
-    # Neighbours are searched by a tree if d = 3, and by blocks if d = 40.
+    # The search uses a tree if d = 3, and blocks of distances if d = 40.
     @pytest.mark.parametrize("d", [3, 40])
     def test_similarity_equals_its_definition(self, d, rng):
         X = rng.normal(size=(120, d))

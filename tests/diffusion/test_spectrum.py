@@ -31,7 +31,7 @@ class TestEigenpairs:
         X = rng.normal(size=(300, 2)) + np.repeat(50 * np.eye(2), 150, axis=0)
         W = graph.shared_neighbour_similarity(find(X, 12))
         label, _ = graph.label_components(W)
-        assert label.max() >= 1  # so the eigenvalue 1 occurs twice
+        assert label.max() >= 1  # two components or more: eigenvalue 1 is repeated
         values, vectors = leading_eigenpairs(W, label, 20, rng, **options)
         dense_W = W.toarray().astype(float)
         root = np.sqrt(np.maximum(dense_W.sum(axis=1), 1e-300))
@@ -60,7 +60,7 @@ class TestEigenpairs:
 
 
 class TestDiffusionTime:
-    def test_the_trace_is_nine_tenths_of_the_number_of_clusters(self, rng):
+    def test_the_kernels_trace_is_nine_tenths_of_the_number_of_clusters(self, rng):
         values = np.sort(rng.uniform(0.5, 1, 40))[::-1] / 1.0
         values[0] = 1
         for C in (2, 5, 20):

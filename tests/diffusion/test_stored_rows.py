@@ -1,6 +1,7 @@
 """DiffusionKernelKMeans of rows in files and on Dask workers.
 
-The graph is built on a sample in memory; batches or workers place the other rows.
+The graph is built on a sample in memory. The other rows are placed batch by batch, or
+by the workers.
 """
 
 import os

@@ -65,7 +65,7 @@ class TestConsensus:
 
 
 class TestFacts:
-    def test_sizes_count_clusters_only(self, data, marked):
+    def test_sizes_leave_out_outliers(self, data, marked):
         facts = Inspection(marked, data[0])
         assert facts.sizes.tolist() == np.bincount(marked.labels_[:N]).tolist()
         assert (facts.n_rows, facts.n_clustered, facts.n_outliers) == (N + FAR, N, FAR)

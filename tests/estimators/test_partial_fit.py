@@ -74,12 +74,12 @@ class TestErrors:
 
         monkeypatch.setattr(ApproxKernelKMeans, "_fit", fail)
         with pytest.raises(KeyboardInterrupt):
-            estimator.partial_fit(X[100:])  # clusters the stored sample again
+            estimator.partial_fit(X[100:])  # this call clusters the stored sample
         assert state(estimator) == before
         monkeypatch.undo()
         monkeypatch.setattr(ApproxKernelKMeans, "predict", fail)
         with pytest.raises(KeyboardInterrupt):
-            estimator.partial_fit(X[100:110])  # only moves the centers
+            estimator.partial_fit(X[100:110])  # this call only moves the centers
         assert state(estimator) == before
 
     def test_a_failed_fit_leaves_the_model_as_it_was(self):
@@ -138,8 +138,9 @@ class TestAfterFit:
         fitted.fit(np.array([[0.0], [0.2], [10.0], [10.2]]))
         fitted.partial_fit(np.array([[11.1]]))
         own = int(fitted.predict([[10.0]])[0])
-        # As in tests/approx/test_stream.py: weights of the earlier rows are halved, and
-        # the fifth row lowers them again.
+        # Weights of earlier rows are halved, so the 2 earlier rows of this cluster have
+        # a total weight of 1. The new row is the 5th, so it multiplies this weight by
+        # 1 - 1 / (5 / 2).
         kept = 1.0 * (1 - 1 / 2.5)
         center = (kept * 10.1 + 11.1) / (kept + 1)
         assert fitted.transform(np.array([[center]]))[0, own] == pytest.approx(

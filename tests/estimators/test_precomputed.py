@@ -138,8 +138,8 @@ def test_the_error_of_a_strip_is_measured_within_the_span_of_the_landmarks(digit
 
 @pytest.mark.parametrize("Estimator", [ApproxKernelKMeans, TwoStepKernelKMeans])
 def test_a_diagonal_that_is_nearly_constant_is_not_taken_as_constant(Estimator, rng):
-    # The rows are far from the origin, so their values of k(x, x) are almost equal.
-    # They differ by about 1e-7 of their size. The errors of the rows are even smaller.
+    # The rows are far from the origin, so the values k(x, x) are almost equal: they
+    # differ by about 1e-7 of their size. Squared distances to centers are even smaller.
     K = Linear()(rng.normal(size=(30, 2)) + 1e7)
     model = create(Estimator, 2, kernel="precomputed").fit(K)
     assert np.ptp(K.diagonal()) < 1e-6 * K.max()

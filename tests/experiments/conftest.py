@@ -1,4 +1,4 @@
-"""A tiny run and its report, shared by all tests and test processes."""
+"""Records and report of runs on tiny data, shared by all tests and test processes."""
 
 import fcntl
 import os
@@ -29,7 +29,7 @@ def shared_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def tiny_folder(shared_folder, all_cells):
-    """Folder with records of all tiny cells. Only one test process runs the cells."""
+    """Folder with records of all cells. Only one test process runs the cells."""
     with open(shared_folder / "tiny.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         run(all_cells, shared_folder / "tiny")
@@ -38,7 +38,7 @@ def tiny_folder(shared_folder, all_cells):
 
 @pytest.fixture(scope="session")
 def report_folder(shared_folder, tiny_folder):
-    """Folder with the report on all tiny cells."""
+    """Folder with the report on these records."""
     out = shared_folder / "tiny-report"
     with open(shared_folder / "report.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

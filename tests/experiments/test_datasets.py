@@ -31,7 +31,7 @@ TWINS = {
 
 @pytest.fixture
 def folders(tmp_path, monkeypatch):
-    """Paths of an empty folder for original files, and of a cache to be created."""
+    """Paths of an empty folder for original files, and of a cache that is missing."""
     data, cache = tmp_path / "data", tmp_path / "cache"
     data.mkdir()
     monkeypatch.setenv("AKKM_DATA", str(data))
@@ -85,7 +85,7 @@ def test_every_data_set_has_a_twin_and_a_description():
 
 
 @pytest.mark.parametrize("stand_in", [True, False])
-def test_only_the_description_of_the_stand_in_says_that_it_is_one(stand_in):
+def test_only_a_stand_in_is_described_as_a_stand_in(stand_in):
     title, note = describe("kddcup99-full", stand_in=stand_in)
     assert ("stand-in" in title) == ("stand-in" in note) == stand_in
 
@@ -198,7 +198,7 @@ def test_cached_data_are_available(folders):
     cache = folders[1]
     cache.mkdir()
     (cache / "pyramids.npz").touch()
-    assert not availability("imagenet12")[0]  # classes are read from the images
+    assert not availability("imagenet12")[0]  # the images' folders name the classes
     (cache / "imagenet12").mkdir()
     assert availability("imagenet12") == (True, f"cached in {cache}")
     assert not availability("kddcup99-full")[0]

@@ -11,7 +11,7 @@ def test_cells_used_by_several_tables_are_planned_once():
     assert len(set().union(*plan.values())) < sum(map(len, plan.values())) / 1.5
 
 
-def test_every_table_has_enough_seeds_for_each_size():
+def test_every_table_has_enough_seeds_for_each_number_of_landmarks():
     cells = {cell for e in experiments() for cell in e.cells}
 
     def n_seeds(*group):

@@ -118,7 +118,7 @@ def test_exact_approximate_and_two_step_start_from_the_same_labels(tmp_path):
     assert MEASURES["ari"](store.get(cells[1])) == 1
 
 
-def test_the_reason_of_a_failed_cell_is_stored(tmp_path, plan, monkeypatch):
+def test_the_reason_why_a_cell_failed_is_stored(tmp_path, plan, monkeypatch):
     def fail(prepared, cell):
         raise ValueError("too narrow")
 

@@ -280,7 +280,7 @@ def _make_graph(case, random):
     D[far & far.T] = 0
     D = D.astype(random.choice([np.float32, np.float64]))
     case.X = np.maximum(D, D.T)
-    # Explicit zeros would be distances of equal rows.
+    # In a distance matrix, a stored zero would mean that two rows are equal.
     case.container = random.choice([kind for kind in SPARSE if kind != "csr-zeros"])
     case.traits.append("graph")
 

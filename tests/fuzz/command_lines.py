@@ -105,7 +105,7 @@ def draw_command_line(random):
 
 
 def _draw_other(random):
-    """Draw a command line without a sensible command."""
+    """Draw one of several short command lines. Most are incomplete or wrong."""
     number = random.choice(["--rows", "--seed"])
     return random.choice(
         [
@@ -125,9 +125,9 @@ def _draw_other(random):
 
 
 def _table(random, wrong):
-    """Return the name of a new table, and the bytes on standard input.
+    """Return the name of a table, and the bytes on standard input.
 
-    There are bytes on standard input if the name is "-".
+    The table is on standard input if the name is "-". Otherwise there are no bytes.
     """
     if random.random() < wrong / 3:
         return random.choice(["missing.csv", "/dev/null", ".", "", "a\udcffb.csv"]), b""
@@ -139,7 +139,7 @@ def _table(random, wrong):
         return "-", data
     path = pathlib.Path("data" + random.choice(ENDINGS))
     write_table(random, path, wrong)
-    if random.random() < wrong / 2 and path.is_file():  # give it a wrong ending
+    if random.random() < wrong / 2 and path.is_file():  # change the ending
         path = path.rename("data" + random.choice(ENDINGS[:-1]))
     return str(path), b""
 
@@ -189,7 +189,7 @@ _INPUTS = {
 
 
 def _model(random, wrong):
-    """Copy a model to the current folder, perhaps damaged; return its name."""
+    """Copy a model, perhaps damaged, to this folder; return its name or a wrong one."""
     source = random.choice(sorted(_models().glob("*.skops")))
     data = source.read_bytes()
     if random.random() < 4 * wrong:

@@ -111,7 +111,7 @@ _CHANGES = {
 
 
 def _convert(X, dtype, traits):
-    """Convert rows to the dtype, clip integers to its range, and update the traits."""
+    """Convert rows to the dtype and update the traits. Integers are clipped."""
     kind = np.dtype(dtype).kind
     if kind in "biu":
         X = np.nan_to_num(X, nan=0.0, posinf=0.0, neginf=0.0)

@@ -18,7 +18,7 @@ _FORMULAS = {
 
 
 def exact_kernel(kernel, X, Y):
-    """Kernel matrix (n, m) of dense rows in float64; None for an unknown kernel."""
+    """Kernel matrix (n, m) of dense rows, in float64."""
     if isinstance(kernel, Sum | Product):
         values = [exact_kernel(part, X, Y) for part in (kernel.first, kernel.second)]
         return np.add(*values) if isinstance(kernel, Sum) else np.multiply(*values)

@@ -18,7 +18,7 @@ from tests.fuzz.runner import Outcome, main
 _EXPECTED = ["needs its rows in memory", "should be >= n_clusters", "leaders, fewer"]
 _EXPECTED += ["solver='gradient' needs", "positive sample_weight", "of positive weight"]
 _EXPECTED += ["Negative values in data", "overflow", "not available for sparse"]
-_EXPECTED += ["lower gamma or degree"]  # a fractional power of a negative number
+_EXPECTED += ["lower gamma or degree"]  # for fractional powers of negative numbers
 
 
 def check_seed(seed):

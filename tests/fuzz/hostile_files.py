@@ -131,7 +131,7 @@ def _with_missing(values, rng):
 
 
 def _csv(random, table, wrong):
-    """Return CSV bytes with the delimiter, encoding and line ends of some program."""
+    """Return CSV bytes, perhaps with a strange delimiter or encoding, or a mistake."""
     columns = {}
     for name, values in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_nested(values.type) or pa.types.is_binary(values.type):

@@ -161,8 +161,8 @@ def stop_cluster():
 def run_child(case, folder, address, *, iteration=None, after=None):
     """Fit in a child process; return whether the child was killed.
 
-    The child is killed after the given iteration, or `after` seconds of the fit. It is
-    not killed if both are None.
+    The child is killed after the given iteration, or `after` seconds after the fit
+    began. If both are None, the child is not killed.
     """
     # Children are forks of a process that has imported everything and has no threads.
     server = multiprocessing.get_context("forkserver")

@@ -122,7 +122,7 @@ def _check_finite(case, model):
 def _check_predict(case, model, rows, labels):
     leaders = case.Estimator.__name__ == "LeadersKernelKMeans"
     if leaders and _unknown_lengths(case, model):
-        return  # then `predict` follows the nearest leader, as documented
+        return  # every new row then follows the nearest leader, as documented
     with warnings.catch_warnings(action="error"):
         predicted = np.asarray(model.predict(rows))
     require(predicted.dtype == np.int32, f"predict: dtype {predicted.dtype}")
@@ -143,7 +143,7 @@ def _check_predict(case, model, rows, labels):
             distances, row = model.transform(rows[some]), np.arange(len(alone))
             gap = np.abs(distances[row, alone] - distances[row, labels[some]])
             other &= gap > 1e-3
-        require(not other.any(), "predict: a few rows get other labels")
+        require(not other.any(), "predict: labels differ if few rows are given")
 
 
 def _unknown_lengths(case, model):
@@ -213,8 +213,8 @@ def _require_inertia(case, model, exact, scale, stopped=False):
     """Require that `inertia_` equals `exact`, the error from its definition.
 
     If a fit was stopped at max_iter, its centers are not yet the means, and `inertia_`
-    may be higher than the error of the means. With `stopped`, `exact` is the error of
-    the model's own centers, so `inertia_` must equal it in any case.
+    may be higher than the error of the means. If `stopped` is true, `exact` is the
+    error of the model's own centers, and `inertia_` must equal `exact` in any case.
     """
     tolerance = tolerance_of(case, exact, scale)
     equal = abs(model.inertia_ - exact) <= tolerance
@@ -241,7 +241,10 @@ def _dense(rows):
 
 
 def is_definite(model):
-    """Whether the kernel is positive semi-definite, so that distances are defined."""
+    """Whether the kernel is positive semi-definite.
+
+    All functions and precomputed matrices in `cases` are.
+    """
     kernel = model.kernel_
     return kernel.psd or isinstance(kernel, Function | Precomputed)
 
@@ -266,5 +269,7 @@ def scale_of(case, model):
 def tolerance_of(case, error, scale):
     stored_in_float32 = case.container.startswith("open_rows") and case.X.itemsize < 4
     if case.X.dtype in (np.float32, np.float16) or stored_in_float32:
-        return 1e-3 * abs(error) + 1e-4 * scale  # a Gaussian kernel may be off by 2e-4
-    return 1e-6 * abs(error) + 3e-8 * scale  # its exponents may be off by 1e-8
+        # The exponent of a Gaussian kernel may be wrong by 2e-4.
+        return 1e-3 * abs(error) + 1e-4 * scale
+    # The exponent of a Gaussian kernel may be wrong by 1e-8.
+    return 1e-6 * abs(error) + 3e-8 * scale

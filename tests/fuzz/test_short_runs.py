@@ -76,7 +76,7 @@ def test_a_crash_is_a_failure_of_one_case(tmp_path):
 
 @pytest.mark.parametrize("fault", ["labels", "nan", "crash", "rise"])
 def test_the_laws_notice_wrong_results(fault, monkeypatch):
-    """Whichever way an estimator is broken, the fuzzer reports a problem."""
+    """The fuzzer reports a problem if `predict` has one of these faults."""
     from akkm import ApproxKernelKMeans
 
     original = ApproxKernelKMeans.predict

@@ -85,7 +85,7 @@ def test_dense_sift_equals_a_direct_implementation(rng):
 def test_dense_sift_is_close_to_that_of_opencv(rng):
     pixels = cv2.GaussianBlur(rng.random((80, 90)), (0, 0), 2)
     pixels = (255 * (pixels - pixels.min()) / np.ptp(pixels)).astype(np.uint8)
-    # In an image of 80 x 89 pixels, patch centers are whole pixels, as in OpenCV.
+    # In an image of 80 x 89 pixels, patch centers have integer coordinates.
     found = dense_sift(read_image(pixels[:80, :89]), step=9, patch_size=16)
     at = found.places * (89, 80) - 0.5
     np.testing.assert_allclose(at, at.round(), atol=1e-9)
@@ -117,8 +117,8 @@ def test_the_pyramid_match_equals_a_result_computed_by_hand():
     assert first.shape == (21 * 2,)
     assert np.flatnonzero(first).tolist() == [0, 1, 2, 9, 10, 41]
     assert first[[0, 2, 10]].tolist() == [1 / 8, 1 / 8, 1 / 4]
-    # The shares of matching patches are I⁰ = 1, I¹ = 1/2 and I² = 0. Equation 3 of
-    # the 2006 paper is I² + (I¹ - I²) / 2 + (I⁰ - I¹) / 4.
+    # The shares of matching patches at levels 0, 1 and 2 are I⁰ = 1, I¹ = 1/2 and
+    # I² = 0. Equation 3 of the 2006 paper is I² + (I¹ - I²) / 2 + (I⁰ - I¹) / 4.
     expected = 0 + (1 / 2 - 0) / 2 + (1 - 1 / 2) / 4
     kernel = Intersection()(first[None], second[None])
     assert kernel.item() == expected == 3 / 8

@@ -1,4 +1,4 @@
-"""Comparison of two fits: clusters that split, merged or moved, and moved rows."""
+"""Comparison of two fits: clusters that split, merged or changed; moved rows."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Columns in original units per cluster, their kinds, and names of clusters."""
+"""Kinds of columns, their values per cluster in original units, and cluster names."""
 
 import datetime
 from decimal import Decimal
@@ -176,7 +176,7 @@ class TestProfiles:
         assert found.centers[0] == pytest.approx(40_000, rel=0.1)
 
     def test_an_average_never_contradicts_the_effect(self, rng):
-        """Cluster 1 has higher values than most other rows, but is below the mean."""
+        """Values of cluster 1 are above most other values, but below the mean."""
         labels = np.repeat([0, 1, 2], [300, 200, 50])
         spend = np.array([100.0, 300, 9000])[labels] * rng.uniform(0.9, 1.1, 550)
         found = profiles(labels, spend=spend).columns[0]
@@ -260,7 +260,7 @@ class TestInspection:
         assert facts.profiles is None
         assert cluster_names(facts) == ("cluster 0", "cluster 1", "cluster 2")
 
-    def test_equal_names_get_their_numbers(self, rng):
+    def test_equal_names_are_extended_by_the_cluster_number(self, rng):
         """No column alone distinguishes a cluster from all others."""
         X = rng.normal(scale=0.05, size=(400, 2))
         X += np.array([[0, 0], [1, 1], [0, 1], [1, 0]])[np.arange(400) // 100]

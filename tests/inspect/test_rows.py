@@ -55,11 +55,11 @@ def test_labels_of_the_given_rows_are_not_predicted_again(blobs, monkeypatch):
         lambda self, X: predicted.append(len(X)) or predict(self, X),
     )
     Inspection(fitted, new, new_rows=True)
-    assert predicted == [1000]  # a sample of the rows, to compare it with labels_
+    assert predicted == [1000]  # only a sample, to compare with labels_
 
 
 class TestValues:
-    def test_clustered_values_are_those_of_the_most_different_columns(self, wine):
+    def test_encoded_values_are_those_of_the_most_different_columns(self, wine):
         fitted = ApproxKernelKMeans(3, random_state=0).fit(wine)
         facts = Inspection(fitted, wine)
         found = facts.row_values(n_columns=3)

@@ -133,7 +133,7 @@ def test_rbf_takes_sigma_or_gamma():
 def test_rbf_is_accurate_far_from_the_origin(rng):
     X = rng.random((50, 3)).astype(np.float32)
     far = X + np.float32(1000)
-    near = far - np.float32(1000)  # same rounding errors as `far`
+    near = far - np.float32(1000)  # has the rounding errors of `far`
     np.testing.assert_allclose(RBF(gamma=1.0)(far), RBF(gamma=1.0)(near), atol=1e-5)
 
 

@@ -47,7 +47,7 @@ def test_a_kernel_of_distances_is_exact_at_every_scale(
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("rows_are", ["dense", "sparse"])
 def test_near_rows_in_distant_groups_are_resolved(dtype, rows_are, rng):
-    """Two groups: k is about 0.6 within a group and zero between the groups."""
+    """Kernel values are about 0.7 within each of two groups, and zero between them."""
     group = rng.integers(0, 9, (20, 3)) / 8
     X = np.vstack([group, group + 2.0**17]).astype(dtype)
     K = RBF(0.5)(X if rows_are == "dense" else sparse.csr_array(X))

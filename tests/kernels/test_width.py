@@ -16,7 +16,7 @@ def test_scale_is_the_inverse_of_d_times_the_variance():
     assert resolve("rbf", sparse.csr_array(X_SMALL)).gamma == pytest.approx(0.25)
 
 
-def test_scale_of_constant_data_is_one():
+def test_scale_gives_gamma_one_for_constant_data():
     assert resolve("rbf", np.ones((3, 2))).gamma == 1.0
 
 
@@ -64,7 +64,7 @@ def test_copies_of_a_row_are_not_its_neighbours(rng):
     once = resolve("rbf", X, gamma="neighbors").gamma
     copied = resolve("rbf", np.tile(X, (9, 1)), gamma="neighbors").gamma
     assert np.isfinite(copied)
-    # The first nine neighbours of a row are the copies of the nearest other row.
+    # The first nine neighbours of a row are the nine copies of one other row.
     assert copied > once
     assert resolve("rbf", np.ones((50, 2)), gamma="neighbors").gamma == 1.0
     from_sparse = resolve("rbf", sparse.csr_array(X), gamma="neighbors").gamma
@@ -95,7 +95,7 @@ def test_median_accepts_two_rows():
         assert resolve("rbf", X, gamma="median", rng=rng).gamma == 1 / 200
 
 
-def test_scale_of_equal_values_with_rounding_errors_is_one():
+def test_scale_gives_gamma_one_for_equal_values_despite_rounding():
     assert resolve("rbf", np.full((7, 3), 0.1)).gamma == 1.0
 
 

@@ -17,9 +17,9 @@ def test_the_proposals_that_explain_most_are_taken(digits, rng):
     K = RBF(gamma=0.15)(digits[0][:300])
     some = rng.choice(300, 80, replace=False)
     H = K[np.ix_(some, some)]
-    # The rows of K are given instead of a sketch of them, so gains are exact.
+    # With the rows of K instead of a sketch, reductions of the trace are exact.
     taken, lower = _take(H, K[some], np.full(80, 1e-9), 20)
-    assert 3 < len(taken) < 20  # stops when half of the trace is explained
+    assert 3 < len(taken) < 20  # because half of the trace is explained
     assert some[taken].tolist() == greedy_pivots(K, some, len(taken))
     taken, lower = _take(H, K[some], np.full(80, 1e-9), 3)
     assert some[taken].tolist() == greedy_pivots(K, some, 3)
@@ -46,7 +46,7 @@ def test_elimination_gives_the_schur_complement(digits, rng):
     np.testing.assert_allclose(sketch, E, atol=1e-10)
 
 
-def test_pivots_explain_more_than_uniform_landmarks(digits):
+def test_85_pivots_explain_more_than_100_uniform_landmarks(digits):
     X = digits[0]
     K = RBF(gamma=0.05)(X)
     errors = {

@@ -112,7 +112,7 @@ def test_the_number_of_landmarks_follows_its_rule(number, n, n_clusters, expecte
     assert number_of_landmarks(number, n, n_clusters) == expected
 
 
-def test_indices_stand_for_the_points_of_a_precomputed_kernel():
+def test_the_landmarks_of_a_precomputed_kernel_are_row_indices():
     rows, indices = np.eye(4)[[1, 3]], np.array([1, 3])
     assert Landmarks(rows, rows, indices).attribute is rows
     assert Landmarks(np.arange(2), rows, indices).attribute is indices

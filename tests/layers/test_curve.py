@@ -35,7 +35,7 @@ def test_small_bumps_and_low_peaks_are_no_layers():
     assert curve([0.1, 0.5, 0.0, 0.2, 0.0]).layers == [3]
 
 
-def test_among_equal_scores_the_smallest_number_is_taken():
+def test_among_almost_equal_scores_the_smallest_number_is_taken():
     assert curve([0.1, 0.3, 0.497, 0.5, 0.499]).layers == [4]
 
 

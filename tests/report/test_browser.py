@@ -28,7 +28,7 @@ def browser_path():
 def browser():
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     if browser_path() is None:
-        pytest.skip("no Chromium to open the report with: install chromium")
+        pytest.skip("Chromium was not found; install it to test the report")
     # Chromium's sandbox does not work for root in containers.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     with playwright.sync_playwright() as driver:
@@ -39,7 +39,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory, model, blobs):
-    """Reports of 3, 8, 23 and an estimated number of clusters, and of two fits."""
+    """Reports on 3, 8, 23 and an estimated number of clusters, and on two fits."""
     folder = tmp_path_factory.mktemp("reports")
     X, y = blobs
     report(
@@ -72,7 +72,7 @@ def pages(tmp_path_factory, model, blobs):
 
 @pytest.fixture
 def opened(browser, pages):
-    """Open reports in the analyst's view, which shows all sections.
+    """Return a function that opens a report, by default in the analyst's view.
 
     Fail at teardown if a page logged anything or made a request.
     """
@@ -173,7 +173,7 @@ class TestBrowser:
         assert view.locator("nav a:visible").count() == 5
         assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert view.locator(".cluster .traits").first.is_visible()
-        # A link to a section of the analyst's view switches the view.
+        # A link to a section of the analyst's view opens this view.
         view.evaluate("location.hash = '#certainty'")
         until(view, "document.getElementById('view-analyst').checked")
         until(view, "document.querySelector('#certainty-picture > svg') !== null")

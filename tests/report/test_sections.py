@@ -21,7 +21,7 @@ from akkm.report import report
 from registry import ESTIMATORS
 from report.page_parts import ALWAYS, Outline, picture_data, section_ids, text_of
 
-# Additional sections per estimator. Estimators not listed have only "landmarks".
+# Sections besides `ALWAYS`. Estimators that are not listed have one: "landmarks".
 MORE = {
     KernelKMeans: [],
     ClusterLayers: ["evidence"],
@@ -88,7 +88,7 @@ class TestClustersWithEqualMeans:
         assert "Spread per cluster" not in html
 
     def test_the_page_says_if_no_column_sets_the_clusters_apart(self, rng):
-        """Rows are at the corners of a square. A cluster has two opposite corners."""
+        """Rows are at the corners of a square. Opposite corners form a cluster."""
         X = rng.normal(scale=0.05, size=(400, 2))
         X += np.array([[0, 0], [1, 1], [0, 1], [1, 0]])[np.arange(400) // 100]
         kernel = lambda A, B: (2 * A - 1).prod(1)[:, None] * (2 * B - 1).prod(1)  # noqa: E731
@@ -188,7 +188,7 @@ class TestEvidence:
         fitted = SparseKernelKMeans(4, random_state=0).fit(blobs[0])
         text = text_of(report(fitted, blobs[0]))
         assert "<p>4 clusters were requested. Estimate: 3 clusters" in text
-        assert "Estimated number of clusters" not in text  # is not checked
+        assert "Estimated number of clusters" not in text  # is only for estimates
 
 
 def test_a_sampled_map_has_the_distances_of_its_rows(rng):

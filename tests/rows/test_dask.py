@@ -168,7 +168,7 @@ def frame(X):
 
 
 class TestNewRows:
-    """predict and transform of Dask arrays and data frames, in worker processes."""
+    """predict and transform of Dask arrays and data frames."""
 
     @pytest.mark.parametrize("where", ["workers", "here"])
     @pytest.mark.parametrize("Estimator", [ApproxKernelKMeans, EnsembleKernelKMeans])

@@ -107,7 +107,7 @@ def test_rows_equal_those_of_the_array(form, X, table, tmp_path, rng):
         np.testing.assert_array_equal(rows[index], X[index])
     np.testing.assert_array_equal(rows[X[:, 0] > 3], X[X[:, 0] > 3])
     np.testing.assert_array_equal(rows[::777], X[::777])
-    assert not rows[:10].flags.writeable  # may be a view of a shared batch
+    assert not rows[:10].flags.writeable  # because it may be a view of a shared batch
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(rows))[5:9], X[5:9])
 
 
@@ -335,7 +335,7 @@ def test_kernel_errors_name_the_file(X, table, tmp_path):
         ApproxKernelKMeans(5, kernel="intersection", n_landmarks=40).fit(rows)
 
 
-def test_other_estimators_reject_rows_in_files(X, table, tmp_path):
+def test_an_estimator_that_needs_rows_in_memory_refuses_files(X, table, tmp_path):
     rows = as_parquet(X, table, tmp_path)
     with pytest.raises(
         TypeError, match=r"KernelKMeans got DiskRows.* needs its rows in memory"

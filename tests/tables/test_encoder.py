@@ -273,7 +273,9 @@ class TestTransform:
             ("a,t\n1e39,u\n2,u\n", "too large for single precision"),
         ],
     )
-    def test_differing_columns_are_named(self, text, message, encoder, write):
+    def test_columns_that_differ_from_the_model_are_named(
+        self, text, message, encoder, write
+    ):
         with pytest.raises(TableError, match=message):
             encoder.encode(open_table(write("n.csv", text)))
 

@@ -81,7 +81,7 @@ class TestRoundTrips:
         monkeypatch.setattr(sys, "stdin", Piped(sink.getvalue()))
         same(self.encoded("-", kept=kept), expected)
 
-    def test_the_share_read_rises_to_one(self, tmp_path):
+    def test_the_share_of_the_file_that_was_read_rises_to_one(self, tmp_path):
         packed(mixed(20_000), tmp_path / "x.csv.gz", gzip.compress)
         table = open_table(str(tmp_path / "x.csv.gz"), block=1 << 12)
         shares = [table.share for _ in table.batches(["x", "color"])]
@@ -111,7 +111,7 @@ class TestRoundTrips:
         parse = table._parse
         monkeypatch.setattr(table, "_parse", lambda t: parsed.append(1) or parse(t))
         encoder = TableEncoder(id="key").fit(table)
-        assert len(parsed) == 2  # the first rows are read to recognise formats
+        assert len(parsed) == 2  # the first rows, to recognise formats; all rows
         first = encoder.encode(table)
         assert len(parsed) == 2
         same(encoder.encode(table), first)

@@ -244,7 +244,7 @@ class TestDateParts:
         days = np.datetime64("2023-01-02", "s") + rng.integers(0, 300, N) * 86_400
         return days + (hours * 3_600).astype("m8[s]")
 
-    def test_the_hour_is_used_if_it_is_uneven(self, rng):
+    def test_the_hour_is_used_if_hours_are_unevenly_distributed(self, rng):
         encoder = encoder_of(self.times(rng, rng.normal(12, 2, N)))
         assert encoder.feature_names_[:3] == ["x", "x (hour, sin)", "x (hour, cos)"]
         assert "also the hour, as points on a circle" in encoder.describe()[0]
@@ -258,7 +258,7 @@ class TestDateParts:
         np.testing.assert_allclose(X[0, 1:3], [1, 0], atol=1e-6)
         np.testing.assert_allclose(X[1, 1:3], encoder.columns_[0]["part_means"], 1e-6)
 
-    def test_the_weekday_is_used_if_it_is_uneven(self, rng):
+    def test_the_weekday_is_used_if_weekdays_are_unevenly_distributed(self, rng):
         monday, weeks = np.datetime64("2024-01-01"), rng.integers(0, 50, N) * 7
         days = monday + (weeks + rng.integers(0, 5, N)).astype("m8[D]")
         assert encoder_of(days).columns_[0]["parts"] == ["weekday"]

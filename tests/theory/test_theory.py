@@ -53,7 +53,7 @@ def naive_residual(K, drawn):
 
 
 def error_in_span(K, labels, drawn):
-    """Error L(U, ξ) with centers in the span of the drawn landmarks."""
+    """The paper's error L(U, ξ): centers are in the span of the drawn landmarks."""
     U = membership(labels)
     return np.trace(K) - np.trace(U @ (K - naive_residual(K, drawn)) @ U.T)
 
@@ -170,7 +170,7 @@ class TestTheorem1:
         assert isinstance(one, float)
         assert one == pytest.approx(bounds[1])
 
-    def test_the_bound_allows_an_uneven_diagonal(self, rows, labels):
+    def test_the_bound_allows_a_diagonal_that_is_not_constant(self, rows, labels):
         kernel = Linear() + RBF(gamma=0.5)
         bound = expected_error_bound(rows, labels, 30, kernel)
         assert bound == pytest.approx(naive_bound(kernel(rows), labels, 30))
@@ -255,7 +255,7 @@ class TestTheorem1:
 
 class TestCorollary1:
     def test_bounds_equal_those_computed_by_hand(self):
-        """K has the eigenvalues 6, 3 and 1, for two clusters and m = 2 landmarks."""
+        """K has the eigenvalues 6, 3 and 1. There are 2 clusters and 2 landmarks."""
         vectors = np.linalg.qr(np.arange(9).reshape(3, 3) ** 2.0 + np.eye(3))[0]
         K = vectors @ np.diag([6.0, 3.0, 1.0]) @ vectors.T
         kappa = K.diagonal().max()
