@@ -307,11 +307,12 @@ def choices(results: Results) -> list[Block]:
     return [
         Paragraph(
             "Every ARI compares aKKm with exact kernel k-means, which always uses the "
-            "choices of the first row. The tanh kernel of MNIST has negative eigenvalues. By default "
-            "(clip), they are dropped. Positive eigenvalues up to the absolute value "
-            "of the most negative one are dropped, too. With flip, negative "
-            "eigenvalues are replaced by their absolute values. With pinv, they are "
-            "inverted like positive eigenvalues, as in the paper."
+            "choices of the first row of the table. The tanh kernel of MNIST has "
+            "negative eigenvalues. By default (clip), they are dropped. Positive "
+            "eigenvalues up to the absolute value of the most negative one are dropped, "
+            "too. With flip, negative eigenvalues are replaced by their absolute "
+            "values. With pinv, they are inverted like positive eigenvalues, as in the "
+            "paper."
         ),
         *blocks,
     ]
