@@ -111,9 +111,9 @@ def spectral_rows(K, n_clusters, weights=None):
 
 
 def leaders(X, kernel, threshold, able=None):
-    """Find leaders row by row; return a list of leaders, and each row's place in it.
+    """Find leaders row by row; return a list of leaders, and a position for each row.
 
-    The place is the position of the row's leader in the list, or -1 if the row has no
+    The position is that of the row's leader in the list, or -1 if the row has no
     leader. Only rows for which `able` is true can become leaders.
     """
     K = kernel(X)

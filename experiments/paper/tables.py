@@ -309,10 +309,10 @@ def choices(results: Results) -> list[Block]:
             "Every ARI compares aKKm with exact kernel k-means, which always uses the "
             "choices of the first row of the table. The tanh kernel of MNIST has "
             "negative eigenvalues. By default (clip), they are dropped. Positive "
-            "eigenvalues up to the absolute value of the most negative one are dropped, "
-            "too. With flip, negative eigenvalues are replaced by their absolute "
-            "values. With pinv, they are inverted like positive eigenvalues, as in the "
-            "paper."
+            "eigenvalues up to the absolute value of the most negative one are "
+            "dropped, too. With flip, negative eigenvalues are replaced by their "
+            "absolute values. With pinv, they are inverted like positive eigenvalues, "
+            "as in the paper."
         ),
         *blocks,
     ]

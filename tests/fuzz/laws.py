@@ -243,7 +243,7 @@ def _dense(rows):
 def is_definite(model):
     """Whether the kernel is positive semi-definite.
 
-    All functions and precomputed matrices in `cases` are.
+    This holds for all functions and precomputed matrices in `cases`.
     """
     kernel = model.kernel_
     return kernel.psd or isinstance(kernel, Function | Precomputed)
