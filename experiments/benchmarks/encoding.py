@@ -63,7 +63,7 @@ def generated(n: int = 10_000) -> Iterator[tuple[str, Array, Array]]:
 
 
 def known() -> Iterator[tuple[str, Array, Array]]:
-    """Yield the name, the rows (n, d) and the classes (n,) of each known data set."""
+    """Yield the name, the rows (n, d) and the classes (n,) of each real data set."""
     for name, load in (
         ("wine", load_wine),
         ("iris", load_iris),

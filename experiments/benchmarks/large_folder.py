@@ -3,7 +3,8 @@
 The benchmark writes Parquet files with columns of numbers and a column of words, in row
 groups of 100,000 rows. It clusters the folder in a new process, and prints the size of
 the folder, the time and the peak memory. Then it clusters the first file twice, once
-with its rows in memory and once with its rows on disk, and compares the labels::
+with its rows in memory and once with its rows on disk, and compares the labels. To run
+it with 8 GB of files::
 
     python -m experiments.benchmarks.large_folder /tmp/large --gigabytes 8
 """

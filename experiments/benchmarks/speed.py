@@ -57,7 +57,7 @@ def main(
 
 
 def _possible(section: Section) -> Iterator[Record]:
-    """Yield the runs of a section that fit in memory."""
+    """Yield those runs of a section that fit in memory."""
     for run in section.runs():
         if fits_in_memory(Task.of(run["settings"]), run["contestant"]):
             yield run

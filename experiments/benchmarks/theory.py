@@ -138,7 +138,7 @@ def error_in_span(K: Array, labels: Array, drawn: Array) -> float:
 
 
 def _between(coordinates: Array, labels: Array) -> float:
-    """Return sum_k n_k |mean_k|², where mean_k is the mean of cluster k."""
+    """Return sum_k n_k |mean_k|² for clusters k of n_k rows with mean mean_k."""
     means = [coordinates[labels == k].mean(axis=0) for k in np.unique(labels)]
     sizes = np.unique(labels, return_counts=True)[1]
     return float(sizes @ (np.array(means) ** 2).sum(axis=1))

@@ -2,8 +2,8 @@
 
 The benchmark has four parts:
 
-* `overhead` compares the time of fits to Cover Type with m = 1,000: from an array in
-  this process, and from a Dask array on the workers.
+* `overhead` compares the time of fits to Cover Type with 1,000 landmarks: from an array
+  in this process, and from a Dask array on the workers.
 * `memory` measures the client's peak memory for 20 million generated rows.
 * `rows` measures the time that one thread needs per row.
 * `estimate` extrapolates from this time per row to 10^9 rows on 100 workers.
@@ -138,12 +138,13 @@ def time_per_row(n: int = 200_000) -> tuple[float, float]:
 
 
 def estimate(n: int = 10**9, workers: int = 100, draws: int = 1000) -> None:
-    """Simulate a fit: 100 columns, m = 500, C = 10, workers with one thread each.
+    """Simulate a fit with 100 columns, 500 landmarks and 10 clusters.
 
-    The simulation assumes a network of 10 Gbit/s with a latency of 1 ms per message. It
-    assumes that the scheduler takes 1 ms per task, and that the speed of workers varies
-    by 10 % from iteration to iteration. The time per row is measured. The share of
-    evaluated rows in each iteration is that of a real fit to a million rows.
+    Each worker has one thread. The simulation assumes a network of 10 Gbit/s with a
+    latency of 1 ms per message. It assumes that the scheduler takes 1 ms per task, and
+    that the speed of workers varies by 10 % from iteration to iteration. The time per
+    row is measured. The share of evaluated rows in each iteration is that of a real fit
+    to a million rows.
     """
     evaluated, skipped = time_per_row()
     X = np.concatenate([_block(i, 250_000, 100) for i in range(4)])

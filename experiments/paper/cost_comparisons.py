@@ -122,8 +122,8 @@ def few_against_many(data: str, ours: str, other: str) -> Comparisons:
 def spectral_grows(results: Results) -> list[Comparison]:
     """Compare: does the time of nysSC grow about as fast as m³, from m = 1,000 on?
 
-    A power m^p is fitted to the times. p must be at least 2.5, or at least the p of the
-    paper's times if that is smaller.
+    A power m^p is fitted to the times. The claim holds if p is at least 2.5 or the p of
+    the paper's times, whichever is smaller.
     """
     data = "covtype"
     sizes = sizes_of(results, data, 1000)

@@ -113,7 +113,7 @@ def _leaders(prepared: PreparedData, cell: Cell) -> Outcome:
 
 
 def _k_means(prepared: PreparedData, cell: Cell) -> Outcome:
-    # One run that starts from random rows, which is the default in MATLAB.
+    # One run that starts from random rows, as MATLAB's k-means did by default.
     C, seed = prepared.n_clusters, cell.seed
     model = KMeans(C, init="random", n_init=1, random_state=seed)
     return _timed_fit(model, prepared.data.X)

@@ -185,9 +185,9 @@ def contingency(a: Array, b: Array) -> list[list[int]]:
 def seconds_left(store: Store, missing: Iterable[Cell]) -> float | None:
     """Estimate how long the missing cells take, from the times of similar cells.
 
-    The time of a cell is the mean over cells with the same method, data set and size.
-    If there are no such cells, the time is scaled from cells of another size. The
-    result is None if this is not possible for one of the missing cells.
+    The estimate for a cell is the mean time of cells with the same method, data set and
+    m. If there are no such cells, the time of cells with another m is scaled in
+    proportion to m. The result is None if a missing cell has no similar cells at all.
     """
     known: dict[tuple[str, str, int | None], list[float]] = {}
     for record in store.records.values():

@@ -121,8 +121,9 @@ def _faster_than_the_paper(results: Results) -> Paragraph:
 def paper_total(results: Results, data: str, method: str, m: int) -> Spread | None:
     """Return the paper's time, in seconds, for kernel values and clustering together.
 
-    The paper's time of nysSC includes the kernel values, except on images. There, the
-    time of nysSC is below the time of the kernel values alone.
+    The paper's times of aKKm and tKKm do not include the time of kernel values, so this
+    time is added. The paper's time of nysSC includes it, except on images: there, the
+    time of nysSC is below the time of kernel values alone.
     """
     kernel, clustering = (
         results.paper("seconds", data, x, m) for x in ("kernel", method)

@@ -56,12 +56,12 @@ def initial_centers(
     """Return centers found on growing samples of the rows.
 
     The first sample has 10,000 rows or 20 rows per cluster, whichever is more. If there
-    are at most twice as many rows, all rows are the sample. k-means++ and k-means run
-    `n_init` times in the leading coordinates of the landmarks' span, and the best run
-    is improved by breathing. Starting from the labels of this run, Lloyd's algorithm
-    iterates in the whole span. It then continues on further samples, each eight times
-    as large as the previous one. A further sample has less than half of the rows, and
-    at most 128 MB.
+    are at most twice as many rows in total, the sample has all rows. k-means++ and
+    k-means run `n_init` times in the leading coordinates of the landmarks' span, and
+    the best run is improved by breathing. Starting from the labels of this run, Lloyd's
+    algorithm iterates in the whole span. It then continues on further samples, each
+    eight times as large as the previous one. A further sample has less than half of the
+    rows, and at most 128 MB.
 
     The numbering of the clusters and the draws of k-means++ do not depend on the order
     of the sample's rows.

@@ -132,7 +132,7 @@ def _places(keys: Any, others: Any) -> Array:
 
 
 def _plain(clusters: Any) -> Array:
-    """Clusters (n,) as numbers if possible, because as text 10 comes before 2."""
+    """Clusters (n,) as numbers if possible: sorted as text, 10 is before 2."""
     with suppress(pa.ArrowInvalid):
         clusters = clusters.cast(pa.int64())
     return clusters.to_numpy(zero_copy_only=False)

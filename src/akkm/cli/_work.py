@@ -131,9 +131,10 @@ def storage_note(n: int, d: int, megabytes_allowed: float) -> str:
 
 
 def balance_lines(encoder: TableEncoder) -> list[str]:
-    """The shares of numbers, dates and categories in squared distances, as one line.
+    """A list with one line: shares of numbers, dates and categories in distances.
 
-    The list is empty if all columns have the same role.
+    The shares are those in squared distances. The list is empty if all columns have the
+    same role.
     """
     facts = encoder.facts()
     if len({fact.role for fact in facts}) < 2:
@@ -187,8 +188,8 @@ def _write_labels(
 ) -> tuple[Array, Any, Any]:
     """Write labels, if requested.
 
-    Returns clusters (n,), an ensemble's agreement (n,) or None, and the certainty (n,)
-    of the labels, or None if no output file needs it.
+    Returns three values: the clusters (n,); the agreement (n,), or None without an
+    ensemble; and the certainty (n,) of the labels, or None if no output file needs it.
     """
     file = job.outputs.get("--labels")
     if file is None and fitted and "--write" not in job.outputs:

@@ -1,7 +1,7 @@
 """`akkm.cluster`: cluster a data frame in one call.
 
 This package puts an encoder, an estimator and a report together, for Python users and
-for the command line. It adds no methods of its own.
+for the command line. It contains no clustering methods.
 """
 
 from akkm.clustering._cluster import cluster

@@ -55,7 +55,7 @@ def cluster(
     TableError
         If the table can't be read or encoded.
     ValueError
-        If the method is unknown.
+        If the method is unknown, or if both a method and an estimator are given.
 
     Examples
     --------

@@ -52,7 +52,7 @@ def fuse(labelings: list[Labeling]) -> list[Group]:
 
     One table counts the pairs of codes that two groups give to the rows. For two groups
     of two members each, it contains the counts of all pairs of the four members. Groups
-    grow as long as the table has no more bins than there are rows, within limits.
+    grow as long as the table has at most the maximum number of bins.
     """
     n = len(labelings[0].codes)
     most = isqrt(min(max(n, _FEWEST_BINS), _MOST_BINS))
@@ -88,9 +88,10 @@ def contingency(groups: list[Group], weights: Array | None) -> Array:
 
 
 def _count(groups: list[Group], weights: Array | None) -> Array:
-    """The weight of the rows with each code of a group, or each pair of two codes.
+    """The total weight of the rows with each code, or with each pair of codes.
 
-    `groups` are one group, or two groups.
+    If `groups` has one group, its codes are counted. If it has two groups, pairs of
+    their codes are counted.
     """
     sizes = [group.size for group in groups]
     counts = np.zeros(prod(sizes))  # float64 is exact up to 2^53 rows

@@ -19,7 +19,7 @@ _MANY_MEMBERS = 1000
 class Labeling:
     """The partition of one member."""
 
-    values: Array  # (C_q,) the member's distinct labels, sorted
+    values: Array  # (C_q,) the C_q distinct labels of member q, sorted
     codes: Array  # (n,) position of each row's label in `values`; unsigned integers
 
 
@@ -84,7 +84,7 @@ def encode(labels: Array) -> Labeling:
 
 
 def recode(q: int, labels: Array, values: Array) -> Array:
-    """Codes (n,) of the labels of new rows among the known values of member q."""
+    """Positions (n,) of new rows' labels among the known values of member q."""
     new = encode(labels)
     known = {value: code for code, value in enumerate(values.tolist())}
     unseen = [value for value in new.values.tolist() if value not in known]

@@ -25,7 +25,7 @@ _LARGEST_SUM = 2**30
 
 @dataclass(frozen=True, eq=False)
 class MetaGraph:
-    """The clusters of all members, and their similarities."""
+    """The V clusters of all members, and their similarities."""
 
     similarity: Array  # (V, V) Jaccard, zero on the diagonal
     weight: Array  # (V,) total weight of each cluster's rows, positive
@@ -71,7 +71,7 @@ def _match_all(
 
 
 def _match(graph: MetaGraph, n_clusters: int, part: Array, q: int) -> None:
-    """Match member q's clusters with other members' meta-clusters; update `part`."""
+    """Match member q's clusters with meta-clusters of the others; update `part`."""
     own = np.flatnonzero(graph.member == q)
     before = part[own]
     part[own] = -1

@@ -47,7 +47,7 @@ class MetaClusters:
     Parameters
     ----------
     values : tuple of arrays of shape (C_q,)
-        The labels of each of the r members, sorted.
+        The labels of each of the r members, sorted. Member q has C_q labels.
     parts : tuple of arrays of shape (C_q,)
         The meta-cluster of each of these labels, in 0 .. n_clusters - 1.
     sizes : array of shape (n_clusters,)

@@ -110,8 +110,8 @@ class Moves:
         self.spread = 2 * np.concatenate([spread.T for _, spread, _ in pairs], axis=1)
         self.shift = np.concatenate([shift for _, _, shift in pairs])  # (S C,)
         self.between = _between(now)  # (C, C)
-        # For each column, the least favourable entry; and the distance of each center
-        # to the nearest other center. They prove most labels without a loop over
+        # The least favourable entry of each column, and the distance of each center to
+        # the nearest other center. These numbers prove most labels without a loop over
         # centers.
         self.min_known = self.known.min(axis=0)
         self.max_spread = self.spread.max(axis=0)
@@ -159,7 +159,7 @@ class Moves:
         )
 
     def _gaps(self, own: Array, upper: Array, gap: Array) -> Array:
-        """Return lower bounds on the present gaps to the next center: (b,) float64."""
+        """Return lower bounds (b,) on the present gaps to the next best center."""
         lowest = np.full(len(own), np.inf)
         first, second, distance = (np.empty_like(lowest) for _ in range(3))
         label, twice = own % self.n_clusters, 2 * (upper + self.shift[own])
@@ -211,10 +211,7 @@ def _between(now: Centers) -> Array:
 
 
 def _move(then: Centers, now: Centers) -> tuple[Array, Array, Array]:
-    """Return the known terms (C, C) of the first bound, |Δ_k - Δ_a| (C, C) and |Δ_a|.
-
-    |Δ_a| has shape (C,).
-    """
+    """Return the bounds' known terms (C, C), |Δ_k - Δ_a| (C, C) and |Δ_a| (C,)."""
     step = now.beta - then.beta
     squared, rounding = _squared(step)
     spread = np.sqrt(squared.clip(0) + rounding)

@@ -113,8 +113,8 @@ def lloyd(
 ) -> Solution:
     """Iterate from given centers or the parts' labels until no label changes.
 
-    Assumes validated arrays. `dtype` is the precision of the kernel rows. `watch` is
-    called after each iteration and stops the run by returning true. Without `prune`,
+    The arrays must be validated. `dtype` is the precision of the kernel rows. `watch`
+    is called after each iteration and stops the run by returning true. Without `prune`,
     every row is evaluated in every iteration; the labels are the same. `resume` is the
     position of an interrupted run. A resumed run has the same result, bit for bit, as a
     run without interruption.
@@ -175,7 +175,7 @@ def _refresh(parts: Parts, stats: Stats, largest: Array) -> Array:
 
 
 def centers_of(stats: Stats, gram: Gram, previous: Centers | None) -> Centers:
-    """Return the centers at the clusters' means: α = Û K_B K̂⁻¹.
+    """Return the centers at the clusters' means, the paper's α = Û K_B K̂⁻¹.
 
     An empty cluster keeps its previous center. Without `previous`, it gets the center
     of the first nonempty cluster. Rows are then equally near to both centers, and go to

@@ -1,7 +1,7 @@
 """The rows of a fit on Dask workers: one `Part` per partition, with summed results.
 
 Every task is a function of a partition and of the previous task's result, and modifies
-neither. If a worker dies, Dask can therefore recompute the results that it held.
+neither. If a worker dies, Dask can therefore recompute the worker's results.
 """
 
 from dataclasses import dataclass, replace
