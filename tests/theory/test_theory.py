@@ -513,7 +513,7 @@ class TestSuggestion:
         assert any("4 landmarks per cluster" in reason for reason in least.reasons)
         most = suggest_n_landmarks(rows, 2, tolerance=1e-9)
         assert most.n_landmarks == 200
-        assert "Even with all 200 rows" in most.reasons[0]
+        assert "Even if all 200 rows are landmarks" in most.reasons[0]
         assert suggest_n_landmarks(rows[:3], 2, tolerance=100.0).n_landmarks == 3
 
     def test_suggestions_for_many_rows_are_reproducible(self, rng):

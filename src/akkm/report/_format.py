@@ -7,8 +7,8 @@ import numpy as np
 
 # Names and ids are cut after this many characters.
 _MAX_LENGTH = 80
-# Absolute values, in standard deviations or in doublings of the spread, at which the
-# heat map changes colour.
+# Absolute values of cells at which the heat map changes colour. Cells are in standard
+# deviations, or in doublings of the spread (see `doublings`).
 HEAT_STEPS = (0.2, 0.5, 1.0, 1.5, 2.5)
 
 
@@ -31,7 +31,9 @@ def count(value: float) -> str:
 
 
 def number(value: float) -> str:
-    """A number with four significant digits, or a whole number from 1,000 on.
+    """A number with four significant digits.
+
+    A number of at least 1,000 is rounded to a whole number instead.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from typing import Any
 
 from akkm.silence import ignore_warnings
 
-# While results are awaited, a check runs every so many seconds whether workers exist.
+# Seconds between two checks that workers exist, while results are awaited.
 _CHECK_EVERY = 2.0
 # A fit fails after this many seconds without any worker. Dask's nanny process replaces
 # a dead worker within a few seconds.

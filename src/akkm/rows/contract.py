@@ -38,8 +38,8 @@ class Rows(ABC):
     * `map_blocks` calls its function on blocks that cover all rows once, in order;
     * if the function given to `embed` treats each row independently, `embed` gives the
       points that the function returns for an array of all rows;
-    * `random_labels(C, rng)` gives the labels that it gives for an array of all rows,
-      and changes the state of the generator in the same way;
+    * `random_labels(C, rng)` gives the same labels wherever the rows are stored, and
+      leaves the generator in the same state;
     * `prefetch_gather` is a hint: it affects the running time, never the results.
 
     Attributes

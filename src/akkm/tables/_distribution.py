@@ -6,7 +6,7 @@ import numpy as np
 
 from akkm.typing import Array
 
-# Number of values in a sample, and the smallest and largest number of its rows.
+# A sample has up to _CELLS values, but at least _FEWEST and at most _MOST rows.
 _CELLS, _FEWEST, _MOST = 1 << 20, 1_000, 50_000
 # A sentinel is a value that stands for "unknown". It occurs at least _REPEATED times in
 # the sample. All sentinels of a column together have at most _SHARE of the sample.

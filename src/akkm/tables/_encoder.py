@@ -173,7 +173,7 @@ class TableEncoder(Decoder, TransformerMixin, BaseEstimator):
         self.most_values = most_values
 
     def fit(self, table: Any, y: Any = None) -> "TableEncoder":
-        """Read all rows once and decide how each column is encoded.
+        """Read all rows and decide how each column is encoded.
 
         Parameters
         ----------

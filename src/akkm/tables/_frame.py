@@ -87,7 +87,9 @@ def library_of(data: Any) -> str:
 
 
 def as_frame(table: pa.Table, library: str, like: Any = None) -> Any:
-    """Convert an Arrow table to a data frame, with the index of the frame `like`.
+    """Convert an Arrow table to a data frame of a library.
+
+    A pandas frame gets the index of the frame `like`, if there is one.
 
     Examples
     --------

@@ -219,7 +219,7 @@ def _sentinel_notes(used: list[Column], found: _Summary, plan: _Plan) -> list[st
         count = "counts" if len(values) == 1 else "count"
         notes.append(
             f"{name}: {' and '.join(values)} {count} as missing, far from the other "
-            f"values ({low} to {high}); --sentinels keep uses them as they are"
+            f"values ({low} to {high}); --sentinels keep uses all values as they are"
         )
     return notes
 

@@ -100,7 +100,10 @@ def encode_sparse(
     )
     X.data /= fitted["scale"][X.indices]
     if X.nnz and abs(X.data).max() > LARGEST:
-        raise TableError(f"{table.name}: numbers too large for single precision")
+        raise TableError(
+            f"{table.name}: some numbers are too large for single precision; rescale "
+            "their columns"
+        )
     return X.astype(np.float32), matrix, rows, (*notes, *width_notes)
 
 

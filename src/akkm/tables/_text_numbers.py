@@ -59,8 +59,8 @@ class TextFormat:
     factor : float
         The number of seconds in a unit; 1 if values are not durations.
     pattern : str
-        The format of dates for `strptime`, "clock" for H:MM:SS, or "words" for texts
-        like "2 h 5 min".
+        The format of dates for `strptime`, "clock" for H:MM:SS, "words" for texts like
+        "2 h 5 min", or "" for a single number.
     """
 
     role: str

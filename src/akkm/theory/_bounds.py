@@ -198,7 +198,7 @@ def _rate(spectrum: Spectrum, m: Any) -> Any:
     if not kappa > 0:
         raise ValueError(
             f"The largest k(x, x) is {kappa:g}; the bounds hold for positive "
-            "semi-definite kernels, where it is positive. Choose another kernel."
+            "semi-definite kernels with a positive k(x, x). Choose another kernel."
         )
     return np.asarray(m) / (spectrum.n * kappa)
 

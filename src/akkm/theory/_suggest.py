@@ -141,7 +141,10 @@ def _choose(values: Spectrum, C: int, tolerance: float) -> tuple[int, list[str]]
             f"average; the tolerance is {tolerance:.2%}."
         )
     elif values.tail(C) > 0:
-        reason = f"Even with all {n:,} rows, the bound of Corollary 1 is {excess:.2%}."
+        reason = (
+            f"Even if all {n:,} rows are landmarks, the bound of Corollary 1 is "
+            f"{excess:.2%}; the tolerance is {tolerance:.2%}."
+        )
     else:
         estimated = "" if values.exact else " (as estimated)"
         reason = (
