@@ -1,6 +1,6 @@
 """Generated tables with the columns of well-known data sets.
 
-Each function returns an Arrow table, and the right role of each column, such as
+Each function returns an Arrow table, and the expected role of each column, such as
 "number" or "category", according to the description of the data set.
 """
 

@@ -43,7 +43,7 @@ def test_partial_fit_warns_at_the_line_that_called_it():
 
 
 def test_code_of_akkm_can_warn_outside_a_fit():
-    """The module that calls `warn_user` has a name of akkm."""
+    """The name of the calling module begins with akkm."""
     code = compile("warn_user('text', UserWarning)", "<run>", "exec")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

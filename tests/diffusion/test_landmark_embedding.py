@@ -141,7 +141,7 @@ class TestEmbedding:
             np.testing.assert_array_equal(found(X, engine), ours)
 
     def test_nearby_components_share_a_cluster(self, rng):
-        """Four unconnected groups form two pairs. The groups of a pair are near."""
+        """Four unconnected groups form two pairs of nearby groups."""
         centers = np.array([[0.0, 0], [10, 0], [1000, 0], [1010, 0]])
         X = np.repeat(centers, 200, axis=0) + rng.uniform(size=(800, 2))
         model = SparseKernelKMeans(2, n_landmarks=80, random_state=0).fit(X)

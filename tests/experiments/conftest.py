@@ -38,7 +38,7 @@ def tiny_folder(shared_folder, all_cells):
 
 @pytest.fixture(scope="session")
 def report_folder(shared_folder, tiny_folder):
-    """Folder with the report on these records."""
+    """Folder with the report on the records in `tiny_folder`."""
     out = shared_folder / "tiny-report"
     with open(shared_folder / "report.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

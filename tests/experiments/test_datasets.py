@@ -31,7 +31,7 @@ TWINS = {
 
 @pytest.fixture
 def folders(tmp_path, monkeypatch):
-    """Paths of an empty folder for original files, and of a cache that is missing."""
+    """Paths of an empty folder for original files, and of a cache not yet created."""
     data, cache = tmp_path / "data", tmp_path / "cache"
     data.mkdir()
     monkeypatch.setenv("AKKM_DATA", str(data))
@@ -43,7 +43,7 @@ def folders(tmp_path, monkeypatch):
 def put(folders, monkeypatch):
     """Function that writes an original file.
 
-    If `right`, the checksum of the file becomes the expected checksum.
+    If `right` is true, the checksum of the file becomes the expected checksum.
     """
 
     def put(place, raw, right=True):

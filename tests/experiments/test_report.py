@@ -1,4 +1,4 @@
-"""The report of the paper's experiments as Markdown and HTML."""
+"""The report on the paper's experiments as Markdown and HTML."""
 
 import html.parser
 import os

@@ -269,7 +269,7 @@ def scale_of(case, model):
 def tolerance_of(case, error, scale):
     stored_in_float32 = case.container.startswith("open_rows") and case.X.itemsize < 4
     if case.X.dtype in (np.float32, np.float16) or stored_in_float32:
-        # The exponent of a Gaussian kernel may be wrong by 2e-4.
+        # In float32, the exponent of a Gaussian kernel may be wrong by 2e-4.
         return 1e-3 * abs(error) + 1e-4 * scale
-    # The exponent of a Gaussian kernel may be wrong by 1e-8.
+    # In float64, the exponent of a Gaussian kernel may be wrong by 1e-8.
     return 1e-6 * abs(error) + 3e-8 * scale

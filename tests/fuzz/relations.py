@@ -82,7 +82,7 @@ def check_weights(case, model, folder):
         return  # the random sample depends on the number of rows
     w = np.random.default_rng(1).integers(1, 4, size=n)
     if Estimator.__name__ == "KernelKMeans" and not np.ndim(params.get("init")):
-        return  # its initialisation uses landmarks, which differ in the two fits
+        return  # KernelKMeans initialises with landmarks, which differ here
     two_steps = Estimator.__name__ == "TwoStepKernelKMeans"
     if n < 20 and has("init")(Estimator) and k != "auto" and not two_steps:
         # With few rows, a random start may end in another local minimum.
@@ -150,7 +150,7 @@ def check_precomputed(case, model, folder):
     if n < 30 and has("init")(case.Estimator) and not np.ndim(params.get("init")):
         # With few rows, a random start may end in another local minimum.
         if case.Estimator.__name__ == "TwoStepKernelKMeans":
-            return  # its initial labels are those of the landmarks
+            return  # this estimator needs initial labels of the landmarks only
         count = getattr(model, "n_clusters_", params["n_clusters"])
         params["init"] = np.random.default_rng(2).integers(count, size=n)
         params["n_clusters"] = count

@@ -55,7 +55,7 @@ def test_labels_of_the_given_rows_are_not_predicted_again(blobs, monkeypatch):
         lambda self, X: predicted.append(len(X)) or predict(self, X),
     )
     Inspection(fitted, new, new_rows=True)
-    assert predicted == [1000]  # only a sample, to compare with labels_
+    assert predicted == [1000]  # a sample, to compare with labels_
 
 
 class TestValues:

@@ -39,7 +39,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory, model, blobs):
-    """Reports on 3, 8, 23 and an estimated number of clusters, and on two fits."""
+    """Reports on 3, 8, 23 and an estimated number of clusters, and a comparison."""
     folder = tmp_path_factory.mktemp("reports")
     X, y = blobs
     report(

@@ -165,7 +165,7 @@ class TestCards:
             in card
         )
         assert ">annual spend</span> <strong>1,0" in card
-        assert "noise</span>" not in card  # does not differ between clusters
+        assert "noise</span>" not in card  # noise does not differ between clusters
         assert "One column that hardly differs" in text_of(page)
         assert re.search(r'<th scope="row">town</th><td>Ulm</td><td>Ulm</td>', card)
         assert re.search(r'<th scope="row">app</th><td>yes</td>', card)

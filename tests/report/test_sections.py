@@ -188,7 +188,8 @@ class TestEvidence:
         fitted = SparseKernelKMeans(4, random_state=0).fit(blobs[0])
         text = text_of(report(fitted, blobs[0]))
         assert "<p>4 clusters were requested. Estimate: 3 clusters" in text
-        assert "Estimated number of clusters" not in text  # is only for estimates
+        # A requested number of clusters is not checked.
+        assert "Estimated number of clusters" not in text
 
 
 def test_a_sampled_map_has_the_distances_of_its_rows(rng):

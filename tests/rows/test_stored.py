@@ -170,7 +170,7 @@ def test_only_batches_with_unproved_labels_are_read(X, table, tmp_path):
 
 
 def test_samples_are_read_in_one_pass(X, table, tmp_path):
-    """One pass reads the landmarks and the initial sample; the next is iteration 1."""
+    """One pass reads landmarks and initial sample. The next pass is iteration 1."""
     rows = as_parquet(X, table, tmp_path)
     read = []
     batches = rows._batches

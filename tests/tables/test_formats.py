@@ -111,7 +111,7 @@ class TestRoundTrips:
         parse = table._parse
         monkeypatch.setattr(table, "_parse", lambda t: parsed.append(1) or parse(t))
         encoder = TableEncoder(id="key").fit(table)
-        assert len(parsed) == 2  # the first rows, to recognise formats; all rows
+        assert len(parsed) == 2  # once for the first rows, once for all rows
         first = encoder.encode(table)
         assert len(parsed) == 2
         same(encoder.encode(table), first)
