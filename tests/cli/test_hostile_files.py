@@ -1,4 +1,4 @@
-"""Small files that would need gigabytes are refused, with little use of memory."""
+"""Small files that would need gigabytes are refused before memory is used up."""
 
 import bz2
 import gzip
@@ -111,8 +111,9 @@ HOSTILE = {
 }
 
 
-# Runs akkm, then writes the peak memory of the process to the file "peak". VmHWM is the
-# peak since the start of the process; ru_maxrss would include the parent's memory.
+# This program runs akkm, then writes the peak memory of the process to the file "peak".
+# VmHWM is the peak since the start of the process; ru_maxrss would include the parent's
+# memory.
 PROGRAM = """
 import atexit, pathlib, re, sys
 

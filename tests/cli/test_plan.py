@@ -141,8 +141,8 @@ class TestSampleAndMemory:
         assert run("plan", *args, "--sample", 50).exit_code == 0
 
 
-# Runs a command, then prints the peak memory of the process in MB. `akkm plan` fits
-# samples of 5,000 rows here, so its bound for all rows is extrapolated.
+# This program runs a command, then prints the peak memory of the process in MB. Here
+# `akkm plan` fits samples of 5,000 rows, so its bound for all rows is extrapolated.
 PROGRAM = """
 import sys
 import akkm.cli._plan

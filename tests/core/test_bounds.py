@@ -12,7 +12,7 @@ from akkm.core.gram import Centers
 @settings(max_examples=40, deadline=None)
 @given(st.integers(2, 6), st.integers(1, 5), st.integers(0, 10_000))
 def test_proved_labels_are_correct(n_clusters, steps, seed):
-    """Points in the plane are fixed; their centers move at random."""
+    """Points in the plane are fixed; the centers move at random."""
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(60, 2))
     paths = [rng.normal(size=(n_clusters, 2))]

@@ -1,4 +1,4 @@
-"""Lloyd's iterations: slow oracles, invariants, empty and shrinking clusters."""
+"""Lloyd's iterations equal slow oracles; invariants; empty and shrinking clusters."""
 
 import numpy as np
 import pytest

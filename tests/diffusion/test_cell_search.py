@@ -137,7 +137,7 @@ class TestNewRows:
         own = indices[:, 0] == np.arange(len(X))
         assert own.mean() > 0.99  # the nearest point of a row is the row itself
         near = distances[:, -1] <= reach * 1.001 + 1e-3
-        # Both numbers are distances in the projection, which are smaller than distances
+        # Both numbers are distances in the projection. These are smaller than distances
         # in all columns.
         assert near.mean() > 0.9
 

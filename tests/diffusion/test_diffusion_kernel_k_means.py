@@ -155,7 +155,7 @@ class TestEstimator:
     @pytest.mark.parametrize("C", [2, 3, 5])
     @pytest.mark.parametrize("size", [2, 3, 8, 12])
     def test_few_rows_are_divided_into_distant_groups(self, C, size, rng):
-        """Groups are smaller than the default n_neighbors=15, which must be lowered."""
+        """Groups have fewer than 15 rows, so the fit must use fewer neighbours."""
         y = np.repeat(np.arange(C), size)
         X = 100.0 * y[:, None] + rng.normal(size=(len(y), 3))
         labels = DiffusionKernelKMeans(C, random_state=0).fit(X).labels_

@@ -18,7 +18,8 @@ from akkm.validation import validate_rows
 
 Counts = int | Sequence[int] | Array
 
-# Largest n for Theorem 1, which factors the kernel matrix and stores it twice.
+# Largest n for the bound of Theorem 1: its computation factors the kernel matrix and
+# stores it twice.
 _MOST_ROWS = 5000
 
 
@@ -101,7 +102,8 @@ def _excess(K: Array, V: Array, KV: Array, c: float) -> float:
     """The second term of the bound, c tr(Ũ D (K + c D)⁻¹ K Ũᵀ), with V = Ũᵀ."""
     diag = K.diagonal()
     A = K.copy()
-    # If k(x, x) = 0, the row of x in K is zero. Any positive number can replace this 0.
+    # If k(x, x) = 0, the row of x in K is zero. Then any positive number can replace
+    # this entry of D.
     A[np.diag_indices_from(A)] += c * np.where(diag > 0, diag, 1.0)
     factored = linalg.cho_factor(A, overwrite_a=True, check_finite=False)
     solved = linalg.cho_solve(factored, KV, check_finite=False)
@@ -149,8 +151,8 @@ def relative_error_bound(
     """Corollary 1: bound the clustering error relative to the exact error.
 
     The bound holds for any labels of C clusters, in expectation over uniform landmarks.
-    The kernel is assumed to be positive semi-definite: eigenvalues that are missing
-    from the spectrum are not part of the bound.
+    The kernel is assumed to be positive semi-definite: negative eigenvalues, which the
+    spectrum leaves out, are not part of the bound.
 
     Parameters
     ----------
