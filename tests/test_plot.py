@@ -69,7 +69,7 @@ class TestEveryEstimator:
         assert sum(len(part.get_offsets()) for part in parts) == 400
         assert sum(bar.get_width() for bar in plot.sizes(bare, blobs[0]).patches) == 400
         plot.convergence(bare)
-        with pytest.raises(ValueError, match="Pass the rows"):
+        with pytest.raises(ValueError, match="Pass X, the rows"):
             plot.sizes(bare)
 
 

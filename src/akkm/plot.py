@@ -251,7 +251,7 @@ def features(
     feature_names: Sequence[str] | None = None,
     n_features: int = 20,
 ) -> Any:
-    """Draw the clusters' means in standard deviations from the overall mean.
+    """Draw how many standard deviations each cluster's mean is from the overall mean.
 
     If the means hardly differ in any column, as for a disc inside a ring, the picture
     shows the clusters' standard deviations, divided by the standard deviation of all

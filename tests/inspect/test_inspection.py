@@ -230,7 +230,7 @@ class TestArguments:
     def test_a_model_from_a_file_needs_rows_for_labels(self, model):
         bare = copy.copy(model)
         del bare.labels_
-        with pytest.raises(ValueError, match="Pass the rows to label"):
+        with pytest.raises(ValueError, match="Pass X, the rows to be labelled"):
             Inspection(bare).sizes  # noqa: B018
 
     def test_other_objects_are_refused(self, blobs):

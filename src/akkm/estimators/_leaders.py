@@ -191,7 +191,7 @@ class LeadersKernelKMeans(ExactClusterer):
             leaders = search.find_about(int(count), self._n_clusters, run.rng)
         else:
             leaders = search.one_pass(float(self.threshold))
-        assert leaders is not None  # a pass returns None only if it has a limit
+        assert leaders is not None  # None is possible only with a limit on leaders
         if len(leaders.indices) < self._n_clusters:
             raise ValueError(
                 f"A threshold of {leaders.points.threshold:.4g} gives "

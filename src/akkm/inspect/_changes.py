@@ -23,7 +23,7 @@ class ClusterChange:
         Name of the cluster.
     kind : {"same", "changed", "split", "merged", "dissolved", "new"}
         "same": the cluster has the same rows. "changed": it lost or got some rows.
-        "split": several clusters of the second fit have most of their rows from it.
+        "split": several clusters of the second fit get most of their rows from it.
         "merged": most of its rows, and most rows of other clusters, are now in one
         cluster. "dissolved": no cluster of the second fit continues it. "new": it is a
         cluster of the second fit, and continues no cluster of the first fit.
@@ -77,8 +77,8 @@ class FitComparison:
     new : tuple of ClusterChange
         Clusters of the second fit that continue no cluster of the first.
     moved : bool array of shape (n,)
-        Whether a row is in a cluster of the second fit that does not continue its
-        cluster of the first fit.
+        Whether a row moved: its cluster in the second fit does not continue its cluster
+        in the first fit.
 
     Examples
     --------

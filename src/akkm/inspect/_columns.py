@@ -106,7 +106,7 @@ def column_differences(
     varied = np.ptp(spread[sizes > 0], axis=0)
     order = explained
     if explained.max(initial=0) < _MIN_EXPLAINED:
-        order = varied.round(2)  # about equal values stay in the order of X
+        order = varied.round(2)  # columns with about equal values keep their order
     columns = np.argsort(-order, kind="stable")
     columns = columns[(explained[columns] > 0) | (varied[columns] > 1e-6)]
     widest = int(variance.argmax())

@@ -47,11 +47,11 @@ class Sampled(NamedTuple):
 def read_sample(
     model: Any, X: Any, *, new_rows: bool
 ) -> tuple[Any, RowsLike, Sampled | None]:
-    """Read rows into memory, or a sample of many rows in files or on Dask workers.
+    """Read rows from files or Dask workers; if there are many, read only a sample.
 
     Returns the model, the rows in memory, and which rows were sampled (None if all rows
     were read). The sample has rows of every cluster if the labels are known. The
-    returned model accepts rows without column names, because the sample has none.
+    returned model accepts rows without column names, because sampled rows have none.
     """
     if not is_dask(X) and not is_rows(X):
         return model, X, None
@@ -108,10 +108,10 @@ def _wrong_length(n: int, n_labels: int) -> ValueError:
 
 
 def finest_layer(model: Any) -> Any:
-    """The estimator that fitted the finest layer of `ClusterLayers`; else the model.
+    """A copy of the estimator inside `ClusterLayers`; other models are returned as is.
 
-    It gets the labels of all rows, also of those that `coverage` leaves out, and the
-    names of the columns.
+    The estimator fitted the finest layer. Its labels include rows that `coverage`
+    leaves out. The copy gets the column names of the model.
     """
     if not hasattr(model, "estimator_"):
         return model

@@ -141,7 +141,7 @@ class Inspection:
             )
         elif encoder is not None:
             feature_names = encoder.feature_names_
-            # Sparse rows are shown encoded: the original values lack their zeros.
+            # Sparse rows are shown encoded, because `original` leaves out their zeros.
             original = encoder.original if encoder.matrix_ is None else None
         self._encoder = encoder
         require_fitted(model)
@@ -176,7 +176,7 @@ class Inspection:
         if not hasattr(self.model, "labels_"):
             raise ValueError(
                 f"This {type(self.model).__name__} was read from a file and has no "
-                "labels_. Pass the rows to label as X."
+                "labels_. Pass X, the rows to be labelled."
             )
         return np.asarray(self.model.labels_)
 
@@ -297,7 +297,9 @@ class Inspection:
         )
 
     def row_values(self, n_columns: int = 5) -> RowValues | None:
-        """A reader of single rows' values, in the columns that distinguish clusters.
+        """Return a reader of the values of single rows.
+
+        The values are those of the columns that distinguish clusters.
 
         Parameters
         ----------

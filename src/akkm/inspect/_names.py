@@ -8,12 +8,13 @@ from akkm.inspect._profiles import ClusterProfiles, ColumnProfile
 # Usual number of columns in a name, and the maximum if names would be equal otherwise.
 _USUAL, _MOST = 2, 4
 _LONGEST = 40
-# A value that fewer than this share of the cluster's rows have is called "often ...".
-# A yes/no column is called "no ..." only if fewer than this share of the rows say yes.
+# The name says "often" before a value if less than this share of the cluster's rows
+# have the value. It says "no" before a yes/no column only if less than this share of
+# the cluster's rows say yes.
 _AGREE = 0.5
-# Values are "very" high if the effect is at least this large. A random row of the
-# cluster then has a higher value than a random other row with probability 0.9. "Very"
-# low is analogous.
+# The name says "very high" if Cliff's delta is at least this large: a random row of the
+# cluster has a higher value than a random other row with probability 0.9. "Very low"
+# is analogous.
 _VERY = 0.8
 
 

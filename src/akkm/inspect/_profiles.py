@@ -16,7 +16,8 @@ from akkm.typing import Array
 _NEGLIGIBLE = 0.147
 # Effects below this are small.
 _MEDIUM = 0.33
-# A category characterises a cluster if its share is this much larger than elsewhere.
+# A category characterises a cluster if the category's share of the cluster's rows is
+# this much larger than its share of the other rows.
 _MORE = 0.05
 # Number of words that are listed for each cluster.
 _CLUSTER_WORDS = 8
@@ -64,8 +65,9 @@ class ColumnProfile:
         Whether all values are whole numbers, and whether no value is negative.
     folded : bool array of shape (C,)
         Whether values are about as large as elsewhere, but nearer to the median of all
-        rows or farther from it. The effect is then half that of the distance to this
-        median: negative if values are near it, positive if they are below and above it.
+        rows or farther from it. The effect is then half of Cliff's delta of the
+        distances to this median: negative if values are near the median, positive if
+        they are far from it.
     positions : float array of shape (C,)
         Mean rank of the cluster's values among all values, from 0 to 1.
     distances : float array of shape (C,)
@@ -215,7 +217,7 @@ def cluster_profiles(
     weights = sample.weights
     members = membership(labels, n_clusters)  # (C, s)
     sizes = np.asarray(members.sum(axis=1)).ravel()
-    # Twice the standard deviation of Cliff's delta if a cluster is no different.
+    # The limit is at least twice the standard deviation of Cliff's delta by chance.
     chance = 1 / sizes.clip(1) + 1 / (sizes.sum() - sizes).clip(1)
     limits = np.maximum(_NEGLIGIBLE, 2 * np.sqrt(chance / 3))
     typed = typed_columns(columns, roles)
@@ -265,7 +267,8 @@ class Groups:
     def delta(self, position: Array) -> Array:
         """Cliff's delta (C,) of a cluster and the other rows, from mean ranks (C,)."""
         share = self.shares.clip(0, 1 - 1e-9)
-        above = (position - 0.5 * share) / (1 - share)  # P(row of k > other row)
+        # The probability that a row of the cluster has a higher value than another row.
+        above = (position - 0.5 * share) / (1 - share)
         return np.where(self.sizes > 0, np.clip(2 * above - 1, -1, 1), 0)
 
     def differences(self, shares: Array) -> Array:
@@ -388,7 +391,7 @@ def _of_words(column: TypedColumn, groups: Groups) -> ColumnProfile:
 
 
 def _quantiles(values: Array, weights: Array, quantiles: Sequence[float]) -> Array:
-    """Weighted quantiles, as values that occur."""
+    """Weighted quantiles; each is one of the values."""
     order = np.argsort(values)
     mass = np.cumsum(weights[order])
     at = np.searchsorted(mass, np.asarray(quantiles) * mass[-1])

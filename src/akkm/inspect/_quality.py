@@ -11,8 +11,8 @@ from akkm.kernels import Precomputed, PrecomputedStrip
 from akkm.theory import nystroem_error
 from akkm.typing import Array, RowsLike
 
-# The share of the trace that lies in the landmarks' span is estimated from this many
-# rows.
+# The share of the kernel matrix's trace that lies in the landmarks' span is estimated
+# from this many rows.
 _TRACE_ROWS = 2_000
 # Number of rows whose similarity to landmarks or other rows is computed.
 _SIMILARITY_ROWS = 500

@@ -17,8 +17,8 @@ Kind = Literal["number", "date", "time", "duration", "boolean", "category", "tex
 
 _YES = {"true": "false", "yes": "no", "y": "n", "t": "f", "1": "0"}
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:00)?)?")
-# Text whose values have at least this many words on average is prose, if it hardly
-# ever repeats. With fewer words, values that hardly repeat are identifiers.
+# A column of texts that hardly repeat is prose if the texts have at least this many
+# words on average. Otherwise the texts are identifiers.
 _PROSE = 4
 # Values hardly repeat if more than this share of them are distinct.
 _DISTINCT = 0.5

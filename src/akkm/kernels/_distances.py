@@ -1,4 +1,4 @@
-"""Squared distances of pairs of rows, without errors by cancellation."""
+"""Squared distances of pairs of rows, without cancellation errors."""
 
 import numpy as np
 from scipy import sparse

@@ -143,7 +143,7 @@ class RBF(Kernel):
 
 
 def _is_far(sizes: Array) -> Array:
-    """Return whether exponents may be inaccurate, for each size gamma |x|²: (b,)."""
+    """Return for which rows exponents may be inaccurate (b,), from gamma |x|² (b,)."""
     eps = np.finfo(sizes.dtype).eps
     # A comparison with NaN is false. So NaN, the result of an overflow, counts as far.
     return ~(2 * eps * sizes <= _MAX_ERROR[sizes.dtype])
@@ -152,8 +152,9 @@ def _is_far(sizes: Array) -> Array:
 def _uncertain(
     exponents: Array, from_x: Array, from_z: Array, far_rows: Array, far_points: Array
 ) -> tuple[Array, Array]:
-    """Return the pairs that may have k > 0 and in which the row or the point is far.
+    """Return the pairs of a row and a point whose exponents may be inaccurate.
 
+    In such a pair, the row or the point is far (see `_is_far`), and k may be positive.
     The result contains the row (p,) and the point (p,) of each pair.
     """
     eps = np.finfo(exponents.dtype).eps

@@ -216,7 +216,7 @@ def _centered(name: str, X: RowsLike, Y: RowsLike) -> tuple[RowsLike, RowsLike]:
 def _moments(X: RowsLike, weights: Array | None) -> tuple[float, float]:
     """Return weighted mean and variance of all entries of X, without copying X."""
     entries = (X.shape[0] if weights is None else weights.sum()) * X.shape[1]
-    # Sum deviations from a pivot near the mean, which have smaller rounding errors. For
+    # Subtract a pivot near the mean before summing, to reduce rounding errors. For
     # sparse rows the pivot is 0, because zeros that are not stored can't be shifted.
     pivot = X.dtype.type(0)
     if not sparse.issparse(X):

@@ -42,8 +42,8 @@ def number_of_landmarks(n_landmarks: int | str, n: int, n_clusters: int) -> int:
 
     Notes
     -----
-    Below 256 landmarks, the work on the m x m matrix K̂ is negligible. Above 2,048, it
-    begins to dominate.
+    With fewer than 256 landmarks, factoring their m x m kernel matrix takes negligible
+    time. With more than 2,048 landmarks, it begins to dominate.
 
     Examples
     --------

@@ -7,22 +7,24 @@ import numpy as np
 from akkm.layers.halves import Agreement, Halves
 from akkm.typing import Array
 
-# All numbers of clusters up to _EVERY are measured. Larger numbers grow by _FACTOR.
+# All numbers of clusters up to _EVERY are measured. After that, each measured number is
+# about _FACTOR times the previous one.
 _EVERY, _FACTOR = 10, 1.19
 # The reference changes slowly with the number of clusters. From this number on, it is
 # measured for every second number only.
 _DENSE_REFERENCE = 8
-# The search ends at a number that is at least _SEARCHED and _BEYOND times the best
-# number, if its score is below _DECLINED times the best score. It also ends at
-# _BEYOND * _SEARCHED if no score has reached _FAINT.
+# The search ends at the first number of clusters with three properties: it is at least
+# _SEARCHED, it is at least _BEYOND times the number with the best score, and its score
+# is below _DECLINED times the best score. The search also ends at _BEYOND * _SEARCHED
+# if no score has reached _FAINT.
 _BEYOND, _DECLINED, _SEARCHED = 2, 0.85, 20
 # Scores below this occur in data without clusters.
 _FAINT = 0.05
 # The score of a peak is at least _PEAK times the best score. The valley between two
 # peaks is deeper than _PROMINENCE times the best score.
 _PEAK, _PROMINENCE = 0.5, 0.2
-# Scores that are lower than a peak by at most this share may differ by chance only. Of
-# such neighbours, the smallest number of clusters is taken.
+# If scores next to a peak are lower than the peak by at most this share, the difference
+# may be due to chance. Then the smallest of these numbers of clusters is taken.
 _SAME = 0.03
 # The estimate is sure if its score is at least _SURE and it has at least _FEW clusters.
 # Fewer clusters prove little: a long manifold without clusters, such as a swiss roll,
@@ -87,7 +89,8 @@ class LayerCurve:
     def scores(self) -> Array:
         """Scores (q,), from 0 to 1: excess stability times relative drop of the error.
 
-        Both factors compare the rows with the reference.
+        A score is (stability - reference) (1 - error / reference_error). Negative
+        factors count as 0.
         """
         excess = (self.stability - self.reference).clip(0)
         drop = 1 - self.error / np.maximum(self.reference_error, 1e-300)
@@ -114,7 +117,7 @@ class LayerCurve:
 
     @property
     def n_clusters(self) -> int | None:
-        """The finest layer; None if there is no layer."""
+        """The number of clusters of the finest layer; None if there is no layer."""
         return self.layers[-1] if self.layers else None
 
     @property
@@ -133,7 +136,8 @@ class LayerCurve:
         at = int(np.flatnonzero(self.numbers == self.n_clusters)[0])
         return (
             "independent halves of the rows agree on the clusters by "
-            f"{self.stability[at]:.2f} of 1 ({self.reference[at]:.2f} without clusters)"
+            f"{self.stability[at]:.2f} of 1 (in data without clusters: "
+            f"{self.reference[at]:.2f})"
         )
 
 

@@ -63,7 +63,7 @@ def compare_halves(
             fit: Any = KMeans(number, n_init=runs, random_state=0).fit(own)
             return fit.predict(compared), fit.inertia_ / len(own)
 
-    # Warnings of fewer distinct rows than clusters do not matter for a comparison.
+    # A half may have fewer distinct rows than clusters; the warning is not needed.
     with ignore_warnings(ConvergenceWarning):
         found = list(engine.map(cluster, halves))
     labels = [each[0] for each in found]

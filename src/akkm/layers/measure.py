@@ -13,15 +13,16 @@ from akkm.typing import Array, RowsLike
 
 # Number of rows that are sampled.
 SAMPLE = 6_000
-# Rows are split twice if there are fewer than the first number, and three times if
-# there are fewer than the second.
+# The rows are split twice if there are fewer rows than the first number, and three
+# times if there are fewer rows than the second number.
 _TWO_SPLITS, _THREE_SPLITS = 5_000, 2_500
 # Minimum number of splits of a graph that contains more rows than the sample.
 _GRAPH_SPLITS = 2
 # Number of splits of points in a kernel's space.
 _POINT_SPLITS = 3
-# If the best number is above this share of the largest number that few eigenpairs can
-# measure, there may be more clusters. Numbers are then measured with many eigenpairs.
+# FEW_PAIRS limit the number of clusters that can be measured. If the best number is
+# above this share of the limit, there may be more clusters. All numbers are then
+# measured again with MANY_PAIRS.
 _NEAR_LIMIT = 0.6
 
 

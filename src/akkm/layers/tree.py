@@ -8,7 +8,8 @@ from akkm.typing import Array
 def ward_tree(centers: Array, weights: Array) -> Array:
     """Merge two clusters at a time: those whose merge raises the error least.
 
-    Merging clusters a and b raises the sum of squared distances to the centers by
+    Let w be the weights of the clusters, and c their centers. Merging clusters a and b
+    raises the sum of squared distances to the centers by
     w_a w_b / (w_a + w_b) |c_a - c_b|².
 
     Parameters

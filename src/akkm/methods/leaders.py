@@ -259,10 +259,10 @@ class LeaderSearch:
     ) -> tuple[float, Leaders | None]:
         """Return a threshold that gives about `wanted` leaders, and these leaders.
 
-        The threshold is above `low`. If no threshold gives about `wanted` leaders, the
-        returned threshold gives fewer. If these would be fewer than `least`, it gives
-        more.
-        The leaders are None if there are more than _TOLERANCE times `wanted`.
+        The threshold is above `low`. If no threshold gives about `wanted` leaders, a
+        threshold that gives fewer leaders is returned. If it would give fewer than
+        `least` leaders, a threshold that gives more is returned instead. The leaders
+        are None if there are more than _TOLERANCE times `wanted`.
         """
 
         def attempt(threshold: float) -> tuple[Leaders | None, float]:

@@ -73,7 +73,7 @@ def spectral_embedding(
 
     total = _sum_over_tiles(add_rows, strip, engine, (strip.m,))  # Φᵀ w
     require_finite(total, strip.dtype)
-    degree = W @ (W.T @ total)  # d = Φ W Wᵀ Φᵀ 1
+    degree = W @ (W.T @ total)  # the degrees are d = Φ degree
     rounded = degree.astype(strip.dtype)
     least = _ROUNDING[strip.dtype] * max(0.0, float(total @ degree / w.sum()))
 

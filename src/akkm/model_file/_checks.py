@@ -362,7 +362,7 @@ def _members(estimator: Any, d: int) -> Sizes:
 
 
 def _finest_layer(estimator: Any, d: int) -> Sizes:
-    """Check the fitted estimator inside layers; return the sizes found."""
+    """Check the fitted estimator inside a `ClusterLayers`; return the sizes found."""
     model = estimator.estimator_
     require_consistent(model)
     require(model.n_features_in_ == d, f"an estimator without {d} columns")
