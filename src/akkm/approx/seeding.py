@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import ThreadpoolController
 
 from akkm.approx.factored import Factored
 from akkm.core.gram import Centers, Gram
@@ -15,7 +14,7 @@ from akkm.core.lloyd import lloyd
 from akkm.core.nearest import require_finite
 from akkm.core.parts import Part
 from akkm.core.strip import Strip
-from akkm.core.threads import Threads
+from akkm.core.threads import Threads, thread_pools
 from akkm.rows import as_rows, chunks
 from akkm.silence import ignore_warnings
 from akkm.typing import Array, RowsLike
@@ -188,11 +187,10 @@ def _best_labels(
     most = _distinct(coordinates) if few else n_clusters
     X = coordinates[order]
     w = None if weights is None else weights[order]
-    libraries = ThreadpoolController()  # made once: searching for libraries is slow
 
     def run(init: Any, count: int, seed: int | None = None) -> KMeans:
         """Run scikit-learn's k-means on one thread, so that it is reproducible."""
-        with libraries.limit(limits=1, user_api="openmp"):
+        with thread_pools().limit(limits=1, user_api="openmp"):
             fit = KMeans(count, init=init, n_init=1, tol=0, random_state=seed)
             return fit.fit(X, sample_weight=w)
 

@@ -16,10 +16,10 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from akkm.consensus._mcla import Consensus, combine
 from akkm.consensus._partition import MetaGraph
+from akkm.core.threads import thread_pools
 from akkm.diffusion.diffusion_time import unit_rows
 from akkm.diffusion.spectrum import leading_eigenpairs
 from akkm.silence import ignore_warnings
@@ -88,7 +88,8 @@ def _bipartite(graph: MetaGraph, n_clusters: int, rng: np.random.Generator) -> A
     seed = int(rng.integers(2**31 - 1))
     k_means = KMeans(n_clusters, n_init=_RESTARTS, random_state=seed)
     # k-means warns if some of its clusters stay empty.
-    with threadpool_limits(1, "openmp"), ignore_warnings(ConvergenceWarning):
+    one_thread = thread_pools().limit(limits=1, user_api="openmp")
+    with one_thread, ignore_warnings(ConvergenceWarning):
         return k_means.fit(points, sample_weight=graph.weight).labels_.astype(np.intp)
 
 

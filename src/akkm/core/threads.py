@@ -80,7 +80,7 @@ class _OneBlasThread:
         with self._lock:
             if not self._users:
                 _take_control()
-                self._limits = _thread_pools().limit(limits=1, user_api="blas")
+                self._limits = thread_pools().limit(limits=1, user_api="blas")
             self._users[user] = threading.get_ident()
 
     def release(self, user: Threads) -> None:
@@ -106,7 +106,7 @@ class _OneBlasThread:
 _one_blas_thread = _OneBlasThread()
 
 
-def _thread_pools() -> ThreadpoolController:
+def thread_pools() -> ThreadpoolController:
     """Return the controller of the thread pools in this process.
 
     Searching for libraries takes milliseconds. Processing a small batch of rows takes
@@ -132,7 +132,7 @@ def _take_control() -> None:
 
 def _count(n_jobs: int | None) -> int:
     if n_jobs is None:
-        pools = _thread_pools().info()
+        pools = thread_pools().info()
         return max([pool["num_threads"] for pool in pools], default=1)
     if n_jobs == 0:
         raise ValueError(

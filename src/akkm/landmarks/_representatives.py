@@ -3,10 +3,10 @@
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from akkm.core import gram
 from akkm.core.kernel_matrix import kernel_matrix
+from akkm.core.threads import thread_pools
 from akkm.landmarks._pool import Pool, fill_up
 from akkm.silence import ignore_warnings
 from akkm.typing import Array
@@ -30,7 +30,8 @@ def k_means(pool: Pool, m: int, rng: np.random.Generator) -> Array:
     fit = KMeans(m, init="random", n_init=1, max_iter=_ITERATIONS, random_state=seed)
     # One thread makes the result reproducible. KMeans warns if fewer than m rows are
     # distinct.
-    with threadpool_limits(1, "openmp"), ignore_warnings(ConvergenceWarning):
+    one_thread = thread_pools().limit(limits=1, user_api="openmp")
+    with one_thread, ignore_warnings(ConvergenceWarning):
         fit.fit(points, sample_weight=pool.weights_of(rows))
     squared = np.square(points - fit.cluster_centers_[fit.labels_]).sum(axis=1)
     # In a cluster of two rows, both have the same distance to the center, up to

@@ -7,9 +7,8 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_mutual_info_score
-from threadpoolctl import ThreadpoolController
 
-from akkm.core.threads import Threads
+from akkm.core.threads import Threads, thread_pools
 from akkm.silence import ignore_warnings
 from akkm.typing import Array
 
@@ -54,11 +53,10 @@ def compare_halves(
 
     `halves` contains the two halves of the first split, then those of the second, ...
     """
-    libraries = ThreadpoolController()
 
     def cluster(half: Callable[[], Half]) -> tuple[Array, float]:
         own, compared = half()
-        with libraries.limit(limits=1, user_api="openmp"):
+        with thread_pools().limit(limits=1, user_api="openmp"):
             runs = _RUNS if number <= _MANY else 1
             fit: Any = KMeans(number, n_init=runs, random_state=0).fit(own)
             return fit.predict(compared), fit.inertia_ / len(own)
