@@ -119,23 +119,28 @@ def test_feature_means_of_dense_and_sparse_rows_are_standardised(digits):
     np.testing.assert_allclose(images[0].T, z[:, np.argsort(-telling)[:5]], atol=1e-8)
 
 
-def test_margins_are_relative_positions_between_the_centers():
+def test_margins_are_certainties_with_rows_near_the_border_apart():
     X = np.array([[-5.0], [-1.0], [0.5], [5.5]])  # centers at -3 and 3, linear kernel
     model = KernelKMeans(2, kernel="linear", init=[0, 0, 1, 1]).fit(X)
     ax = plot.margins(model, X)
-    heights = [bar.get_height() for bar in ax.patches]
-    expected, _ = np.histogram([5 / 3, 1 / 3, 1 / 6, 11 / 6], np.linspace(0, 2, 21))
-    np.testing.assert_array_equal(heights, expected)
+    edges = np.linspace(0, 0.6, 13)  # the certainties are 3/5, 1/3, 1/6, 6/11
+    heights = np.reshape([bar.get_height() for bar in ax.patches], (2, 12))
+    np.testing.assert_array_equal(heights[0], np.histogram([1 / 6], edges)[0])
+    np.testing.assert_array_equal(
+        heights[1], np.histogram([0.6, 1 / 3, 6 / 11], edges)[0]
+    )
 
 
 def test_margins_are_binned_as_in_the_report(blobs):
     X, _ = blobs
     for estimator in (ApproxKernelKMeans, EnsembleKernelKMeans):
         model = estimator(3, random_state=0).fit(X)
-        counts, edges = Inspection(model, X).certainty.histogram()
+        counts, uncertain, edges = Inspection(model, X).certainty.histogram()
         bars = plot.margins(model, X).patches
-        np.testing.assert_array_equal([bar.get_height() for bar in bars], counts)
-        np.testing.assert_allclose([bar.get_x() for bar in bars], edges[:-1])
+        heights = np.reshape([bar.get_height() for bar in bars], (2, -1))
+        np.testing.assert_array_equal(heights[0], uncertain)
+        np.testing.assert_array_equal(heights.sum(axis=0), counts)
+        np.testing.assert_allclose([bar.get_x() for bar in bars], [*edges[:-1]] * 2)
 
 
 def test_akkm_plot_is_available_without_importing_matplotlib():

@@ -314,10 +314,10 @@ def features(
 def margins(model: Any, X: Any, ax: Any = None) -> Any:
     """Draw a histogram of how certain the labels are.
 
-    The value of a row is 0 on the border to the next cluster, and 1 if the row and the
-    center of its own cluster are equally far from the border. For an ensemble, the
-    value is `agreement_`, the share of members that agree with the label. See
-    `akkm.inspect.CenterDistances` for the formula.
+    The value of a row is its certainty: 0 on the border to the next cluster, and 1 at
+    the center of its own cluster. For an ensemble, the value is `agreement_`, the share
+    of members that agree with the label. The second colour shows rows near a border, or
+    rows on which fewer than 60 % of the members agree.
 
     Parameters
     ----------
@@ -349,12 +349,13 @@ def margins(model: Any, X: Any, ax: Any = None) -> Any:
             "There are no margins: they need at least two clusters and k(x, x) of the "
             "rows, which a precomputed kernel strip does not contain."
         )
-    counts, edges = found.histogram()
+    counts, uncertain, edges = found.histogram()
     ax = _axes(ax)
-    style = {"align": "edge", "color": _COLOURS[0], "edgecolor": "white"}
-    ax.bar(edges[:-1], counts, np.diff(edges), **style)
-    ax.axvline(found.limit, color="0.4", linestyle=":")
-    name = "0: at the border, 1: at the center"
+    style = {"align": "edge", "edgecolor": "white"}
+    width = np.diff(edges)
+    ax.bar(edges[:-1], uncertain, width, color=_COLOURS[1], **style)
+    ax.bar(edges[:-1], counts - uncertain, width, uncertain, color=_COLOURS[0], **style)
+    name = "certainty: 0 at the border, 1 at the center"
     ax.set(
         xlabel="agreement of members" if found.from_votes else name,
         ylabel="rows",

@@ -151,6 +151,19 @@ def test_certainty_is_low_on_borders(found):
     assert certainty_of(measures(one, X)[1]).tolist() == [1] * 6
 
 
+def test_the_certainty_of_outliers_is_that_of_their_nearest_center():
+    X = np.random.default_rng(0).normal(size=(906, 2))
+    X[:450] += 9
+    X[900:] = 99 + 0.1 * X[900:]
+    model = akkm.DiffusionKernelKMeans(
+        2, outliers="mark", n_neighbors=5, random_state=0
+    ).fit(X)
+    assert (model.labels_ < 0).any()
+    labels, measured = measures(model, X, model.labels_)
+    np.testing.assert_array_equal(labels, model.labels_)
+    np.testing.assert_allclose(certainty_of(measured), model.certainty(X), atol=1e-6)
+
+
 def test_ensembles_are_certain_if_members_agree(table):
     model = akkm.EnsembleKernelKMeans(3, n_members=3, random_state=0)
     found = akkm.cluster(table.slice(0, 400), estimator=model)

@@ -138,10 +138,13 @@ def test_memberships_sum_to_one_and_are_largest_for_the_nearest_center(Estimator
 
 
 @every(has_centers)
-def test_certainty_is_the_margin_of_the_two_nearest_centers(Estimator):
+def test_certainty_compares_the_own_and_the_nearest_other_center(Estimator):
     model = create(Estimator, 6).fit(X6)
-    near = np.sort(model.transform(X6), axis=1)
-    expected = (near[:, 1] - near[:, 0]) / (near[:, 1] + near[:, 0])
+    distances, labels = model.transform(X6), model.predict(X6)
+    own = np.take_along_axis(distances, labels[:, None], axis=1)[:, 0]
+    np.put_along_axis(distances, labels[:, None], np.inf, axis=1)
+    other = distances.min(axis=1)
+    expected = ((other - own) / (other + own)).clip(0)
     np.testing.assert_allclose(model.certainty(X6), expected, rtol=1e-5, atol=1e-7)
 
 

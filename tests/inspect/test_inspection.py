@@ -39,8 +39,9 @@ class TestEveryEstimator:
     def test_all_rows_have_distances_and_certainty(self, facts):
         np.testing.assert_array_equal(facts.distances.sample.rows, np.arange(840))
         assert (facts.distances.own < facts.distances.next).mean() > 0.95
-        counts, edges = facts.certainty.histogram()
+        counts, uncertain, edges = facts.certainty.histogram()
         assert counts.sum() == pytest.approx(840)
+        assert (uncertain <= counts).all()
         assert len(edges) == len(counts) + 1
         assert facts.certainty.uncertain_share < 0.1
 
@@ -80,14 +81,14 @@ class TestDistances:
         np.testing.assert_array_equal(found.next_cluster, order[:, 1])
         np.testing.assert_allclose(found.next, d[at, order[:, 1]], atol=1e-6)
 
-    def test_certainty_is_the_position_between_border_and_center(self, linear):
+    def test_rows_near_a_border_are_uncertain(self, linear):
         X, fitted, centers = linear
         order = np.argsort(pairwise_distances(X, centers), axis=1)
         own, other = centers[order[:, 0]], centers[order[:, 1]]
         middle, half = (own + other) / 2, (own - other) / 2
         place = ((X - middle) * half).sum(1) / (half**2).sum(1)
         found = Inspection(fitted, X).certainty
-        np.testing.assert_allclose(found.values, place, atol=1e-6)
+        np.testing.assert_array_equal(found.uncertain, place < 1 / 3)
         np.testing.assert_array_equal(found.of([7, 9]), found.values[[7, 9]])
         assert found.uncertain_share == pytest.approx((place < 1 / 3).mean())
 
@@ -121,6 +122,13 @@ class TestDistances:
 
 
 class TestCertainty:
+    def test_the_certainty_is_that_of_the_estimator(self, facts, blobs):
+        if facts.certainty.from_votes:
+            expected = facts.model.agreement_
+        else:
+            expected = facts.model.certainty(blobs[0])
+        np.testing.assert_allclose(facts.certainty.values, expected, atol=2e-5)
+
     def test_votes_are_those_of_the_ensemble(self, blobs):
         X, _ = blobs
         fitted = EnsembleKernelKMeans(3, random_state=0).fit(X)
@@ -130,15 +138,19 @@ class TestCertainty:
 
     def test_a_vote_on_a_bin_edge_is_in_the_bin_above(self):
         sample = RowSample(np.arange(2), np.ones(2))
-        counts, edges = Certainty(sample, np.array([0.6, 1.0]), True).histogram()
+        found = Certainty.from_agreement(sample, np.array([0.6, 1.0]))
+        counts, uncertain, edges = found.histogram()
         assert counts.tolist() == [0, 0, 0, 0, 0, 0, 1, 0, 0, 1]
+        assert uncertain.sum() == 0
         assert edges[[0, -1]].tolist() == [0, 1]
 
-    def test_outer_bins_include_values_beyond_the_edges(self):
+    def test_the_bins_of_small_certainties_are_narrow(self):
         sample = RowSample(np.arange(3), np.array([1.0, 1.0, 5.0]))
-        counts, edges = Certainty(sample, np.array([-1, 0.5, 9]), False).histogram()
-        assert (counts[0], counts[-1], counts.sum()) == (1, 5, 7)
-        assert edges[-1] == 2
+        values, near = np.array([0.0, 0.0031, 0.0312]), np.array([True, False, False])
+        counts, uncertain, edges = Certainty(sample, values, near).histogram()
+        assert (counts[0], counts[1], counts[-1], counts.sum()) == (1, 1, 5, 7)
+        assert (uncertain[0], uncertain.sum()) == (1, 1)
+        np.testing.assert_allclose(edges, np.arange(17) * 0.002)
 
 
 class TestSample:

@@ -36,6 +36,20 @@ def described(values, cluster=0, unit="", labels=TWO):
     return text.value, text.comparison
 
 
+def test_missing_values_of_typical_rows_are_not_filled_with_means():
+    spend = np.repeat([1.5, 9.0], 20) + np.arange(40) % 4 / 10
+    frame = pd.DataFrame({"spend": spend, "age": np.repeat([22.0, 61.5], 20)})
+    frame.loc[::2, "age"] = None
+    encoder = TableEncoder().fit(frame)
+    X = encoder.transform(frame)
+    model = ApproxKernelKMeans(2, random_state=0).fit(X)
+    page = report(model, X, encoder=encoder)
+    drawn = picture_data(page)["map"]
+    ages = [row[drawn["features"].index("age")] for row in drawn["values"]]
+    assert set(ages) == {"missing", 22, 61.5}
+    assert "<td>missing</td>" in page.html
+
+
 class TestSentences:
     def test_a_number_is_compared_with_the_average(self):
         spend = np.where(TWO, 17_400.0, 1_000.0) + np.arange(200) % 2
@@ -109,7 +123,7 @@ class TestSentences:
         assert [amount(v, small) for v in (0.25, -1e-7)] == ["0.25", "0"]
         tiny = ColumnProfile("x", "number", "", zero, limits=[0, 0, 0, 1e-19])
         assert [single(2.5e-20, tiny), amount(2.5e-20, tiny)] == ["2.5e−20"] * 2
-        assert single(None, number) == "–"
+        assert single(None, number) == "missing"
         whole = ColumnProfile("x", "number", "", zero, whole=True, limits=[0, 0, 9, 9])
         assert single(-1e-9, whole) == "0"
         date = ColumnProfile("x", "date", "", zero, limits=[0, 0, 1e9, 1e9])

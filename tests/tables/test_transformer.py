@@ -191,6 +191,9 @@ def test_filled_values_can_be_decoded_as_missing(scale):
     assert missing == [value is None for value in values]
     assert decoded["day"].null_count == 1
     assert encoder.original_table(X)["x"].null_count == 0
+    rows = encoder.original(X, filled=False)
+    assert [row["x"] is None for row in rows] == missing
+    assert [row["day"] is None for row in rows].count(True) == 1
 
 
 def test_whole_numbers_equal_to_the_mean_do_not_count_as_filled():

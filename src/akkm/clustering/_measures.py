@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from akkm.core.membership import relative_gap
+from akkm.core.membership import certainty_of as certainty_from_distances
+from akkm.core.membership import own_and_other
 from akkm.estimators import LeadersKernelKMeans
 from akkm.typing import Array
 
@@ -21,7 +22,7 @@ def measures(
     X : array or CSR array of shape (b, d)
         The rows.
     clusters : int array of shape (b,), optional
-        The clusters of the rows. By default they are predicted.
+        The clusters of the rows; -1 for outliers. By default they are predicted.
 
     Returns
     -------
@@ -29,7 +30,8 @@ def measures(
         The clusters.
     measures : dict
         Arrays of shape (b,). "distance" is the distance to the center of the row's
-        cluster. "margin" is the distance to the nearest other center minus "distance".
+        cluster; for outliers, to the nearest center. "margin" is the distance to the
+        nearest other center minus "distance"; it is inf if there is only one center.
         For ensembles, the dict has only "agreement", the share of members that agree
         with the label.
 
@@ -51,10 +53,8 @@ def measures(
         clusters = estimator.predict(X)  # the leader's cluster, not the nearest center
     nearest, distances = estimator._nearest(X)
     found: Array = nearest if clusters is None else clusters
-    rows = np.arange(len(found))
-    own = distances[rows, found].copy()
-    distances[rows, found] = np.inf
-    return found, {"distance": own, "margin": distances.min(axis=1) - own}
+    own, other = own_and_other(distances, np.where(found < 0, nearest, found))
+    return found, {"distance": own, "margin": other - own}
 
 
 def certainty_of(measured: dict[str, Array]) -> Array:
@@ -63,7 +63,8 @@ def certainty_of(measured: dict[str, Array]) -> Array:
     Parameters
     ----------
     measured : dict
-        Measures from `measures`.
+        Measures from `measures`. A margin of NaN or inf means that there is only one
+        center.
 
     Returns
     -------
@@ -71,9 +72,8 @@ def certainty_of(measured: dict[str, Array]) -> Array:
         For ensembles, the share of members that agree with the label. Otherwise
         (d2 - d1) / (d2 + d1), where d1 is the distance to the center of the row's
         cluster, and d2 is the distance to the nearest other center. This value is 0 on
-        the border between two clusters, and 1 at the center of a cluster. Negative
-        values become 0. If there is only one center, the certainty is 1.
-        `akkm.inspect.Certainty` is another measure.
+        the border between two clusters, and 1 at the center of a cluster. If there is
+        only one center, the certainty is 1.
 
     Examples
     --------
@@ -85,6 +85,5 @@ def certainty_of(measured: dict[str, Array]) -> Array:
     if "agreement" in measured:
         return measured["agreement"]
     own, margin = measured["distance"], measured["margin"]
-    alone = ~np.isfinite(margin)  # there is only one center
-    share = relative_gap(own, own + np.where(alone, 0.0, margin))
-    return np.where(alone, 1.0, np.clip(share, 0.0, 1.0))
+    other = np.where(np.isfinite(margin), own + margin, np.inf)
+    return certainty_from_distances(own, other)

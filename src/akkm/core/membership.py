@@ -9,37 +9,66 @@ from akkm.typing import Array
 _POWER = 6.0
 
 
-def certainty_of(distances: Array) -> Array:
-    """Return (d2 - d1) / (d2 + d1), for distances d1 and d2 to the two nearest centers.
+def certainty_of(own: Array, other: Array) -> Array:
+    """Return how certain labels are: (d2 - d1) / (d2 + d1), or 0 if this is negative.
+
+    This is the only formula of the certainty, except that ensembles count votes.
 
     Parameters
     ----------
-    distances : array of shape (n, C)
-        Distances to the centers.
+    own : array of shape (n,)
+        Distance d1 of each row to the center of its cluster.
+    other : array of shape (n,)
+        Distance d2 of each row to the nearest other center; inf if there is none.
 
     Returns
     -------
-    array of shape (n,)
-        0 on the border between two clusters, and 1 at a center. It is 1 if there is
-        only one center, and 0 if both distances are zero.
+    float array of shape (n,)
+        0 on the border between two clusters, and 1 at a center. It is 1 if there is no
+        other center, and 0 if both distances are zero.
 
     Examples
     --------
     >>> import numpy as np
     >>> from akkm.core.membership import certainty_of
-    >>> certainty_of(np.array([[1.0, 3.0, 5.0], [2.0, 2.0, 9.0]]))
-    array([0.5, 0. ])
+    >>> certainty_of(np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, np.inf]))
+    array([0.5, 0. , 1. ])
     """
-    if distances.shape[1] == 1:
-        return np.ones(len(distances))
-    near = np.partition(distances.astype(np.float64), 1, axis=1)
-    return relative_gap(near[:, 0], near[:, 1])
+    own, other = np.asarray(own, np.float64), np.asarray(other, np.float64)
+    alone = np.isinf(other)
+    total, gap = own + other, np.where(alone, 0.0, other) - own
+    share = np.divide(gap, total, out=np.zeros_like(gap), where=total > 0)
+    return np.where(alone, 1.0, share.clip(0))
 
 
-def relative_gap(first: Array, second: Array) -> Array:
-    """Return (d2 - d1) / (d2 + d1) for distances d1 and d2 (n,); 0 if both are 0."""
-    total, gap = first + second, second - first
-    return np.divide(gap, total, out=np.zeros_like(gap), where=total > 0)
+def own_and_other(distances: Array, clusters: Array) -> tuple[Array, Array]:
+    """Distances (n,) to the center of each row's cluster, and to the nearest other one.
+
+    Parameters
+    ----------
+    distances : array of shape (n, C)
+        Distances to the centers. This array is changed.
+    clusters : int array of shape (n,)
+        The cluster of each row.
+
+    Returns
+    -------
+    own : array of shape (n,)
+        Distance to the center of the row's cluster.
+    other : array of shape (n,)
+        Distance to the nearest other center; inf if there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.core.membership import own_and_other
+    >>> own_and_other(np.array([[1.0, 3.0, 5.0], [2.0, 4.0, 9.0]]), np.array([0, 1]))
+    (array([1., 4.]), array([3., 2.]))
+    """
+    rows = np.arange(len(distances))
+    own = distances[rows, clusters].copy()
+    distances[rows, clusters] = np.inf
+    return own, distances.min(axis=1)
 
 
 def memberships_of(distances: Array, top: int) -> sparse.csr_array:

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import _check_sample_weight
 
-from akkm.core.membership import certainty_of, memberships_of
+from akkm.core.membership import certainty_of, memberships_of, own_and_other
 from akkm.core.model import Model
 from akkm.core.threads import Threads
 from akkm.estimators._base import KernelClusterer
@@ -113,11 +113,17 @@ class CenterClusterer(
         Returns
         -------
         float array of shape (n,)
-            (d2 - d1) / (d2 + d1), where d1 and d2 are the distances to the two nearest
-            centers: 0 on the border between two clusters, 1 at a center. The formula is
-            the same for all methods.
+            (d2 - d1) / (d2 + d1), where d1 is the distance to the center of the row's
+            cluster, and d2 is the distance to the nearest other center: 0 on the border
+            between two clusters, 1 at a center. The formula is the same for all
+            methods.
         """
-        return np.concatenate([certainty_of(d) for d in self._distance_blocks(X)])
+        return np.concatenate(
+            [
+                certainty_of(*own_and_other(distances, labels))
+                for labels, distances in self._distance_blocks(X)
+            ]
+        )
 
     def memberships(self, X: Any, top: int = 10) -> sparse.csr_array:
         """Compute soft memberships of rows in their nearest clusters.
@@ -136,17 +142,17 @@ class CenterClusterer(
             Each row sums to one.
         """
         require_count("top", top)
-        blocks = [memberships_of(d, top) for d in self._distance_blocks(X)]
+        blocks = [memberships_of(d, top) for _, d in self._distance_blocks(X)]
         return sparse.csr_array(sparse.vstack(blocks, format="csr"))
 
-    def _distance_blocks(self, X: Any) -> Iterator[Array]:
-        """Yield distances (b, C) of blocks of rows to the centers."""
+    def _distance_blocks(self, X: Any) -> Iterator[tuple[Array, Array]]:
+        """Yield the clusters (b,) and all distances (b, C) of blocks of rows."""
         X = self._new_rows(X)
         with Threads(self.n_jobs) as engine:
             for block in self._model.compare(self._embed(X, engine), engine):
                 distances = np.sqrt(block.squared.clip(0))
                 _require_lengths(distances)
-                yield distances
+                yield block.labels, distances
 
     def score(
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None

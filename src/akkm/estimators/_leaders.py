@@ -1,5 +1,6 @@
 """LeadersKernelKMeans."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -179,6 +180,17 @@ class LeadersKernelKMeans(ExactClusterer):
         diag = self._model.diag(X)
         labels = self._leader_labels[self._leader_points.follow(X, diag, engine)]
         return labels, None
+
+    def _distance_blocks(self, X: Any) -> Iterator[tuple[Array, Array]]:
+        """Yield the clusters (b,) and all distances (b, C) of blocks of rows.
+
+        A row's cluster is that of its leader. Another center may be nearer.
+        """
+        labels, start = self.predict(X), 0
+        for _, distances in super()._distance_blocks(X):
+            stop = start + len(distances)
+            yield labels[start:stop], distances
+            start = stop
 
     def _find_leaders(self, run: Run) -> Leaders:
         search = LeaderSearch(run.X, run.kernel, run.engine, run.weights)

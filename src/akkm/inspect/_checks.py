@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from akkm.diffusion.estimate_k import DOMINANT_SHARE, OUTLIER_SHARE
+from akkm.inspect._certainty import MIN_AGREEMENT
 
 if TYPE_CHECKING:
     from akkm.inspect._inspection import Inspection
@@ -221,8 +222,8 @@ def _certainty(facts: Inspection) -> QualityCheck | None:
     if facts.certainty is None:
         return None
     share = facts.certainty.uncertain_share
-    votes, limit = facts.certainty.from_votes, facts.certainty.limit
-    values = {"uncertain": share, "from_votes": votes, "limit": limit}
+    votes = facts.certainty.from_votes
+    values = {"uncertain": share, "from_votes": votes, "limit": MIN_AGREEMENT}
     return QualityCheck("certainty", _graded(share, *_UNCERTAIN), values)
 
 

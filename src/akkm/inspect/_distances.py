@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from akkm.core.membership import certainty_of
 from akkm.core.model import Model
 from akkm.core.nearest import Scorer
 from akkm.core.strip import Strip
@@ -24,6 +25,8 @@ _ENSEMBLE_ROWS = 50_000
 # Minimum number of rows to evaluate in each cluster.
 _PER_CLUSTER = 100
 _TILE_ROWS = 1024
+# Rows whose position between border (0) and center (1) is below this are near a border.
+_NEAR_BORDER = 1 / 3
 
 
 @dataclass(frozen=True)
@@ -42,17 +45,18 @@ class CenterDistances:
         The cluster with the nearest other center.
     next : float array of shape (s,)
         Distance to that center.
-    certainty : float array of shape (s,)
-        0 on the border between the two clusters, 1 for the average row of its cluster.
+    near_border : bool array of shape (s,)
+        Whether the row is near the border between the two clusters.
 
     Notes
     -----
     Let d_a be the distance to the center of the row's cluster a, and d_b the distance
-    to the nearest other center. The certainty is d_b² - d_a², divided by the mean of
-    d_b² - d_a² over the rows of a. If centers are means, this divisor is the squared
-    distance between the two centers. Certainty is then the row's position between the
-    border (0) and the center of its cluster (1). Directions in which the two centers do
-    not differ have no influence on the certainty.
+    to the nearest other center. The row's position between the border (0) and the
+    center of its cluster (1) is d_b² - d_a², divided by the mean of d_b² - d_a² over
+    the rows of a. If centers are means, this divisor is the squared distance between
+    the two centers. A row is near the border if its position is below 1/3. Directions
+    in which the two centers do not differ have no influence on the position. In many
+    dimensions, they make all certainties small.
 
     Examples
     --------
@@ -70,7 +74,12 @@ class CenterDistances:
     own: Array
     next_cluster: Array
     next: Array
-    certainty: Array
+    near_border: Array
+
+    @property
+    def certainty(self) -> Array:
+        """Certainty of the labels (s,); see `akkm.core.membership.certainty_of`."""
+        return certainty_of(self.own, self.next)
 
     def typical(self, cluster: int, n_rows: int) -> Array:
         """Find the rows nearest to the center of a cluster.
@@ -159,9 +168,10 @@ def _compare(
         return None
     gaps /= np.bincount(labels, minlength=n_clusters).clip(1)[:, None]
     scale = gaps[labels, nearest]
-    certainty = np.divide(other - own, scale, out=np.zeros_like(own), where=scale > 0)
+    position = np.divide(other - own, scale, out=np.zeros_like(own), where=scale > 0)
     own, other = np.sqrt(own.clip(0)), np.sqrt(other.clip(0))
-    return CenterDistances(sample, labels, own, nearest, other, certainty)
+    near_border = position < _NEAR_BORDER
+    return CenterDistances(sample, labels, own, nearest, other, near_border)
 
 
 def _consensus_centers(space: Space, sample: RowSample, labels: Array) -> Model:

@@ -1,7 +1,7 @@
 """All facts about a fitted model; each is computed on first use."""
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -142,7 +142,8 @@ class Inspection:
         elif encoder is not None:
             feature_names = encoder.feature_names_
             # Sparse rows are shown encoded, because `original` leaves out their zeros.
-            original = encoder.original if encoder.matrix_ is None else None
+            dense = encoder.matrix_ is None
+            original = partial(encoder.original, filled=False) if dense else None
         self._encoder = encoder
         require_fitted(model)
         model = finest_layer(model)
@@ -253,11 +254,11 @@ class Inspection:
         if hasattr(self.model, "agreement_"):
             inside = sample_rows(self.labels, len(self.labels))  # all but outliers
             agreement = np.asarray(self.model.agreement_)[inside.rows]
-            return Certainty(inside, agreement, from_votes=True)
+            return Certainty.from_agreement(inside, agreement)
         if self.distances is None:
             return None
-        certainty = self.distances.certainty
-        return Certainty(self.distances.sample, certainty, from_votes=False)
+        found = self.distances
+        return Certainty(found.sample, found.certainty, found.near_border)
 
     @cached_property
     def columns(self) -> ColumnDifferences | None:

@@ -44,12 +44,12 @@ def picture_data(shown: Shown, cards: Cards) -> dict[str, Any]:
             "evaluated": runs[0][:, 1].tolist() if len(runs) == 1 else None,
         }
     if facts.certainty is not None:
-        counts, edges = facts.certainty.histogram()
+        counts, uncertain, edges = facts.certainty.histogram()
         drawn["certainty"] = {
             "counts": [json_number(c) for c in counts],
-            "edges": edges.round(4).tolist(),
-            "limit": round(facts.certainty.limit, 4),
-            "open": not facts.certainty.from_votes,
+            "uncertain": [json_number(c) for c in uncertain],
+            "edges": edges.tolist(),
+            "votes": facts.certainty.from_votes,
         }
     return drawn
 

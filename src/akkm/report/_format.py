@@ -10,6 +10,8 @@ _MAX_LENGTH = 80
 # Absolute values of cells at which the heat map changes colour. Cells are in standard
 # deviations, or in doublings of the spread (see `doublings`).
 HEAT_STEPS = (0.2, 0.5, 1.0, 1.5, 2.5)
+# What is shown instead of a missing value.
+MISSING = "missing"
 
 
 def short(value: Any) -> str:
@@ -171,10 +173,10 @@ def value_text(value: Any) -> str:
     >>> value_text(-0.25), value_text(2012), value_text(1234567.2), value_text("Ulm")
     ('−0.25', '2012', '1234567.2', 'Ulm')
     >>> value_text(None)
-    '–'
+    'missing'
     """
     if value is None:
-        return "–"
+        return MISSING
     if isinstance(value, str):
         return value
     text = f"{value:.12g}" if isinstance(value, float) else str(value)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from akkm.inspect import ColumnProfile
-from akkm.report._format import percent, short
+from akkm.report._format import MISSING, percent, short
 
 _CURRENCIES = ("$", "€", "£", "¥")
 _YEAR, _DAY = 365.25 * 86400, 86400.0
@@ -90,7 +90,7 @@ def amount(value: float, column: ColumnProfile) -> str:
 def single(value: Any, column: ColumnProfile) -> str:
     """The value of one row, as text, in the units of its column."""
     if value is None or value != value:
-        return "–"
+        return MISSING
     if column.kind == "boolean":
         return {"true": "yes", "1": "yes", "false": "no", "0": "no"}.get(
             f"{value:g}" if isinstance(value, float) else str(value).lower(), str(value)

@@ -133,7 +133,7 @@ class Shown:
         assert self.row_values is not None
         digits = _ORIGINAL_DIGITS if self.row_values.original else _ENCODED_DIGITS
         return [
-            [_format.json_value(value, digits) for value in row]
+            [_known(_format.json_value(value, digits)) for value in row]
             for row in self.row_values.of(rows)
         ]
 
@@ -171,10 +171,10 @@ class Shown:
         assert found is not None
         assert certainty is not None
         inside = found.labels == cluster
-        values = certainty.of(found.sample.rows[inside])
-        uncertain = float((values < certainty.limit).mean())
+        at = certainty.places(found.sample.rows[inside])
+        uncertain = float(certainty.uncertain[at].mean())
         following = int(np.bincount(found.next_cluster[inside]).argmax())
-        return float(np.median(values)), uncertain, following
+        return float(np.median(certainty.values[at])), uncertain, following
 
     @property
     def evidence(self) -> list[tuple[int, float, float]]:
@@ -214,3 +214,8 @@ class Shown:
         assert self.images is not None
         data = base64.b64encode(thumbnail(self.images[row], _PIXELS)).decode()
         return f"data:image/jpeg;base64,{data}"
+
+
+def _known(value: Any) -> Any:
+    """A value for JSON, or the word "missing"."""
+    return _format.MISSING if value is None else value

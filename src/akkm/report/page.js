@@ -100,8 +100,8 @@ function key(parent, kind, text) {
   item.append(text);
 }
 
-function certainty({ counts, edges, limit, open }) {
-  drawInto("certainty-picture", (svg, width) => {
+function certainty({ counts, uncertain, edges, votes }) {
+  drawInto("certainty-picture", (svg, width, place) => {
     const left = 52, right = 24, top = 10, height = 220, bottom = top + height;
     const room = Math.min(width, 760) - left - right;
     const last = edges[edges.length - 1], most = Math.max(...counts);
@@ -117,23 +117,24 @@ function certainty({ counts, edges, limit, open }) {
       shapeElement("text", text, svg, compact.format(tick));
     }
     counts.forEach((count, i) => {
-      const kind = edges[i + 1] <= limit + 0.05 ? "bar unsure" : "bar";
       const from = x(edges[i]) + 1, to = x(edges[i + 1]) - 1;
-      const box = { x: from, width: to - from, y: y(count), height: bottom - y(count), class: kind };
-      shapeElement("rect", box, svg);
+      const bar = (low, high, kind) => shapeElement("rect", {
+        x: from, width: to - from, y: y(high), height: y(low) - y(high), class: kind }, svg);
+      bar(0, uncertain[i], "bar unsure");
+      bar(uncertain[i], count, "bar");
     });
-    shapeElement(
-      "line", { x1: x(limit), x2: x(limit), y1: top, y2: bottom, class: "limit" }, svg);
-    for (let i = 0; i <= 4; i++) {
-      const value = (last * i) / 4;
-      const text = open && i === 4 ? `≥ ${value}` : String(value);
+    const every = Math.max(1, Math.ceil((edges.length - 1) / Math.max(2, Math.floor(room / 70))));
+    for (let i = 0; i < edges.length; i += every)
       shapeElement(
-        "text", { x: x(value), y: bottom + 18, "text-anchor": "middle", class: "axis" }, svg, text);
-    }
-    const name = open ? "certainty: 0 at the border, 1 at the center" : "agreement of members";
+        "text", { x: x(edges[i]), y: bottom + 18, "text-anchor": "middle", class: "axis" }, svg,
+        Number(edges[i].toPrecision(6)));
+    const name = votes ? "agreement of members" : "certainty: 0 at the border, 1 at the center";
     shapeElement(
       "text", { x: left + room / 2, y: bottom + 38, "text-anchor": "middle", class: "axis" },
       svg, name);
+    if (place.querySelector(".keys") || !uncertain.some((count) => count > 0)) return;
+    const keys = element("div", { class: "keys" }, place);
+    key(keys, "line unsure", votes ? "fewer than 60 % of members agree" : "near a border");
   });
 }
 

@@ -61,8 +61,13 @@ def _seem_filled(x: Array, encoding: Encoding) -> Array:
     return np.asarray(x == np.float32((mean - encoding["shift"]) / encoding["scale"]))
 
 
-def original_rows(X: Array, encodings: Iterable[Encoding]) -> list[dict[str, Any]]:
-    """Decode rows X (b, d): one dict per row, from column name to original value."""
+def original_rows(
+    X: Array, encodings: Iterable[Encoding], *, filled: bool = True
+) -> list[dict[str, Any]]:
+    """Decode rows X (b, d): one dict per row, from column name to original value.
+
+    Without `filled`, numbers that seem to be filled in become None.
+    """
     rows: list[dict[str, Any]] = [{} for _ in range(len(X))]
     for encoding, part in _parts(X, encodings):
         if encoding["kind"] == "number":
@@ -70,6 +75,11 @@ def original_rows(X: Array, encodings: Iterable[Encoding]) -> list[dict[str, Any
             if encoding["time"]:
                 exact = np.abs(part[:, 0]) * encoding["scale"] * _EPSILON < 0.5
                 values = list(map(_moment, values, exact, [encoding["type"]] * len(X)))
+            if not filled:
+                missing = _seem_filled(part[:, 0], encoding)
+                values = [
+                    None if m else v for m, v in zip(missing, values, strict=True)
+                ]
         else:
             values = _texts(part, encoding).to_pylist()
         for row, value in zip(rows, values, strict=True):

@@ -120,13 +120,16 @@ class Decoder:
             filled=filled or self.missing != "mean",
         )
 
-    def original(self, X: Any) -> list[dict[str, Any]]:
+    def original(self, X: Any, *, filled: bool = True) -> list[dict[str, Any]]:
         """Decode rows to the values in the file, up to rounding.
 
         Parameters
         ----------
         X : array or CSR array of shape (b, d)
             Rows from `transform`.
+        filled : bool, default=True
+            Whether to keep the mean that replaced missing numbers, as in
+            `original_table`. If not, it becomes None.
 
         Returns
         -------
@@ -139,7 +142,8 @@ class Decoder:
         check_is_fitted(self)
         if self.matrix_ is not None:
             return original_entries(X, self.feature_names_, self.matrix_["scale"])
-        return original_rows(_rows(X), self.columns_)
+        filled = filled or self.missing != "mean"
+        return original_rows(_rows(X), self.columns_, filled=filled)
 
     def require_valid(self) -> None:
         """Raise an exception if the fitted attributes contradict each other.
