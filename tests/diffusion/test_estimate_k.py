@@ -152,7 +152,9 @@ class TestCut:
         found = estimate_n_clusters(values, cut)
         assert 0.2 < found.gaps[1] < 0.5
         assert (found.n_clusters, found.sure) == (3, False)
-        assert "the clusters share almost no similarity, but there may be" in found.why
+        assert (
+            "the clusters share almost no similarity, but the true number" in found.why
+        )
         assert asked == [4, 3]  # larger numbers of clusters are tried first
         # If no cuts are given, the wide gap decides. If all gaps are tiny, a tight cut
         # is not enough.

@@ -52,9 +52,9 @@ def test_distances_to_new_rows_need_a_constant_diagonal(Estimator, digits):
     by_rows = create(Estimator, 5, kernel="linear").fit(X)
     assert model.inertia_ == pytest.approx(by_rows.inertia_)
     np.testing.assert_array_equal(model.predict(K[:9]), model.labels_[:9])
-    with pytest.raises(ValueError, match="unless its diagonal is constant"):
+    with pytest.raises(ValueError, match="only if the diagonal of the training"):
         model.transform(K[:9])
-    with pytest.raises(ValueError, match="unless its diagonal is constant"):
+    with pytest.raises(ValueError, match="only if the diagonal of the training"):
         model.score(K[:9])
 
 
@@ -74,7 +74,7 @@ def test_distances_of_the_training_matrix_use_its_diagonal(Estimator, digits):
     np.testing.assert_allclose(distances, by_rows, atol=1e-4)
     # For the rows of any other matrix of this shape, k(x, x) is unknown.
     if sets("dual_coef_")(Estimator):
-        with pytest.raises(ValueError, match="unless its diagonal is constant"):
+        with pytest.raises(ValueError, match="only if the diagonal of the training"):
             model.score(K[::-1])
 
 

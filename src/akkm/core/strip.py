@@ -134,7 +134,7 @@ class Strip:
         return int(np.clip(fit // 32 * 32, 32, self.max_tile_rows))
 
     def reserve(self, rows: Array) -> None:
-        """Announce the rows (b,) of the next sweep; they are cached if they fit."""
+        """Announce the rows (b,) of the next sweep; they are cached if they all fit."""
         if self._cache is not None:
             self._cache.reserve(rows)
 
@@ -187,7 +187,7 @@ class Strip:
 
 
 def cast(X: RowsLike, dtype: np.dtype[Any]) -> RowsLike:
-    """Convert X to `dtype`; column numbers of a precomputed kernel stay integers."""
+    """Convert X to `dtype`, unless X are integers: columns of a precomputed kernel."""
     return X if X.dtype.kind in "iu" else X.astype(dtype, copy=False)
 
 

@@ -27,7 +27,7 @@ _SPARE, _SPARE_SHARE = 8, 0.2
 _AMPLIFICATION = 3e3
 # Maximum degree of the polynomial.
 _DEGREE = 80
-# The first polynomial has this degree, and eigenvalues up to this bound are unwanted.
+# Degree of the first polynomial, and the largest eigenvalue that it treats as unwanted.
 _FIRST_DEGREE, _FIRST_BOUND = 10, 0.5
 # The rate of an eigenvector is 1 - eigenvalue. Stop when no rate has changed by more
 # than this share of its value. The remaining error is then much smaller than this
@@ -55,7 +55,7 @@ def leading_eigenpairs_by_filter(
     S : symmetric CSR array of shape (n, n)
         A matrix with eigenvalues from -1 to 1.
     known : CSR array of shape (n, c)
-        Orthonormal eigenvectors with eigenvalue 1, which are left out.
+        Orthonormal eigenvectors with eigenvalue 1. The result does not contain them.
     n_pairs : int
         The number q of eigenpairs.
     rng : numpy.random.Generator
@@ -93,7 +93,8 @@ def leading_eigenpairs_by_filter(
     products, change = _FIRST_DEGREE, np.inf
     while change > _CHANGE and products < _PRODUCTS:
         bound = float(min(values[-1], 1 - 1e-7))
-        edge = (3 - bound) / (1 + bound)  # eigenvalue 1 on the scale of the polynomial
+        # Where eigenvalue 1 lies, if the unwanted interval is scaled to [-1, 1].
+        edge = (3 - bound) / (1 + bound)
         degree = int(np.ceil(np.arccosh(_AMPLIFICATION) / np.arccosh(edge)))
         degree = max(4, min(degree, _DEGREE))
         block = _filter(low, vectors.astype(np.float32), degree, bound)

@@ -199,7 +199,7 @@ def estimate_n_clusters(
     >>> from akkm.diffusion.estimate_k import estimate_n_clusters
     >>> evidence = estimate_n_clusters(np.array([1.0, 0.999, 0.998, 0.7, 0.65, 0.6]))
     >>> print(evidence)
-    3, sure: the gap in the spectrum is 0.97 of 1; next best 2 (0.25)
+    3, sure: the gap in the spectrum is 0.97 of at most 1; next best 2 (0.25)
     >>> estimate_n_clusters(np.array([1.0, 0.9, 0.85, 0.8, 0.75])).sure
     False
     """
@@ -232,7 +232,7 @@ def estimate_n_clusters(
         no_other = others.max() < _NARROW_GAP and len(wide)
         best = int(wide[-1] if no_other else np.argmax(others))
     sure = bool(gaps[best] >= CONFIDENT_GAP) and not rejected[best]
-    why = f"the gap in the spectrum is {gaps[best]:.2f} of 1"
+    why = f"the gap in the spectrum is {gaps[best]:.2f} of at most 1"
     if sure and accepted.largest > DOMINANT_SHARE:
         sure, why = False, _dominant(accepted.largest)
     elif not sure and accepted.tight:

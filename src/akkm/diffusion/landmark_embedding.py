@@ -172,7 +172,7 @@ def _small_weight(weights: Array, n_clusters: int | None) -> float:
 
 
 def _components(ties: Ties, width: float, weights: Array, m: int) -> Array:
-    """The component of each landmark (m,). Only rows of positive weight connect."""
+    """The component of each landmark (m,); rows of weight 0 are ignored."""
     tied = ties.weights(width)[:, 1:] > 0
     tied[weights == 0] = False
     first = np.repeat(ties.indices[:, :1], tied.shape[1], axis=1)[tied]

@@ -75,7 +75,7 @@ def search_for(
 
 
 def search_bytes(n: int, d: int) -> float:
-    """Bytes that the search among n rows of d columns needs, beyond an exact search.
+    """How many bytes more than `ExactSearch` the search of n rows of d columns needs.
 
     Examples
     --------

@@ -21,7 +21,8 @@ from akkm.typing import Array
 
 # Similarity matrices with at most this many rows are decomposed as dense matrices.
 _DENSE_ROWS = 1_000
-# If t is given, at most this many eigenpairs are computed for matrices with more rows.
+# If t is given, at most this many eigenpairs are computed for matrices with more than
+# _DENSE_ROWS rows.
 _MOST_PAIRS = 250
 # Smallest number of eigenpairs per cluster, if the number of clusters is estimated.
 _PAIRS_PER_CLUSTER = 3

@@ -232,7 +232,7 @@ class ApproxKernelKMeans(
             solver=self.solver,
         )
         run.progress.log(
-            f"{run.X.shape[0]:,} rows, {factored.strip.m:,} landmarks of rank "
+            f"{run.X.shape[0]:,} rows, {factored.strip.m:,} landmarks, rank "
             f"{factored.gram.rank:,}, {run.kernel}"
         )
         return factored

@@ -51,10 +51,11 @@ class CenterClusterer(
     def _assign(
         self, X: RowsLike, engine: Threads, clusters: Array | None = None
     ) -> tuple[Array, Array | None]:
-        """Assign valid rows (n, d) to the nearest centers, or only to `clusters`.
+        """Assign valid rows (n, d) to the nearest centers.
 
-        Returns labels (n,) and a bool array (n,) of the rows that are marked as
-        outliers. The second result is None if the estimator marks no outliers.
+        If `clusters` is given, rows are assigned only to these clusters. Returns labels
+        (n,) and a bool array (n,) of the rows that are marked as outliers. The second
+        result is None if the estimator marks no outliers.
         """
         points = self._embed(X, engine)
         return self._nearest_centers(points, engine, clusters), None
@@ -62,7 +63,10 @@ class CenterClusterer(
     def _nearest_centers(
         self, points: RowsLike, engine: Threads, clusters: Array | None = None
     ) -> Array:
-        """Return the nearest center (n,) of each point, or only among `clusters`."""
+        """Return the nearest center (n,) of each point.
+
+        If `clusters` is given, only the centers of these clusters are compared.
+        """
 
         def nearest(model: Model, points: RowsLike) -> Array:
             blocks = model.compare(points, engine)

@@ -99,7 +99,7 @@ class WalkClusterer(EmbeddingClusterer):
         self.__dict__.pop("n_clusters_", None)
 
     def _decide(self, run: Run, evidence: Evidence, W: Any = None) -> Evidence:
-        """Choose the number of clusters from the spectrum, or by layers.
+        """Choose the number of clusters by layers, unless the spectrum is conclusive.
 
         W (u, u) contains the similarities of the rows in the graph. If it is None, a
         graph is built from a sample of the rows.

@@ -38,6 +38,7 @@ def measure_by_walks(
 ) -> LayerCurve | None:
     """Measure how reproducible each number of clusters is, by random walks.
 
+    `between` contains the smallest and the largest number of clusters (None: no limit).
     Returns None if there are too few rows.
     """
     rows = distinct_rows(X, weights)
@@ -68,7 +69,8 @@ def measure_in_kernel_space(
 ) -> LayerCurve | None:
     """Measure how reproducible each number of clusters is, in the kernel's space.
 
-    Only the leading coordinates are used. Returns None if there are too few rows.
+    Only the leading coordinates are used. `between` contains the smallest and the
+    largest number of clusters (None: no limit). Returns None if there are too few rows.
     """
     rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
     if len(rows) < _fewest(between):

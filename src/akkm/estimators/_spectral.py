@@ -98,7 +98,7 @@ class NystroemSpectralClustering(
         )
         points = embedding(run.X, run.engine)
         run.progress.log(
-            f"{len(points):,} rows, {factored.strip.m:,} landmarks of rank "
+            f"{len(points):,} rows, {factored.strip.m:,} landmarks, rank "
             f"{factored.gram.rank:,}, {points.shape[1]} eigenvectors, {run.kernel}"
         )
         solution = self._cluster(run, embedding, points, self._n_clusters)

@@ -183,12 +183,12 @@ class Inspection:
 
     @property
     def all_labels(self) -> Array:
-        """Clusters of all rows (n,); for a sample, of all rows with known labels."""
+        """Clusters of all rows with known labels (n,), even if X is only a sample."""
         return self.labels if self._all_labels is None else self._all_labels
 
     @property
     def n_rows(self) -> int:
-        """Number of rows. If X is a sample: number of all rows with known labels."""
+        """Number of all rows with known labels, even if X is only a sample."""
         return len(self.all_labels)
 
     @property

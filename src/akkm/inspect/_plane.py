@@ -71,7 +71,10 @@ def space_of(model: Any, X: RowsLike) -> Space:
 
 
 def _spanning_points(model: Any, X: RowsLike) -> tuple[RowsLike, RowsLike]:
-    """At most 512 landmarks, leaders or rows: as rows, and as input of the kernel."""
+    """At most 512 landmarks, leaders or rows: as rows, and as points for the kernel.
+
+    For a precomputed kernel, the points are column numbers.
+    """
     kernel = model.kernel_
     if isinstance(kernel, Precomputed):
         indices: Any = getattr(model, "landmark_indices_", None)

@@ -50,8 +50,8 @@ class ColumnProfile:
     average : {"mean", "median"}
         The kind of average in `overall` and `centers`. It is the median for times, and
         if a few extreme values move the mean in most clusters. It is also the median if
-        the mean of a cluster would contradict its effect: a mean below that of all
-        rows, although most values are larger than elsewhere, or the other way round.
+        the mean of a cluster would contradict its effect. An example is a mean below
+        that of all rows, although most values of the cluster are larger than elsewhere.
     overall : float
         Average of all rows, or share of "yes". Dates are in seconds since 1970, times
         and durations in seconds. NaN for categories and texts.

@@ -68,9 +68,9 @@ class RBF(Kernel):
 
     def __call__(self, X: RowsLike, Y: RowsLike | None = None) -> Array:
         """Compute the kernel matrix k(X, Y) (n, m), or k(X, X) without Y."""
-        # Rounding errors may make the exponents of nearly equal rows positive. Such
-        # values are corrected only here. In the blocks of a fit, the correction would
-        # take time, and rounding errors of this size do no harm.
+        # Rounding errors may make the exponents of nearly equal rows positive. The
+        # resulting values above 1 are corrected only here. In the blocks of a fit, the
+        # correction would take time, and rounding errors of this size do no harm.
         K = super().__call__(X, Y)
         return np.minimum(K, 1, out=K)
 

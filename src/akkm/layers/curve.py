@@ -136,7 +136,7 @@ class LayerCurve:
         at = int(np.flatnonzero(self.numbers == self.n_clusters)[0])
         return (
             "independent halves of the rows agree on the clusters by "
-            f"{self.stability[at]:.2f} of 1 (in data without clusters: "
+            f"{self.stability[at]:.2f} of at most 1 (in data without clusters: "
             f"{self.reference[at]:.2f})"
         )
 

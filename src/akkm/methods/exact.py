@@ -82,8 +82,8 @@ def kernel_k_means(
         inside = np.bincount(labels, w * G[np.arange(n), labels], n_clusters)
         norms = inside / np.where(filled, counts, 1)
         U = _members(labels, w, n_clusters) / np.where(filled, counts, 1)
-        # Empty clusters get the center of the first nonempty cluster. Ties go to the
-        # cluster of lower number.
+        # Empty clusters have no mean. They get the center of the first nonempty
+        # cluster. If two centers are equally near, the lower number wins.
         first = filled.argmax()
         for array in (G, U, norms[None]):
             array[:, ~filled] = array[:, [first]]
