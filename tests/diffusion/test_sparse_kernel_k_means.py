@@ -108,7 +108,8 @@ def test_command_line_options_that_do_not_apply_are_refused():
     from akkm.cli._method import build
     from akkm.cli._options import Method
 
-    fine = Method(3, "sparse", "rbf", "scale", None, None, 50, None, 4, 0, None)
+    options = (3, "sparse", "rbf", "scale", None, None, 50, None, 4, 0, None)
+    fine = Method(*options, layers=False, coverage=1.0)
     model = build(fine, "standard")
     assert (model.n_members, model.estimator.n_landmarks) == (4, 50)
     for change, message in (

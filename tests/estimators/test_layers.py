@@ -10,6 +10,10 @@ from akkm import ApproxKernelKMeans, ClusterLayers, SparseKernelKMeans
 from registry import create, every, has_centers, select
 
 X6 = make_blobs(600, centers=10 * np.eye(6)[:, :5], cluster_std=1.0, random_state=0)[0]
+# Clusters that touch each other, so that all certainties differ.
+OVERLAPPING = make_blobs(
+    600, centers=10 * np.eye(6)[:, :5], cluster_std=3.5, random_state=0
+)[0]
 
 
 def nested_data():
@@ -111,7 +115,7 @@ def test_an_invalid_range_is_refused(pair):
 
 
 @pytest.mark.parametrize("estimator", [None, ApproxKernelKMeans()])
-@pytest.mark.parametrize("coverage", [0.5, 0.9])
+@pytest.mark.parametrize("coverage", [0.9])
 @pytest.mark.filterwarnings("ignore:The estimate of")
 def test_coverage_is_met_and_predict_applies_the_same_limit(estimator, coverage):
     X = nested_data()
@@ -122,6 +126,53 @@ def test_coverage_is_met_and_predict_applies_the_same_limit(estimator, coverage)
         np.testing.assert_array_equal(model.predict(X, layer=position), labels)
     left_out = model.labels_ < 0
     assert model.certainty_[left_out].max() <= model.certainty_[~left_out].min()
+
+
+@every(has_centers)
+@pytest.mark.parametrize("coverage", [0.5, 0.9, "auto"])
+def test_every_method_meets_coverage_and_predicts_with_the_same_limit(
+    Estimator, coverage
+):
+    every_row = create(Estimator, 6).fit(OVERLAPPING)
+    model = create(Estimator, 6, coverage=coverage).fit(OVERLAPPING)
+    left_out = model.labels_ < 0
+    if coverage != "auto":
+        assert abs((~left_out).sum() - coverage * len(OVERLAPPING)) <= 1
+    np.testing.assert_array_equal(model.predict(OVERLAPPING), model.labels_)
+    np.testing.assert_array_equal(
+        model.labels_[~left_out], every_row.labels_[~left_out]
+    )
+    np.testing.assert_allclose(
+        model.certainty_, model.certainty(OVERLAPPING), atol=1e-6
+    )
+    assert (model.certainty_[left_out] < model.certainty_limit_).all()
+    assert (model.certainty_[~left_out] >= model.certainty_limit_).all()
+
+
+def test_equal_rows_are_left_out_together_or_not_at_all():
+    X = np.repeat([[0.0], [1.0], [2.2], [6.0], [7.0], [8.0]], 50, axis=0)
+    model = ApproxKernelKMeans(2, kernel="linear", coverage=0.9, random_state=0).fit(X)
+    shares = [(model.labels_[X[:, 0] == x] < 0).mean() for x in np.unique(X)]
+    assert set(shares) <= {0.0, 1.0}
+    assert (model.labels_ >= 0).mean() >= 0.9
+
+
+def test_a_second_fit_without_coverage_forgets_the_limit():
+    model = ApproxKernelKMeans(6, coverage=0.5, random_state=0).fit(X6)
+    model.set_params(coverage=1.0).fit(X6)
+    assert not hasattr(model, "certainty_limit_")
+    assert (model.labels_ >= 0).all()
+
+
+def test_coverage_is_refused_where_labels_are_not_all_in_memory(tmp_path):
+    dask_array = pytest.importorskip("dask.array")
+    model = ApproxKernelKMeans(6, coverage=0.5, random_state=0)
+    with pytest.raises(ValueError, match="X is a Dask collection"):
+        model.fit(dask_array.from_array(X6, chunks=(300, 5)))
+    with pytest.raises(ValueError, match="partial_fit gets batches"):
+        model.partial_fit(X6)
+    with pytest.raises(ValueError, match="with labels_file="):
+        model.set_params(labels_file=str(tmp_path / "labels.npy")).fit(X6)
 
 
 @every(has_centers)

@@ -97,5 +97,5 @@ class TestFacts:
     @pytest.mark.parametrize("kind", ["marked", "consensus"])
     def test_the_report_states_the_number_of_outliers(self, kind, data, request):
         page = report(request.getfixturevalue(kind), data[0]).html
-        assert "Outliers, in no cluster" in page
+        assert "Rows without a cluster" in page
         assert "3,024 rows in 2 clusters" in page

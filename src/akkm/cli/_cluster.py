@@ -90,6 +90,7 @@ def cluster(
         about = asdict(source) | {
             "data": _work.describe(source.data),
             "notes": [*encoder.notes_, *_work.storage_notes(encoded, memory)],
+            "layers": method.layers,
         }
         model = SavedModel(encoder, estimator, about)
         warned = cluster_rows(job, model, encoded, encoding.id, rows, table)
@@ -120,6 +121,7 @@ def cluster_rows(
         "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
         "features": encoded.X.shape[1],
         "k": estimator._n_clusters,
+        "layers": about.get("layers", False),
         "settings": setting_facts(estimator),
         "notes": [*about["notes"], *warned],
     }
@@ -144,22 +146,32 @@ def fit(estimator: Any, X: Any, phases: Phases) -> list[str]:
 def setting_facts(estimator: Any) -> dict[str, str]:
     """Settings and results of a fitted estimator, as names and texts to print."""
     facts = {"method": f"{type(estimator).__name__}, seed {estimator.random_state}"}
-    if estimator.n_clusters == "auto":
+    finest = getattr(estimator, "estimator_", estimator)
+    if estimator is not finest:
+        facts["method"] += f", of {type(finest).__name__}"
+        numbers = map(str, estimator.layer_numbers_)
+        facts["layers"] = f"{', '.join(numbers)} clusters"
+    if not isinstance(estimator.n_clusters, int):
         facts["clusters"] = estimator._number_text
+    if getattr(estimator, "coverage", 1) != 1:
+        facts["coverage"] = (
+            f"{(estimator.labels_ >= 0).mean():.1%} of the rows have a cluster; the "
+            f"others, with a certainty below {estimator.certainty_limit_:.3g}, get -1"
+        )
     facts["kernel"] = short_kernel(estimator._kernel_text)
-    member = getattr(estimator, "members_", [estimator])[0]
+    member = getattr(estimator, "members_", [finest])[0]
     if hasattr(member, "landmarks_"):
         facts["landmarks"] = f"{member.landmarks_.shape[0]:,} ({member.landmarks})"
-        if hasattr(estimator, "rank_"):
-            facts["landmarks"] += f", rank {estimator.rank_:,}"
-    if hasattr(estimator, "leader_indices_"):
-        facts["leaders"] = f"{len(estimator.leader_indices_):,}"
+        if hasattr(finest, "rank_"):
+            facts["landmarks"] += f", rank {finest.rank_:,}"
+    if hasattr(finest, "leader_indices_"):
+        facts["leaders"] = f"{len(finest.leader_indices_):,}"
     if hasattr(estimator, "members_"):
         agreement = f"{estimator.agreement_.mean():.1%} of their votes agree"
         facts["members"] = f"{len(estimator.members_)}, {agreement}"
-    facts["iterations"] = str(estimator.n_iter_)
-    if hasattr(estimator, "inertia_"):
-        facts["error"] = f"{estimator.inertia_:.6g}"
+    facts["iterations"] = str(finest.n_iter_)
+    if hasattr(finest, "inertia_"):
+        facts["error"] = f"{finest.inertia_:.6g}"
     return facts
 
 

@@ -64,6 +64,7 @@ def images(
         rows = read_folder(pyramid, folder, job.phases, fit=True)
         _work.require_enough(rows.X.shape[0], method)
         name = os.path.basename(os.path.abspath(folder))
-        model = SavedModel(pyramid, estimator, {"data": name, "notes": rows.notes})
+        about = {"data": name, "notes": rows.notes, "layers": method.layers}
+        model = SavedModel(pyramid, estimator, about)
         warned = cluster_rows(job, model, rows, KEY)
     summarise(job, model, warned)

@@ -25,12 +25,13 @@ _FORMULA = re.compile(r"^(?:[=@\t\r]|[+-].*[^\d.,])", re.DOTALL)
 
 
 def label_batches(
-    estimator: Any, X: Any, key: str, keys: Any, *, fitted: bool
+    estimator: Any, X: Any, key: str, keys: Any, *, fitted: bool, layered: bool = False
 ) -> Iterator[Any]:
     """Assign the rows X (n, d) to clusters; yield tables for a label file, in batches.
 
     `keys` (n,) are the ids or numbers of the rows, and `key` is the name of their
-    column. `fitted` says whether X are the training rows.
+    column. `fitted` says whether X are the training rows. `layered` adds a column for
+    each layer of a `ClusterLayers`, from coarse to fine.
     """
     for start in range(0, X.shape[0], BATCH_ROWS):
         rows = slice(start, min(start + BATCH_ROWS, X.shape[0]))
@@ -45,6 +46,10 @@ def label_batches(
             for name, values in found.items()
         }
         clusters = clusters.astype(np.int32)
+        if layered:
+            numbers = estimator.layer_numbers_
+            merged = (estimator.merged(clusters, i) for i in range(len(numbers)))
+            columns |= {f"layer_{n}": c for n, c in zip(numbers, merged, strict=True)}
         yield pa.table({key: keys[rows], "cluster": clusters, **columns})
 
 
@@ -91,7 +96,7 @@ def _for_spreadsheets(batch: Any) -> Any:
 
 def require_name(id: str | None) -> None:
     """Raise ValueError if the id has the name of another column of label files."""
-    if id in _COLUMNS:
+    if id in _COLUMNS or re.fullmatch(r"layer_\d+", id or ""):
         raise ValueError(
             f"--id {id}: label files have another column of this name; rename the "
             "column in the data, or leave out --id."

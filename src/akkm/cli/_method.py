@@ -4,7 +4,12 @@ from typing import Any
 
 from akkm.cli._options import OWN_KERNEL, Method
 from akkm.clustering import ESTIMATORS
-from akkm.estimators import ConsensusKernelKMeans, EnsembleKernelKMeans, KernelClusterer
+from akkm.estimators import (
+    ClusterLayers,
+    ConsensusKernelKMeans,
+    EnsembleKernelKMeans,
+    KernelClusterer,
+)
 
 # Kernels of histograms; they expect values of 0 or more.
 _HISTOGRAMS = ("chi2", "additive_chi2", "intersection")
@@ -20,7 +25,11 @@ def build(method: Method, scale: str) -> KernelClusterer:
     >>> from akkm.cli._method import build
     >>> from akkm.cli._options import Method
     >>> build(
-    ...     Method(3, "approx", "rbf", "scale", None, None, 50, None, None, 0, None),
+    ...     Method(
+    ...         *(3, "approx", "rbf", "scale", None, None, 50, None, None, 0, None),
+    ...         layers=False,
+    ...         coverage=1.0,
+    ...     ),
     ...     "standard",
     ... )
     ApproxKernelKMeans(n_clusters=3, n_landmarks=50, random_state=0)
@@ -45,6 +54,12 @@ def build(method: Method, scale: str) -> KernelClusterer:
     given = {name: value for name, value in params.items() if value is not None}
     if method.gamma == "none":
         given["gamma"] = None
+    if is_layered(method):
+        return ClusterLayers(
+            method.k, estimator=estimator(**given), coverage=method.coverage, **common
+        )
+    if method.coverage != 1:
+        given["coverage"] = method.coverage
     built: KernelClusterer = estimator(method.k, **common, **given)
     if method.ensemble is None or not own_kernel:
         return built
@@ -53,10 +68,18 @@ def build(method: Method, scale: str) -> KernelClusterer:
     )
 
 
+def is_layered(method: Method) -> bool:
+    """Whether `ClusterLayers` fits the method: for --layers, or if -k is a range."""
+    return method.layers or isinstance(method.k, tuple)
+
+
 def require_checkpoint(method: Method, sample: int | None) -> None:
     """Raise ValueError if the options don't allow checkpoints."""
-    if method.method != "approx" or method.ensemble is not None:
+    layered = is_layered(method)
+    if method.method != "approx" or method.ensemble is not None or layered:
         given = f"--method {method.method}"
+        if layered:
+            given = "--layers" if method.layers else "a range for -k"
         if method.ensemble is not None:
             given = f"--ensemble {method.ensemble}"
         raise ValueError(
@@ -74,6 +97,13 @@ def _require_compatible(method: Method, scale: str) -> None:
     """Raise ValueError for options that contradict each other."""
     kernel, name, m, k = method.kernel, method.method, method.landmarks, method.k
     own = name in OWN_KERNEL
+    if method.ensemble is not None and (is_layered(method) or method.coverage != 1):
+        given = "a range for -k" if isinstance(k, tuple) else "--layers"
+        given = given if is_layered(method) else f"--coverage {method.coverage}"
+        raise ValueError(
+            f"{given} needs clusters with centers, which an ensemble does not have; "
+            f"leave out --ensemble {method.ensemble}."
+        )
     if not own and name != "approx" and method.ensemble is not None:
         raise ValueError(
             f"--method {name} can't be combined with --ensemble; leave out one of the "

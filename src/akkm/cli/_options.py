@@ -11,7 +11,9 @@ import click
 from akkm.cli._console import printable
 from akkm.cli._records import (
     COUNT,
+    ClusterCount,
     NumberOr,
+    Share,
     choice,
     option,
     split_names,
@@ -166,19 +168,20 @@ class Encoding:
 class Method:
     """The clustering method; None means the estimator's default."""
 
-    k: int | str = option(
+    k: int | str | tuple[int, int] = option(
         "-k",
-        type=NumberOr(int, ("auto",)),
-        metavar="NUMBER|auto",
+        type=ClusterCount(),
+        metavar="NUMBER|RANGE|auto",
         default="auto",
-        help="Number of clusters; auto estimates it.",
+        help="Number of clusters; auto estimates it, and a range such as 2-12 limits "
+        "the estimate.",
     )
     method: str = option(
         "--method",
         type=click.Choice(METHODS),
         help="approx is approximate kernel k-means; sparse (for many rows) and "
         "diffusion find clusters of any shape; the others are for comparison. "
-        "[default: sparse with -k auto, else approx]",
+        "[default: sparse if the number of clusters is estimated, else approx]",
     )
     kernel: str = choice("--kernel", KERNELS, "Kernel function.")
     gamma: float | str | None = option(
@@ -221,6 +224,21 @@ class Method:
     threads: int | None = option(
         "--threads", type=COUNT, help="Number of threads. [default: all]"
     )
+    layers: bool = option(
+        "--layers",
+        is_flag=True,
+        help="Also find coarser layers, in which clusters are merged. The label file "
+        "has a column for each layer.",
+    )
+    coverage: float | str = option(
+        "--coverage",
+        type=Share(),
+        metavar="SHARE|auto",
+        default=1.0,
+        help="Share of the rows that get a cluster, such as 0.95. The least certain "
+        "rows get -1. auto leaves out rows with less than a third of the median "
+        "certainty.",
+    )
 
     def __post_init__(self) -> None:
         if self.method is None:
@@ -231,7 +249,9 @@ class Method:
 class PyramidMethod(Method):
     """The clustering method for images; the kernel can't be chosen."""
 
-    k: int | str = option("-k", type=COUNT, required=True, help="Number of clusters.")
+    k: int | str | tuple[int, int] = option(
+        "-k", type=COUNT, required=True, help="Number of clusters."
+    )
     method: str = choice(
         "--method",
         tuple(name for name in METHODS if name not in OWN_KERNEL),

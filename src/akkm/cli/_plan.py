@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from akkm.cli import _work
 from akkm.cli._console import Printer, seconds, short_kernel
-from akkm.cli._method import build
+from akkm.cli._method import build, is_layered
 from akkm.cli._options import Encoding, Method, Source, memory_option, sample_option
 from akkm.cli._plan_memory import Task, memory_lines
 from akkm.cli._probe import Probe, probe, process_memory
@@ -84,6 +84,11 @@ def plan(
             _work.require_memory(encoder, method, memory)
         n_fitted = min(n, sample or n)
         _work.require_enough(n_fitted, method)
+        layered = is_layered(method)
+        if layered:  # the plan is that of the method which fits the finest layer
+            k = method.k if isinstance(method.k, int) else "auto"
+            method = replace(method, k=k, layers=False, coverage=1.0)
+            estimator = build(method, encoding.scale)
         if method.method == "diffusion" and n_fitted > max_graph_rows(d):
             method = replace(method, method="sparse")  # the estimator does the same
             estimator = build(method, encoding.scale)
@@ -98,8 +103,8 @@ def plan(
             encoded = encoder.encode(few)
             X = encoded.X
         with phases.phase("measuring"):
-            k = _min_clusters(method)
-            costs = probe(estimator, X, n, m, k, fitted=n_fitted == n)
+            fewest = _min_clusters(method)
+            costs = probe(estimator, X, n, m, fewest, fitted=n_fitted == n)
             theory = []
             if method.method == "approx" and m < n_fitted:
                 theory = [_error_bound(X, method, estimator.kernel_, m)]
@@ -108,8 +113,8 @@ def plan(
         n=n,
         n_fitted=n_fitted,
         n_columns=d,
-        n_clusters=k,
-        n_landmarks=m or (number_of_landmarks("auto", n, k) if power == 2 else 0),
+        n_clusters=fewest,
+        n_landmarks=m or (number_of_landmarks("auto", n, fewest) if power == 2 else 0),
         id_bytes=sum(c.nbytes for c in (encoded.ids, encoded.labels) if c is not None)
         / X.shape[0],
         n_parallel=min(method.ensemble or 1, method.threads or os.cpu_count() or 1),
@@ -122,6 +127,8 @@ def plan(
         counted = [estimator._number_text, sampled]
     assigned = "random rows; the others will be assigned to the clusters found"
     notes = list(encoder.notes_)
+    if layered:
+        notes.append("the time does not include the comparison of layers")
     if on_disk:
         notes.append(_work.storage_note(n, d, memory))
     printer.facts(
@@ -175,7 +182,7 @@ def _sample_rows(method: Method) -> int:
 
 def _min_clusters(method: Method) -> int:
     """The number of clusters, or 1 if it is to be estimated."""
-    return 1 if isinstance(method.k, str) else method.k
+    return method.k if isinstance(method.k, int) else 1
 
 
 class SampledTable:

@@ -88,6 +88,7 @@ def predict(
         about: dict[str, Any] = {
             "data": f"{data} by {_work.describe(model)}",
             "notes": [*encoded.notes, *_work.storage_notes(encoded, memory)],
+            "layers": saved.about.get("layers", False),
         }
         applied = SavedModel(encoder, estimator, about)
         _work.write_results(job, applied, encoded, key, fitted=False, table=table)

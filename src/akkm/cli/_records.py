@@ -2,6 +2,7 @@
 
 import csv
 import functools
+import re
 from collections.abc import Callable
 from dataclasses import field, fields
 from typing import Any
@@ -34,6 +35,53 @@ class NumberOr(click.ParamType[Any]):
             words = ", ".join(self._words)
             self.fail(f"{value!r} is neither a positive number nor {words}.")
         return number
+
+
+class ClusterCount(click.ParamType[Any]):
+    """A number of clusters, a range such as 2-12, or the word auto."""
+
+    name = "number, range or auto"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Convert the text to an integer, a pair of integers, or "auto"."""
+        if not isinstance(value, str) or value == "auto":
+            return value
+        found = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", value)
+        if found is None:
+            self.fail(
+                f"{value!r} is neither a positive number nor a range such as 2-12 nor "
+                "auto."
+            )
+        least, most = int(found[1]), int(found[2] or found[1])
+        if found[2] is not None and not 2 <= least < most:
+            self.fail(
+                f"{value!r} is not a valid range; expected LEAST-MOST with "
+                "2 <= LEAST < MOST."
+            )
+        if least < 1:
+            self.fail(f"{value!r} clusters; expected at least 1.")
+        return least if found[2] is None else (least, most)
+
+
+class Share(click.ParamType[Any]):
+    """A share of the rows: a number above 0 and at most 1, or the word auto."""
+
+    name = "share or auto"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Convert the text to a number, unless it is "auto"."""
+        if not isinstance(value, str) or value == "auto":
+            return value
+        try:
+            share = float(value)
+        except ValueError:
+            share = 0.0
+        if not 0 < share <= 1:
+            self.fail(
+                f"{value!r} is neither auto nor a share of the rows, above 0 and at "
+                "most 1, such as 0.95."
+            )
+        return share
 
 
 def option(*names: str, **settings: Any) -> Any:

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from akkm.cli._console import Printer, megabytes, printable, silenced_libraries
 from akkm.cli._labels import label_batches, write_batches
+from akkm.cli._method import is_layered
 from akkm.cli._options import Encoding, Method, Output, Run, Source
 from akkm.cli._outputs import OutputFile, open_outputs
 from akkm.cli._progress import Phases
@@ -86,8 +87,9 @@ def fit_encoder(
 
 def require_enough(n: int, method: Method) -> None:
     """Raise ValueError if there are fewer rows than clusters or landmarks."""
-    if isinstance(method.k, int) and n < method.k:
-        raise ValueError(f"-k {method.k} with {n:,} rows; expected at most {n:,}.")
+    least = method.k[0] if isinstance(method.k, tuple) else method.k
+    if isinstance(least, int) and n < least:
+        raise ValueError(f"-k {least} with {n:,} rows; expected at most {n:,}.")
     if isinstance(method.landmarks, int) and n < method.landmarks:
         raise ValueError(
             f"--landmarks {method.landmarks} with {n:,} rows; expected at most {n:,} "
@@ -99,18 +101,20 @@ def require_memory(encoder: TableEncoder, method: Method, allowed: float) -> Non
     """Raise ValueError if a method that holds all rows needs more than `allowed` MB."""
     n, d = encoder.n_rows_, len(encoder.feature_names_)
     needed = 4 * n * d
-    reads_from_disk = method.method == "approx" and method.ensemble is None
+    alone = method.ensemble is None and not is_layered(method)
+    reads_from_disk = method.method == "approx" and alone
     if reads_from_disk or encoder.matrix_ or needed <= allowed * 2**20:
         return
     name = f"--method {method.method}"
     if method.ensemble is not None:
         name = f"--ensemble {method.ensemble}"
+    elif is_layered(method):
+        name = "--layers" if method.layers else "A range for -k"
     raise ValueError(
         f"{name} needs all rows in memory: {n:,} rows x {d:,} features x 4 bytes = "
         f"{megabytes(needed)}, but --memory allows {allowed:g} MB. Allow "
         f"more (--memory {math.ceil(needed / 2**20)}), cluster a random sample "
-        "(--sample N), or use --method approx without --ensemble, which reads rows "
-        "from disk."
+        "(--sample N), or use --method approx alone, which reads rows from disk."
     )
 
 
@@ -165,10 +169,11 @@ def write_results(
     """
     estimator, about = model.estimator, model.about
     started = time.perf_counter()
-    *assigned, certainty = _write_labels(job, estimator, encoded, key, fitted=fitted)
+    *assigned, certainty = _write_labels(job, model, encoded, key, fitted=fitted)
     about.setdefault("seconds", time.perf_counter() - started)
     about |= {"command": job.run.command, "rows": encoded.X.shape[0]}
-    sizes = np.bincount(assigned[0], minlength=estimator._n_clusters)
+    inside = assigned[0][assigned[0] >= 0]
+    sizes = np.bincount(inside, minlength=estimator._n_clusters)
     about["sizes"] = sizes.tolist()
     if encoded.labels is not None:
         about["scores"] = score(encoded.labels, assigned[0])
@@ -184,20 +189,24 @@ def write_results(
 
 
 def _write_labels(
-    job: Job, estimator: Any, encoded: Any, key: str | None, *, fitted: bool
+    job: Job, model: SavedModel, encoded: Any, key: str | None, *, fitted: bool
 ) -> tuple[Array, Any, Any]:
     """Write labels, if requested.
 
     Returns three values: the clusters (n,); the agreement (n,), or None without an
     ensemble; and the certainty (n,) of the labels, or None if no output file needs it.
     """
+    estimator, about = model.estimator, model.about
     file = job.outputs.get("--labels")
     if file is None and fitted and "--write" not in job.outputs:
         return estimator.labels_, getattr(estimator, "agreement_", None), None
     keys = encoded.ids
     if keys is None or key is None:
         key, keys = "row", encoded.rows
-    batches = label_batches(estimator, encoded.X, key, keys, fitted=fitted)
+    layered = bool(about.get("layers"))
+    batches = label_batches(
+        estimator, encoded.X, key, keys, fitted=fitted, layered=layered
+    )
     if file is not None:
         batches = write_batches(batches, file.file, file.path)
     names = ["cluster", "agreement"]
@@ -215,7 +224,7 @@ def _write_labels(
 
 
 def score(labels: Any, clusters: Array) -> dict[str, Any]:
-    """NMI and ARI of clusters (n,) and labels (n,), over the rows that have a label.
+    """NMI and ARI of clusters (n,) and labels (n,), over the rows that have both.
 
     Examples
     --------
@@ -232,7 +241,11 @@ def score(labels: Any, clusters: Array) -> dict[str, Any]:
     known = counts.filter(pc.invert(pc.is_null(counts["label"], nan_is_null=True)))
     n = pc.sum(known["count_all"]).as_py() or 0
     scores: dict[str, Any] = {"unlabelled": len(labels) - n}
-    if n:
+    known = known.filter(pc.greater_equal(known["cluster"], 0))
+    n_inside = pc.sum(known["count_all"]).as_py() or 0
+    if n_inside < n:
+        scores["unclustered"] = n - n_inside
+    if n_inside:
         classes = known["label"].combine_chunks().dictionary_encode().indices
         places = classes.to_numpy(), known["cluster"].to_numpy()
         table = sparse.coo_array((known["count_all"].to_numpy(), places))
@@ -319,7 +332,10 @@ def score_lines(scores: dict[str, Any] | None) -> list[str]:
     known = [f"{n.upper()} {scores[n]:.4f}" for n in ("nmi", "ari") if n in scores]
     if not known:
         return ["no row has a label"]
+    left_out = [
+        f"{scores[name]:,} rows without a {thing}"
+        for name, thing in (("unlabelled", "label"), ("unclustered", "cluster"))
+        if scores.get(name)
+    ]
     text = ", ".join(known)
-    if scores.get("unlabelled"):
-        text += f" ({scores['unlabelled']:,} rows without a label left out)"
-    return [text]
+    return [f"{text} ({' and '.join(left_out)} left out)" if left_out else text]

@@ -49,9 +49,13 @@ def measures(
         votes = estimator._votes(X)
         labels = votes.labels if clusters is None else clusters
         return labels, {"agreement": votes.agreement}
-    if clusters is None and isinstance(estimator, LeadersKernelKMeans):
-        clusters = estimator.predict(X)  # the leader's cluster, not the nearest center
-    nearest, distances = estimator._nearest(X)
+    centers = getattr(estimator, "estimator_", estimator)  # of the finest layer
+    if clusters is None and (
+        # Leaders predict the leader's cluster, not the nearest center.
+        isinstance(centers, LeadersKernelKMeans) or estimator.coverage != 1
+    ):
+        clusters = estimator.predict(X)
+    nearest, distances = centers._nearest(X)
     found: Array = nearest if clusters is None else clusters
     own, other = own_and_other(distances, np.where(found < 0, nearest, found))
     return found, {"distance": own, "margin": other - own}

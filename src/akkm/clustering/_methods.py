@@ -23,13 +23,13 @@ ESTIMATORS: dict[str, Any] = {
 }
 
 
-def default_method(n_clusters: int | str) -> str:
+def default_method(n_clusters: int | str | tuple[int, int]) -> str:
     """Return the method that is used if the user names none.
 
     Parameters
     ----------
-    n_clusters : int or "auto"
-        The number of clusters; "auto" if it is to be estimated.
+    n_clusters : int, "auto" or pair of int
+        The number of clusters; "auto" or a range if it is to be estimated.
 
     Returns
     -------
@@ -42,4 +42,4 @@ def default_method(n_clusters: int | str) -> str:
     >>> default_method(5), default_method("auto")
     ('approx', 'sparse')
     """
-    return "sparse" if n_clusters == "auto" else "approx"
+    return "approx" if isinstance(n_clusters, int) else "sparse"

@@ -7,6 +7,10 @@ from akkm.typing import Array
 
 # A membership is proportional to distance^(-_POWER).
 _POWER = 6.0
+# With coverage="auto", certainties below this share of the median are too low.
+_LOW = 1 / 3
+# Certainties of n rows count as equal if they differ by at most _SAME / n.
+_SAME = 0.01
 
 
 def certainty_of(own: Array, other: Array) -> Array:
@@ -69,6 +73,50 @@ def own_and_other(distances: Array, clusters: Array) -> tuple[Array, Array]:
     own = distances[rows, clusters].copy()
     distances[rows, clusters] = np.inf
     return own, distances.min(axis=1)
+
+
+def certainty_limit(certainty: Array, coverage: float | str) -> float:
+    """The certainty below which rows get no label.
+
+    Parameters
+    ----------
+    certainty : float array of shape (n,)
+        Certainties of the rows.
+    coverage : float or "auto"
+        Share of the rows that get a label. "auto" leaves out the rows with less than a
+        third of the median certainty.
+
+    Returns
+    -------
+    float
+        The limit. It lies inside a gap between the certainties of two rows, so that
+        rounding errors don't decide which rows reach it. The share of the rows that
+        reach it differs from `coverage` by at most one row, or is larger if many rows
+        have the same certainty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.core.membership import certainty_limit
+    >>> certainty = np.array([0.9, 0.1, 0.5, 0.8])
+    >>> round(certainty_limit(certainty, 0.75), 2), certainty_limit(certainty, 1.0)
+    (0.3, 0.0)
+    """
+    ascending = np.sort(certainty)
+    n = len(ascending)
+    if coverage == "auto":
+        n_left_out = int(np.searchsorted(ascending, _LOW * np.median(ascending)))
+    else:
+        n_left_out = n - max(1, round(float(coverage) * n))
+    if n_left_out == 0:
+        return 0.0
+    gaps = np.diff(ascending, prepend=ascending[0])  # below each row
+    near = np.arange(max(1, n_left_out - 1), min(n_left_out + 2, n))
+    at = int(near[gaps[near].argmax()]) if len(near) else 0
+    # Rows with equal certainties, up to rounding errors, stay together.
+    while at and gaps[at] <= _SAME / n:
+        at -= 1
+    return float((ascending[at - 1] + ascending[at]) / 2) if at else 0.0
 
 
 def memberships_of(distances: Array, top: int) -> sparse.csr_array:

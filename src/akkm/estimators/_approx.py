@@ -38,7 +38,9 @@ from akkm.typing import Array
 
 # Parameters that have no effect on the labels. A checkpoint stays valid if only these
 # parameters change.
-_NO_EFFECT = {"checkpoint", "labels_file", "n_jobs", "verbose", "cache_size"}
+_NO_EFFECT = {
+    *("checkpoint", "labels_file", "n_jobs", "verbose", "cache_size", "coverage")
+}
 
 
 @estimator
@@ -114,6 +116,10 @@ class ApproxKernelKMeans(
         A .npy file to which `fit` writes the labels. `labels_` is then a memory-mapped
         array of this file. Disk space is reserved at the start of the fit. The file
         appears when it is complete.
+    coverage : float or "auto", default=1.0
+        Share of the rows that get a label. The least certain rows (see `certainty`) get
+        -1. "auto" leaves out the rows with less than a third of the median certainty.
+        `predict` applies the same limit to new rows.
     random_state : int, RandomState instance or None, default=None
         The same seed gives the same labels, for any `n_jobs`.
     n_jobs : int or None, default=None
@@ -150,6 +156,11 @@ class ApproxKernelKMeans(
     negative_mass_ : float
         Share of the negative eigenvalues in the sum of all absolute eigenvalues of the
         landmarks' kernel matrix; 0 for a positive definite kernel.
+    certainty_ : float array of shape (n,)
+        Certainty of each row. It is set only if `coverage` is not 1.
+    certainty_limit_ : float
+        Rows with a lower certainty get the label -1. It is set only if `coverage` is
+        not 1.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -183,6 +194,11 @@ class ApproxKernelKMeans(
     def _fit(self, run: Run) -> None:
         """Cluster the rows by the paper's Algorithm 2."""
         self._require_solvable(run.kernel)
+        if self.coverage != 1 and self.labels_file is not None:
+            raise ValueError(
+                f"coverage={self.coverage!r} with labels_file=, which stores all "
+                "labels; leave out one of the two."
+            )
         init = self._initialisation(run.X.shape[0])
         with labels_file(self.labels_file, run.X.shape[0]) as store_labels:
             # Algorithm 2, step 1: sample the landmarks.

@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from akkm.core.gram import Gram
 from akkm.core.model import Model
 from akkm.core.threads import Threads
-from akkm.diffusion.estimate_k import Evidence
 from akkm.estimators import _checks
 from akkm.estimators._number import measure_in_kernel_space, number_of
 from akkm.estimators._parameters import CommonParameters, estimator
@@ -49,6 +48,8 @@ class _Attributes:
     labels_: Any
     n_clusters_: int
     stability_: LayerCurve | None
+    certainty_: Array
+    certainty_limit_: float
     members_: list[Any]
     _model: Model
     # embedding(X, engine) maps rows to points, in estimators that embed rows.
@@ -265,6 +266,7 @@ class KernelClusterer(
             run = Run(X, weights, kernel, rng, engine, progress)
             self._choose_number(run)
             self._fit(run)
+            self._leave_out_uncertain(run)
         progress.end()
         for text, category in run.warnings:
             if self._warnings is None:
@@ -306,6 +308,9 @@ class KernelClusterer(
     @abstractmethod
     def _fit(self, run: Run) -> None:
         """Cluster the rows of a run and set the fitted attributes."""
+
+    def _leave_out_uncertain(self, run: Run) -> None:
+        """Apply the parameter `coverage`, in estimators that have it."""
 
     def _initialisation(self: Any, n: int) -> str | Array:
         """Return the name of the initialisation, or valid initial labels (n,)."""
@@ -387,13 +392,5 @@ class KernelClusterer(
                 f"up more than {_NEGATIVE:.0%} of the sum of absolute eigenvalues. "
                 f"Distances to centers then mean little ({treatment}); choose other "
                 "kernel parameters or another kernel.",
-                UserWarning,
-            )
-
-    def _warn_if_unsure(self, run: Run, evidence: Evidence) -> None:
-        if not evidence.sure:
-            run.warn(
-                f"The estimate of {evidence.n_clusters} clusters is unsure: "
-                f"{evidence.why}; look at evidence_, or give n_clusters.",
                 UserWarning,
             )

@@ -9,19 +9,50 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import _check_sample_weight
 
-from akkm.core.membership import certainty_of, memberships_of, own_and_other
+from akkm.core.membership import (
+    certainty_limit,
+    certainty_of,
+    memberships_of,
+    own_and_other,
+)
 from akkm.core.model import Model
 from akkm.core.threads import Threads
-from akkm.estimators._base import KernelClusterer
+from akkm.estimators._base import KernelClusterer, Run
+from akkm.estimators._parameters import CoverageParameter, estimator
 from akkm.rows import is_dask
 from akkm.typing import Array, RowsLike
 from akkm.validation import require_count
 
 
+@estimator
 class CenterClusterer(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelClusterer
+    CoverageParameter,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    KernelClusterer,
 ):
     """Base class of estimators whose clusters have centers."""
+
+    def _validated(self, X: Any, reset: bool = True) -> RowsLike:
+        """Return valid rows, in memory or stored."""
+        if reset and self.coverage != 1 and is_dask(X):
+            raise ValueError(
+                f"coverage={self.coverage!r} needs the certainties of all rows, but X "
+                "is a Dask collection; leave out coverage, and use certainty after the "
+                "fit."
+            )
+        return super()._validated(X, reset)
+
+    def _leave_out_uncertain(self, run: Run) -> None:
+        """Give the least certain rows the label -1, as `coverage` says."""
+        for name in ("certainty_", "certainty_limit_"):
+            self.__dict__.pop(name, None)
+        if self.coverage == 1:
+            return
+        self.certainty_ = self._without_names().certainty(run.X)
+        self.certainty_limit_ = certainty_limit(self.certainty_, self.coverage)
+        uncertain = self.certainty_ < self.certainty_limit_
+        self.labels_ = mark_outliers(self.labels_, uncertain)
 
     def _embed(self, X: RowsLike, engine: Threads) -> RowsLike:
         """Map valid rows (n, d) to the space in which the model has its centers."""
@@ -38,15 +69,21 @@ class CenterClusterer(
         Returns
         -------
         int32 array of shape (n,)
-            Cluster of each row; -1 for outliers, if the estimator marks outliers. If X
-            is a Dask array or data frame, the result is a lazy Dask array.
+            Cluster of each row. It is -1 for outliers, if the estimator marks outliers,
+            and for rows with a certainty below `certainty_limit_`, if the estimator has
+            a `coverage` below 1. If X is a Dask array or data frame, the result is a
+            lazy Dask array.
         """
         if is_dask(X):
             return self._apply_lazily("predict", X, width=None, dtype=np.int32)
         X = self._new_rows(X)
         with Threads(self.n_jobs) as engine:
             labels, outlying = self._assign(X, engine)
-        return mark_outliers(labels, outlying)
+        labels = mark_outliers(labels, outlying)
+        if self.coverage == 1 or not hasattr(self, "certainty_limit_"):
+            return labels
+        uncertain = self._without_names().certainty(X) < self.certainty_limit_
+        return mark_outliers(labels, uncertain)
 
     def _assign(
         self, X: RowsLike, engine: Threads, clusters: Array | None = None

@@ -188,7 +188,10 @@ class ConsensusKernelKMeans(VotingClusterer):
         members: list[Any] = []
         for n_clusters, seed in zip(counts, seeds, strict=True):
             member = clone(self._prototype).set_params(
-                n_clusters=n_clusters, random_state=seed, n_jobs=self.n_jobs
+                n_clusters=n_clusters,
+                coverage=1.0,
+                random_state=seed,
+                n_jobs=self.n_jobs,
             )
             # Queue the member's warnings and never emit them: a member may find fewer
             # clusters than it was asked for.

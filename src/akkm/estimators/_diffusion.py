@@ -96,7 +96,7 @@ class DiffusionKernelKMeans(WalkClusterer):
         sample of 20,000 rows. For rows in files or on Dask workers, "auto" is 100,000
         distinct rows (20,000 if they have at most 15 columns), or as many as fit in
         1 GB if that is less.
-    init, n_init, max_iter, random_state, n_jobs, verbose : various
+    init, n_init, max_iter, coverage, random_state, n_jobs, verbose : various
         As in `ApproxKernelKMeans`, for k-means in the embedding.
 
     Attributes
@@ -133,6 +133,11 @@ class DiffusionKernelKMeans(WalkClusterer):
     history_ : int array of shape (n_iter_, 2)
         For each iteration, the number of labels that changed and the number of rows
         that were evaluated.
+    certainty_ : float array of shape (n,)
+        Certainty of each row. It is set only if `coverage` is not 1.
+    certainty_limit_ : float
+        Rows with a lower certainty get the label -1. It is set only if `coverage` is
+        not 1.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : array of shape (n_features_in_,)

@@ -155,5 +155,10 @@ class WalkClusterer(EmbeddingClusterer):
         if is_dask(labels):  # the warning needs only the distinct labels
             labels = np.flatnonzero(solution.stats.counts > 0)
         self._warn_unless_converged(run, labels, solution.finished)
-        if self.n_clusters == "auto":
-            self._warn_if_unsure(run, self.evidence_)
+        evidence = self.evidence_
+        if self.n_clusters == "auto" and not evidence.sure:
+            run.warn(
+                f"The estimate of {evidence.n_clusters} clusters is unsure: "
+                f"{evidence.why}; look at evidence_, or give n_clusters.",
+                UserWarning,
+            )

@@ -145,6 +145,8 @@ class KernelKMeans(ExactClusterer):
         and removing centers, and one exact run starts from the result.
     max_iter : int, default=300
         Maximal number of iterations.
+    coverage : float or "auto", default=1.0
+        Share of the rows that get a label, as in `ApproxKernelKMeans`.
     random_state : int, RandomState instance or None, default=None
         The same seed gives the same labels, for any `n_jobs`.
     n_jobs : int or None, default=None
@@ -171,6 +173,11 @@ class KernelKMeans(ExactClusterer):
         Center k is `sum_i dual_coef_[k, i] k(x_i, .)`.
     kernel_ : akkm.kernels.Kernel
         The kernel with its width.
+    certainty_ : float array of shape (n,)
+        Certainty of each row. It is set only if `coverage` is not 1.
+    certainty_limit_ : float
+        Rows with a lower certainty get the label -1. It is set only if `coverage` is
+        not 1.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : array of shape (n_features_in_,)

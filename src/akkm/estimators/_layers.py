@@ -1,14 +1,14 @@
 """ClusterLayers."""
 
 from dataclasses import replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils._param_validation import Interval, InvalidParameterError
+from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
+from akkm.core.membership import certainty_limit
 from akkm.diffusion.diffusion_time import diffusion_time, unit_rows
 from akkm.diffusion.estimate_k import CONFIDENT_GAP
 from akkm.estimators._base import KernelClusterer, Run
@@ -16,7 +16,13 @@ from akkm.estimators._centers import CenterClusterer
 from akkm.estimators._diffusion import DiffusionKernelKMeans
 from akkm.estimators._embedding import WalkClusterer
 from akkm.estimators._number import number_of
-from akkm.estimators._parameters import AUTO, COUNT, estimator, parameter
+from akkm.estimators._parameters import (
+    AUTO,
+    COUNT,
+    CoverageParameter,
+    estimator,
+    parameter,
+)
 from akkm.layers.curve import candidate_numbers
 from akkm.layers.tree import cut_tree, points_from_distances, ward_tree
 from akkm.rows import is_dask
@@ -27,7 +33,7 @@ _EXEMPLARS = 5
 
 
 @estimator
-class ClusterLayers(KernelClusterer):
+class ClusterLayers(CoverageParameter, KernelClusterer):
     """Nested layers of clusters, from coarse to fine, for any method with centers.
 
     Real data rarely have a single correct number of clusters. A partition is worth
@@ -44,11 +50,12 @@ class ClusterLayers(KernelClusterer):
         Number of clusters of the finest layer: as given, chosen from the data, or
         chosen within a range (least, most).
     estimator : estimator with centers, default=None
-        The method; its parameters `n_clusters`, `random_state` and `n_jobs` are
-        replaced. None means `DiffusionKernelKMeans()`.
-    coverage : float, default=1.0
+        The method; its parameters `n_clusters`, `coverage`, `random_state` and `n_jobs`
+        are replaced. None means `DiffusionKernelKMeans()`.
+    coverage : float or "auto", default=1.0
         Share of the rows that get a label. The least certain rows get -1 in every
-        layer. `predict` applies the same limit to new rows.
+        layer. "auto" leaves out the rows with less than a third of the median
+        certainty. `predict` applies the same limit to new rows.
     random_state : int, RandomState instance or None, default=None
         The same seed gives the same labels, for any `n_jobs`.
     n_jobs : int or None, default=None
@@ -108,7 +115,6 @@ class ClusterLayers(KernelClusterer):
 
     n_clusters: Any = parameter(COUNT, AUTO, tuple, list, default="auto", kw_only=False)
     estimator: Any = parameter(CenterClusterer, None, default=None)
-    coverage: float = parameter(Interval(Real, 0, 1, closed="right"), default=1.0)
 
     _preparation = "comparing numbers of clusters"
 
@@ -139,7 +145,9 @@ class ClusterLayers(KernelClusterer):
         """Fit the finest layer, and merge its clusters."""
         method = DiffusionKernelKMeans() if self.estimator is None else self.estimator
         seed = int(run.rng.integers(2**31 - 1))
-        model = clone(method).set_params(random_state=seed, n_jobs=self.n_jobs)
+        model = clone(method).set_params(
+            coverage=1.0, random_state=seed, n_jobs=self.n_jobs
+        )
         model._warnings = []
         if isinstance(self.n_clusters, tuple | list):
             least, most = (int(number) for number in self.n_clusters)
@@ -162,12 +170,10 @@ class ClusterLayers(KernelClusterer):
         self.layer_numbers_ = self._layer_numbers(model)
         fitted = model._without_names()
         self.certainty_ = fitted.certainty(run.X)
-        self.certainty_limit_ = _limit(self.certainty_, self.coverage)
+        self.certainty_limit_ = certainty_limit(self.certainty_, self.coverage)
         kept = np.where(self.certainty_ < self.certainty_limit_, -1, model.labels_)
-        self.layers_ = [
-            _merged(kept, cut_tree(self.tree_, number))
-            for number in self.layer_numbers_
-        ]
+        n_layers = len(self.layer_numbers_)
+        self.layers_ = [self.merged(kept, layer) for layer in range(n_layers)]
         self.exemplars_ = _exemplars(model.labels_, self.certainty_, self.n_clusters_)
         self.labels_ = self.layers_[-1]
         run.progress.log(f"layers of {self.layer_numbers_} clusters")
@@ -201,11 +207,7 @@ class ClusterLayers(KernelClusterer):
             or data frame, the result is a lazy Dask array.
         """
         check_is_fitted(self)
-        if not -len(self.layer_numbers_) <= layer < len(self.layer_numbers_):
-            raise ValueError(
-                f"layer={layer}, but there are {len(self.layer_numbers_)} layers; give "
-                f"a position from 0 to {len(self.layer_numbers_) - 1}."
-            )
+        self._require_layer(layer)
         if is_dask(X):
             return self._apply_lazily(
                 "predict", X, width=None, dtype=np.int32, layer=layer
@@ -213,10 +215,36 @@ class ClusterLayers(KernelClusterer):
         X = self._new_rows(X)
         model = self.estimator_._without_names()
         labels = model.predict(X)
-        if self.coverage < 1:
+        if self.coverage != 1:
             uncertain = model.certainty(X) < self.certainty_limit_
             labels = np.where(uncertain, np.int32(-1), labels)
+        return self.merged(labels, layer)
+
+    def merged(self, labels: Array, layer: int) -> Array:
+        """Merge clusters of the finest layer into those of a coarser layer.
+
+        Parameters
+        ----------
+        labels : int array of shape (n,)
+            Clusters of the finest layer; -1 for rows without a cluster.
+        layer : int
+            Position of the layer in `layers_`.
+
+        Returns
+        -------
+        int32 array of shape (n,)
+            Clusters of the layer; -1 stays -1.
+        """
+        check_is_fitted(self)
+        self._require_layer(layer)
         return _merged(labels, cut_tree(self.tree_, self.layer_numbers_[layer]))
+
+    def _require_layer(self, layer: int) -> None:
+        if not -len(self.layer_numbers_) <= layer < len(self.layer_numbers_):
+            raise ValueError(
+                f"layer={layer}, but there are {len(self.layer_numbers_)} layers; give "
+                f"a position from 0 to {len(self.layer_numbers_) - 1}."
+            )
 
     def _new_rows(self, X: Any) -> RowsLike:
         """Return valid rows for predict."""
@@ -280,20 +308,6 @@ def _walk_centers(model: Any, labels: Array, weights: Array, C: int) -> Array:
         np.add.at(sums, labels, weights[:, None] * points)
         centers.append(sums / sizes[:, None])
     return np.hstack(centers) / np.sqrt(len(numbers))
-
-
-def _limit(certainty: Array, coverage: float) -> float:
-    """The certainty that a share `coverage` of the rows reach.
-
-    It lies between the certainties (n,) of two rows, so that rounding errors don't
-    decide which rows reach it.
-    """
-    n = len(certainty)
-    n_left_out = n - max(1, round(coverage * n))
-    if not n_left_out:
-        return 0.0
-    ascending = np.sort(certainty)
-    return float((ascending[n_left_out - 1] + ascending[n_left_out]) / 2)
 
 
 def _exemplars(labels: Array, certainty: Array, n_clusters: int) -> list[Array]:

@@ -45,7 +45,7 @@ class LeadersKernelKMeans(ExactClusterer):
     init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
         Initialisation of kernel k-means on the leaders. An array contains the labels of
         all rows.
-    n_init, max_iter, random_state, n_jobs, verbose : various
+    n_init, max_iter, coverage, random_state, n_jobs, verbose : various
         As in `KernelKMeans`.
 
     Attributes
@@ -76,6 +76,11 @@ class LeadersKernelKMeans(ExactClusterer):
         Center k is `sum_j dual_coef_[k, j] k(leader j, .)`.
     kernel_ : akkm.kernels.Kernel
         The kernel with its width.
+    certainty_ : float array of shape (n,)
+        Certainty of each row. It is set only if `coverage` is not 1.
+    certainty_limit_ : float
+        Rows with a lower certainty get the label -1. It is set only if `coverage` is
+        not 1.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -186,7 +191,9 @@ class LeadersKernelKMeans(ExactClusterer):
 
         A row's cluster is that of its leader. Another center may be nearer.
         """
-        labels, start = self.predict(X), 0
+        with Threads(self.n_jobs) as engine:
+            labels, _ = self._assign(self._new_rows(X), engine)
+        start = 0
         for _, distances in super()._distance_blocks(X):
             stop = start + len(distances)
             yield labels[start:stop], distances

@@ -55,6 +55,13 @@ class CommonParameters:
 
 
 @estimator
+class CoverageParameter:
+    """The share of the rows that get a label."""
+
+    coverage: Any = parameter(Interval(Real, 0, 1, closed="right"), AUTO, default=1.0)
+
+
+@estimator
 class KernelParameters:
     """Parameters of the kernel."""
 

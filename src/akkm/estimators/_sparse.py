@@ -55,7 +55,7 @@ class SparseKernelKMeans(WalkClusterer):
         effective number of dimensions, is 0.9 times the number of clusters. Shorter
         walks need more eigenvectors. A warning says if more are needed than can be
         computed.
-    init, n_init, max_iter, random_state, n_jobs, verbose : various
+    init, n_init, max_iter, coverage, random_state, n_jobs, verbose : various
         As in `ApproxKernelKMeans`, for k-means in the embedding.
 
     Attributes
@@ -88,6 +88,11 @@ class SparseKernelKMeans(WalkClusterer):
     history_ : int array of shape (n_iter_, 2)
         For each iteration, the number of labels that changed and the number of rows
         that were evaluated.
+    certainty_ : float array of shape (n,)
+        Certainty of each row. It is set only if `coverage` is not 1.
+    certainty_limit_ : float
+        Rows with a lower certainty get the label -1. It is set only if `coverage` is
+        not 1.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : array of shape (n_features_in_,)

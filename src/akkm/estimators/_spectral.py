@@ -35,7 +35,7 @@ class NystroemSpectralClustering(
         As in `ApproxKernelKMeans`.
     init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
         Initialisation of k-means on the eigenvectors.
-    n_init, max_iter, random_state, n_jobs, verbose : various
+    n_init, max_iter, coverage, random_state, n_jobs, verbose : various
         As in `ApproxKernelKMeans`.
 
     Attributes
@@ -68,6 +68,11 @@ class NystroemSpectralClustering(
         Row indices of the landmarks; None if they were given as points.
     kernel_ : akkm.kernels.Kernel
         The kernel with its width.
+    certainty_ : float array of shape (n,)
+        Certainty of each row. It is set only if `coverage` is not 1.
+    certainty_limit_ : float
+        Rows with a lower certainty get the label -1. It is set only if `coverage` is
+        not 1.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : array of shape (n_features_in_,)

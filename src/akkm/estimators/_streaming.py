@@ -61,6 +61,7 @@ class Streaming(CenterClusterer):
     # Number of rows so far.
     _n_rows_seen: int
     checkpoint: Any
+    coverage: Any
     labels_file: Any
     solver: str
 
@@ -118,6 +119,11 @@ class Streaming(CenterClusterer):
             raise ValueError(
                 "n_clusters='auto' needs all rows at once, but partial_fit gets "
                 "batches; give an integer, or use fit."
+            )
+        if self.coverage != 1:
+            raise ValueError(
+                f"coverage={self.coverage!r} needs all rows at once, but partial_fit "
+                "gets batches; leave out coverage, or use fit."
             )
         if self.checkpoint is not None or self.labels_file is not None:
             raise ValueError(

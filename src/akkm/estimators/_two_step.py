@@ -32,7 +32,7 @@ class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
     init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
         Initialisation of kernel k-means on the landmarks. An array contains the labels
         of all rows or, if landmarks are given as points, the labels of the landmarks.
-    n_init, max_iter, random_state, n_jobs, verbose : various
+    n_init, max_iter, coverage, random_state, n_jobs, verbose : various
         As in `KernelKMeans`.
 
     Attributes
@@ -59,6 +59,11 @@ class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
         Center k is `sum_j dual_coef_[k, j] k(landmark j, .)`.
     kernel_ : akkm.kernels.Kernel
         The kernel with its width.
+    certainty_ : float array of shape (n,)
+        Certainty of each row. It is set only if `coverage` is not 1.
+    certainty_limit_ : float
+        Rows with a lower certainty get the label -1. It is set only if `coverage` is
+        not 1.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : array of shape (n_features_in_,)

@@ -110,8 +110,8 @@ def _wrong_length(n: int, n_labels: int) -> ValueError:
 def finest_layer(model: Any) -> Any:
     """A copy of the estimator inside `ClusterLayers`; other models are returned as is.
 
-    The estimator fitted the finest layer. Its labels include rows that `coverage`
-    leaves out. The copy gets the column names of the model.
+    The estimator fitted the finest layer. The copy gets the labels, the limit of the
+    certainty and the column names of the model.
     """
     if not hasattr(model, "estimator_"):
         return model
@@ -121,8 +121,9 @@ def finest_layer(model: Any) -> Any:
     labels = getattr(model, "labels_", None)
     if labels is None:  # a model that was read from a file
         finest.__dict__.pop("labels_", None)
-    elif len(labels) != len(getattr(finest, "labels_", ())):  # labels of other rows
+    else:
         finest.labels_ = labels
+    finest.coverage, finest.certainty_limit_ = model.coverage, model.certainty_limit_
     return finest
 
 

@@ -33,7 +33,9 @@ def _is_scores(value: Any) -> bool:
 _ENTRIES: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("akkm", "command", "data", "date"), _is_text),
     **dict.fromkeys(("delimiter", "decimal"), _is_text),
-    "header": lambda value: value is None or isinstance(value, bool),
+    **dict.fromkeys(
+        ("header", "layers"), lambda value: value is None or isinstance(value, bool)
+    ),
     "na": _is_list_of(str),
     "notes": _is_list_of(str),
     "rows": _is_number,
