@@ -31,7 +31,7 @@ LAYERS = [
     ["kernels"],
     ["core"],
     ["validation"],
-    ["landmarks"],
+    ["guided", "landmarks"],
     ["approx"],
     ["diffusion", "metrics"],
     ["consensus", "layers", "methods", "theory"],

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from akkm.core.parts import _descending
+from akkm.core.bounds import descending
 
 
 @pytest.mark.parametrize("size", [1, 5, 700, 5_000])
@@ -12,6 +12,6 @@ def test_blocks_contain_values_in_descending_order(size, rng):
     values[rng.random(size) < 0.01] = np.inf
     order = np.argsort(-values, kind="stable")
     expected = order[values[order] >= 0]
-    parts = list(_descending(values, 32))
+    parts = list(descending(values, 32))
     assert max(map(len, parts), default=0) <= 32
     np.testing.assert_array_equal(np.concatenate([expected[:0], *parts]), expected)

@@ -38,7 +38,7 @@ _NUDGE = 0.01
 _SAME = 1e-9
 # Maximum number of bytes for the cached kernel rows of a sample. `cache_size` does not
 # apply to samples.
-_STORED_BYTES = 256 * 2**20
+STORED_BYTES = 256 * 2**20
 # Maximum number of bytes of a sample's rows, so that they fit in memory. The first
 # sample may be larger.
 _MAX_SAMPLE_BYTES = 128 * 2**20
@@ -66,7 +66,7 @@ def initial_centers(
     of the sample's rows.
     """
     strip, gram = factored.strip, factored.gram
-    drawn, sizes = _draw_sample(strip.X, n_clusters, weights, rng)
+    drawn, sizes = draw_sample(strip.X, n_clusters, weights, rng)
     seeds = rng.integers(2**31, size=n_init)
     centers: Centers | None = None
     # Rows that are not in memory are read only once, for all samples.
@@ -78,10 +78,10 @@ def initial_centers(
         weight = None if weights is None else weights[rows]
         labels = None
         if centers is None:
-            if part.nbytes <= _STORED_BYTES:
+            if part.nbytes <= STORED_BYTES:
                 part.compute_all(engine)
-            labels = _best_labels(part, gram, engine, n_clusters, weight, seeds)
-        part.use_cache(_STORED_BYTES)
+            labels = best_labels(part, gram, engine, n_clusters, weight, seeds)
+        part.use_cache(STORED_BYTES)
         centers = lloyd(
             Part.of(part, gram, engine, labels=labels, weights=weight),
             gram,
@@ -103,10 +103,10 @@ def prefetch_sample(
     """
     rows = as_rows(X)
     if not rows.in_memory:
-        rows.prefetch_gather(_draw_sample(X, n_clusters, weights, deepcopy(rng))[0])
+        rows.prefetch_gather(draw_sample(X, n_clusters, weights, deepcopy(rng))[0])
 
 
-def _draw_sample(
+def draw_sample(
     X: RowsLike, n_clusters: int, weights: Array | None, rng: np.random.Generator
 ) -> tuple[Array, list[int]]:
     """Draw the largest sample; return its row numbers (s,) and all samples' sizes.
@@ -135,7 +135,7 @@ def sample_bytes(
     408000
     """
     size = _sample_sizes(n, n_clusters, row_bytes)[-1]
-    return 2 * size * row_bytes + min(_STORED_BYTES, size * kernel_row_bytes)
+    return 2 * size * row_bytes + min(STORED_BYTES, size * kernel_row_bytes)
 
 
 def _sample_sizes(n: int, n_clusters: int, row_bytes: float) -> list[int]:
@@ -150,15 +150,10 @@ def _sample_sizes(n: int, n_clusters: int, row_bytes: float) -> list[int]:
     return sizes
 
 
-def _best_labels(
-    part: Strip,
-    gram: Gram,
-    engine: Threads,
-    n_clusters: int,
-    weights: Array | None,
-    seeds: Array,
+def leading_coordinates(
+    part: Strip, gram: Gram, engine: Threads, n_clusters: int
 ) -> Array:
-    """Return labels (n,) of the best k-means run in the leading coordinates."""
+    """Return the leading whitened coordinates (n, q) of the strip's rows, float64."""
     q = int(np.clip(2 * n_clusters, _MIN_COORDINATES, _MAX_COORDINATES))
     leading = gram.whitener[:, :q].astype(part.dtype)
     # scikit-learn's k-means++ is faster in float64.
@@ -171,7 +166,20 @@ def _best_labels(
             require_finite(coordinates[rows], part.dtype)
 
     engine.for_each(project, chunks(part.n))
-    if not leading.shape[1]:  # every image is zero
+    return coordinates
+
+
+def best_labels(
+    part: Strip,
+    gram: Gram,
+    engine: Threads,
+    n_clusters: int,
+    weights: Array | None,
+    seeds: Array,
+) -> Array:
+    """Return labels (n,) of the best k-means run in the leading coordinates."""
+    coordinates = leading_coordinates(part, gram, engine, n_clusters)
+    if not coordinates.shape[1]:  # every image is zero
         return np.zeros(part.n, dtype=np.int32)
 
     # Sort rows by value, so that equal rows are adjacent. k-means++ then draws the same

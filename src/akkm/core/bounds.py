@@ -19,7 +19,7 @@ If the better of the two bounds is positive for every center, the label is prove
 the row is skipped.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -187,6 +187,28 @@ def round_up(values: Array) -> Array:
 def _round_down(values: Array) -> Array:
     """Round float64 values down to float32: no result is larger than its value."""
     return -round_up(-values)
+
+
+def descending(values: Array, step: int) -> Iterator[Array]:
+    """Yield positions of the non-negative values (n,), from the largest down.
+
+    Positions come in blocks of at most `step`; equal values keep their order. The first
+    round sorts few values, because callers usually stop early; later rounds sort more.
+    """
+    count, last = step, None
+    while len(values):
+        count = min(count, len(values))
+        lowest = max(np.partition(values, -count)[-count], 0)
+        next_ = values >= lowest
+        if last is not None:
+            next_ &= values < last
+        rows = np.flatnonzero(next_)
+        rows = rows[np.argsort(-values[rows], kind="stable")]
+        for start in range(0, len(rows), step):
+            yield rows[start : start + step]
+        if lowest == 0 or count == len(values):
+            return
+        count, last = 8 * count, lowest
 
 
 def max_past(n_clusters: int, rank: int) -> int:

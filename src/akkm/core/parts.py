@@ -5,14 +5,14 @@ weights and state in this process; `akkm.core.remote_parts` combines the parts t
 workers hold.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
-from akkm.core.bounds import Moves, State, round_up
+from akkm.core.bounds import Moves, State, descending, round_up
 from akkm.core.gram import Gram
 from akkm.core.nearest import Scorer, nearest, padded
 from akkm.core.strip import Strip
@@ -151,6 +151,23 @@ class Part:
         """Labels (n,) int32."""
         return self.state.labels
 
+    def labels_with(self, rows: Array, labels: Array) -> Array:
+        """Return a copy of the labels, with those of some rows (r,) replaced."""
+        copy = self.state.labels.copy()
+        copy[rows] = labels
+        return copy
+
+    def relabel(self, labels: Array, n_clusters: int) -> Sweep:
+        """Give all rows new labels (n,), whatever their nearest centers are."""
+        old = self.state.labels.copy()
+        self.state.labels[:] = labels
+        moved = np.flatnonzero(old != self.state.labels)
+        if (old < 0).any():  # the first labels
+            return Sweep(self.label_stats(n_clusters), moved.size, len(old))
+        stats = Stats.zeros(n_clusters, self.strip.m)
+        self._move(moved, old[moved], stats)
+        return Sweep(stats, moved.size, len(old))
+
     def label_stats(self, n_clusters: int) -> Stats:
         """Return the sums over the rows of each cluster, by their present labels."""
 
@@ -232,11 +249,7 @@ class Part:
 
     def _evaluate(self, scorer: Scorer, stamp: int, rows: Any, phi: Array) -> Array:
         """Assign rows with kernel rows phi (b, m); return their old labels (b,)."""
-        state = self.state
-        length = state.length[rows]
-        if np.isnan(length).any():
-            length = self._lengths(rows, phi)
-            state.length[rows] = length
+        state, length = self.state, self.lengths(rows, phi)
         found = nearest(phi, scorer, length, self.strip, rows)
         old = state.labels[rows].copy()
         upper = scorer.upper(length, found.score, found.labels)
@@ -264,13 +277,20 @@ class Part:
         for stats in self.engine.map(move, pieces(len(rows))):
             total += stats
 
-    def _lengths(self, rows: Any, phi: Array) -> Array:
-        """Return lengths of images (b,), within the span if k may be indefinite."""
-        if self.strip.kernel.psd or self.gram is None:
-            squared = self.strip.kernel.diag(self.strip.X[rows])
-        else:
-            squared = self.gram.squared_norms(phi).astype(np.float64)
-        return np.sqrt(np.abs(squared))
+    def lengths(self, rows: Any, phi: Array) -> Array:
+        """Return lengths of images (b,), within the span if k may be indefinite.
+
+        `phi` (b, m) are the kernel rows. Lengths are computed once.
+        """
+        length = self.state.length[rows]
+        if np.isnan(length).any():
+            if self.strip.kernel.psd or self.gram is None:
+                squared = self.strip.kernel.diag(self.strip.X[rows])
+            else:
+                squared = self.gram.squared_norms(phi).astype(np.float64)
+            length = np.sqrt(np.abs(squared))
+            self.state.length[rows] = length
+        return length
 
     def _weights_of(self, rows: Any) -> Array | None:
         return None if self.weights is None else self.weights[rows]
@@ -295,7 +315,7 @@ class Part:
         upper = np.empty(strip.n, dtype=np.float32)
         for chunk in chunks(strip.n):
             upper[chunk] = self._upper_bounds(scorer, stale, chunk)
-        for rows in _descending(upper, strip.tile_rows):
+        for rows in descending(upper, strip.tile_rows):
             if float(upper[rows[0]]) ** 2 <= worst_squared:
                 break
             own, length = state.labels[rows], state.length[rows]
@@ -365,25 +385,3 @@ class Part:
                 )
             )
         return sum(sums)
-
-
-def _descending(values: Array, step: int) -> Iterator[Array]:
-    """Yield positions of the non-negative values (n,), from the largest down.
-
-    Positions come in blocks of at most `step`; equal values keep their order. The first
-    round sorts few values, because callers usually stop early; later rounds sort more.
-    """
-    count, last = step, None
-    while len(values):
-        count = min(count, len(values))
-        lowest = max(np.partition(values, -count)[-count], 0)
-        next_ = values >= lowest
-        if last is not None:
-            next_ &= values < last
-        rows = np.flatnonzero(next_)
-        rows = rows[np.argsort(-values[rows], kind="stable")]
-        for start in range(0, len(rows), step):
-            yield rows[start : start + step]
-        if lowest == 0 or count == len(values):
-            return
-        count, last = 8 * count, lowest

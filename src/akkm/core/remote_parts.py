@@ -120,6 +120,16 @@ class RemoteParts:
         futures = self._cluster.map(_labels_of, self._held)
         return self._partitions.as_dask(futures, np.int32)
 
+    def labels_with(self, rows: Array, labels: Array) -> Any:
+        """Return the labels, with those of some rows (r,), ascending, replaced."""
+        changes = []
+        for part in self._slices:
+            own = slice(*np.searchsorted(rows, (part.start, part.stop)))
+            changes.append((rows[own] - part.start, labels[own]))
+        sent = self._cluster.send(changes)
+        futures = self._cluster.map(_labels_with, self._held, sent)
+        return self._partitions.as_dask(futures, np.int32)
+
 
 # Tasks that run on workers. They must not modify their arguments, because other tasks
 # use the same objects.
@@ -160,3 +170,10 @@ def _sweep_of(held: _Held) -> Sweep | None:
 
 def _labels_of(held: _Held) -> Array:
     return held.state.labels
+
+
+def _labels_with(held: _Held, changes: tuple[Array, Array]) -> Array:
+    labels = held.state.labels.copy()
+    rows, new = changes
+    labels[rows] = new
+    return labels

@@ -20,7 +20,6 @@ from akkm.approx import (
 from akkm.core.gradient import Unfactored
 from akkm.core.gram import INDEFINITE
 from akkm.core.lloyd import Solution, Step
-from akkm.estimators._base import Run
 from akkm.estimators._parameters import (
     NOT_NEGATIVE,
     IterationParameters,
@@ -29,6 +28,7 @@ from akkm.estimators._parameters import (
     estimator,
     parameter,
 )
+from akkm.estimators._run import Run
 from akkm.estimators._streaming import Streaming
 from akkm.kernels import Kernel, to_dense
 from akkm.landmarks import Landmarks
@@ -120,6 +120,19 @@ class ApproxKernelKMeans(
         Share of the rows that get a label. The least certain rows (see `certainty`) get
         -1. "auto" leaves out the rows with less than a third of the median certainty.
         `predict` applies the same limit to new rows.
+    strength : "hard" or float, default="hard"
+        How strictly known classes and `cannot_link` are followed, if `fit` gets them.
+        "hard" never violates them, and raises an error if this is impossible. A number
+        is the cost of a violation, in units of the mean squared distance of rows to
+        their mean, times the weight of the row. Must-links are never violated.
+    clusters_per_class : "auto", int or mapping, default="auto"
+        Number of clusters of each known class: a number for all classes, or a mapping
+        from classes to numbers. Other clusters belong to no class. With "auto", each
+        class has at least one cluster, and clusters found without constraints belong to
+        the class of most known rows in them.
+    known_weight : "auto" or float, default="auto"
+        Weight of a row whose class is known, relative to other rows. With "auto", ten
+        known rows weigh as much as a cluster of mean size.
     random_state : int, RandomState instance or None, default=None
         The same seed gives the same labels, for any `n_jobs`.
     n_jobs : int or None, default=None
@@ -135,6 +148,12 @@ class ApproxKernelKMeans(
         Number of clusters, given or estimated.
     stability_ : akkm.layers.curve.LayerCurve or None
         How reproducible each number of clusters is; None if this was not measured.
+    label_names_ : list of length C
+        The known class to which each cluster belongs; None for no class. This attribute
+        and `violated_` exist only if `fit` got constraints.
+    violated_ : dict
+        Violated constraints: "known" has the rows (v,) in clusters of another class,
+        and "cannot_link" the pairs (w, 2) of rows in the same cluster.
     inertia_ : float
         The paper's clustering error: the sum of squared distances to the centers.
     n_iter_ : int
@@ -170,6 +189,12 @@ class ApproxKernelKMeans(
     --------
     EnsembleKernelKMeans : Several runs combined, for few landmarks.
     KernelKMeans : Exact kernel k-means.
+
+    Notes
+    -----
+    With constraints, `predict` returns the nearest center. This may differ from
+    `labels_` for constrained rows. In `inertia_`, known rows have their larger weight,
+    and penalties are not included.
 
     Examples
     --------
@@ -208,6 +233,7 @@ class ApproxKernelKMeans(
             # Steps 4 to 11: initialise, then update centers and labels in turn.
             solution = self._iterate(run, factored, landmarks, init)
             self._set_attributes(factored, landmarks, solution)
+            self._describe_constraints(solution.parts)
             labels = store_labels(solution.labels)
         if self.labels_file is None:
             self.labels_ = as_rows(run.X).as_labels(labels)
@@ -273,7 +299,8 @@ class ApproxKernelKMeans(
             cache_bytes=self.cache_size * 2**20,
             rng=run.rng,
             watch=watch,
-            checkpoint=self._open_checkpoint(factored, landmarks, run.weights, init),
+            checkpoint=self._open_checkpoint(run, factored, landmarks, init),
+            guidance=run.guidance,
         )
 
     def _set_attributes(
@@ -292,15 +319,16 @@ class ApproxKernelKMeans(
         self._start_afresh(solution.stats.counts, factored.strip.n)
 
     def _open_checkpoint(
-        self,
-        factored: Factored,
-        landmarks: Landmarks,
-        weights: Array | None,
-        init: str | Array,
+        self, run: Run, factored: Factored, landmarks: Landmarks, init: str | Array
     ) -> Checkpoint | None:
         """Open the checkpoint of a fit with these rows and settings."""
         if self.checkpoint is None:
             return None
+        if run.guidance is not None:
+            raise ValueError(
+                f"checkpoint={str(self.checkpoint)!r}; a fit with known, must_link or "
+                "cannot_link can't be resumed. Leave out checkpoint."
+            )
         if not isinstance(self.random_state, Integral):
             raise ValueError(
                 f"random_state={self.random_state!r}; checkpoint= needs an integer, so "
@@ -317,7 +345,7 @@ class ApproxKernelKMeans(
             for name in parameters
             if name not in _NO_EFFECT | {"landmarks"}
         }
-        strip = factored.strip
+        strip, weights = factored.strip, run.weights
         mark = fingerprint(
             type(self).__name__,
             settings | {"kernel": str(strip.kernel), "init": str(init)},

@@ -1,10 +1,10 @@
 """Base class of all estimators: validation, fit, kernels, landmarks and warnings."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from copy import copy, deepcopy
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from functools import partial
 from numbers import Integral
 from typing import Any, Self
@@ -24,6 +24,8 @@ from akkm.estimators import _checks
 from akkm.estimators._number import measure_in_kernel_space, number_of
 from akkm.estimators._parameters import CommonParameters, estimator
 from akkm.estimators._progress import Progress
+from akkm.estimators._run import Run
+from akkm.guided.guide import Guidance
 from akkm.kernels import Kernel, Linear, Precomputed, narrow_indices, resolve
 from akkm.landmarks import Landmarks, select_landmarks
 from akkm.layers.curve import LayerCurve
@@ -46,6 +48,8 @@ class _Attributes:
     kernel: Any = None
     kernel_: Kernel
     labels_: Any
+    label_names_: list[Hashable]
+    violated_: dict[str, Array]
     n_clusters_: int
     stability_: LayerCurve | None
     certainty_: Array
@@ -56,27 +60,6 @@ class _Attributes:
     _embedding: Any
     # Warnings of a member of an ensemble are queued here instead of being emitted.
     _warnings: list[tuple[str, type[Warning]]] | None = None
-
-
-@dataclass(frozen=True)
-class Run:
-    """Everything that the steps of one fit share."""
-
-    X: RowsLike  # (n, d), validated
-    weights: Array | None  # (n,)
-    kernel: Kernel
-    rng: np.random.Generator
-    engine: Threads
-    progress: Progress
-    warnings: list[tuple[str, type[Warning]]] = field(default_factory=list)
-
-    def weighted_sum(self, values: Array) -> float:
-        """Return the weighted sum of `values` (n,), which has one value per row."""
-        return float(values.sum() if self.weights is None else self.weights @ values)
-
-    def warn(self, text: str, category: type[Warning]) -> None:
-        """Queue a warning, which is emitted or passed to an ensemble after the fit."""
-        self.warnings.append((text, category))
 
 
 @estimator
@@ -241,16 +224,33 @@ class KernelClusterer(
         object
             The fitted estimator.
         """
+        return self._fit_guided(X, y, sample_weight, lambda n: None)
+
+    def _fit_guided(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        read: Callable[[int], Guidance | None],
+    ) -> Self:
+        """Cluster the rows of X; `read` returns the constraints on n rows."""
         with self._unchanged_on_error():
             self._validate_params()
             X = self._validated(X)
             if is_dask(sample_weight):  # sampling by weight needs all weights in memory
                 sample_weight = np.asarray(sample_weight)
-            self._cluster_rows(X, y, validated_weights(sample_weight, X))
+            weights = validated_weights(sample_weight, X)
+            self._cluster_rows(X, y, weights, read(X.shape[0]))
         return self
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def _cluster_rows(self, X: RowsLike, y: Any, weights: Array | None) -> None:
+    def _cluster_rows(
+        self,
+        X: RowsLike,
+        y: Any,
+        weights: Array | None,
+        guidance: Guidance | None = None,
+    ) -> None:
         """Cluster validated rows (n, d) with weights (n,), and warn of problems."""
         known = isinstance(self.n_clusters, Integral)
         n_clusters = int(self.n_clusters) if known else 1
@@ -263,7 +263,7 @@ class KernelClusterer(
         progress = Progress(self, X, y, self.verbose)
         first = f"{X.shape[0]:,} rows, {self._preparation}"
         with Threads(self.n_jobs) as engine, progress.steady(first):
-            run = Run(X, weights, kernel, rng, engine, progress)
+            run = Run(X, weights, kernel, rng, engine, progress, guidance)
             self._choose_number(run)
             self._fit(run)
             self._leave_out_uncertain(run)

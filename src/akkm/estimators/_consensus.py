@@ -8,9 +8,9 @@ from sklearn.base import clone
 
 from akkm.consensus import Consensus, Votes, bipartite_cut
 from akkm.diffusion.landmark_positions import distinct_candidates
-from akkm.estimators._base import Run
 from akkm.estimators._centers import CenterClusterer
 from akkm.estimators._parameters import COUNT, estimator, parameter
+from akkm.estimators._run import Run
 from akkm.estimators._sparse import SparseKernelKMeans
 from akkm.estimators._voting import VotingClusterer, mark_by_vote
 

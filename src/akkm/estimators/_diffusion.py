@@ -26,10 +26,10 @@ from akkm.diffusion.graph_embedding import (
 )
 from akkm.diffusion.landmark_embedding import LandmarkEmbedding, fit_landmark_embedding
 from akkm.diffusion.landmark_positions import place_landmarks, resolve_n_landmarks
-from akkm.estimators._base import Run
 from akkm.estimators._centers import mark_outliers
 from akkm.estimators._embedding import WalkClusterer
 from akkm.estimators._parameters import AUTO, COUNT, estimator, parameter
+from akkm.estimators._run import Run
 from akkm.layers.curve import LayerCurve
 from akkm.rows import Rows, as_rows, is_dask, is_rows
 from akkm.typing import Array, RowsLike

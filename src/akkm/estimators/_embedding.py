@@ -9,7 +9,6 @@ from akkm.approx import kmeans_problem, solve
 from akkm.core.lloyd import Solution, Step
 from akkm.core.threads import Threads
 from akkm.diffusion.estimate_k import Evidence, check_balance
-from akkm.estimators._base import Run
 from akkm.estimators._centers import CenterClusterer
 from akkm.estimators._number import decide_by_layers, measure_by_walks
 from akkm.estimators._parameters import (
@@ -19,6 +18,7 @@ from akkm.estimators._parameters import (
     estimator,
     parameter,
 )
+from akkm.estimators._run import Run
 from akkm.layers.curve import LayerCurve
 from akkm.rows import as_rows, is_dask
 from akkm.typing import Array, RowsLike

@@ -14,7 +14,6 @@ from akkm.consensus.on_workers import distinct_label_rows, vote_on_workers
 from akkm.core.gram import INDEFINITE
 from akkm.core.threads import Threads
 from akkm.estimators._approx import ApproxKernelKMeans
-from akkm.estimators._base import Run
 from akkm.estimators._parameters import (
     NOT_NEGATIVE,
     IterationParameters,
@@ -23,6 +22,7 @@ from akkm.estimators._parameters import (
     estimator,
     parameter,
 )
+from akkm.estimators._run import Run
 from akkm.estimators._voting import VotingClusterer
 from akkm.rows import as_rows
 

@@ -8,9 +8,9 @@ import numpy as np
 from akkm.approx import factor, solve
 from akkm.core.kernel_matrix import is_resolved, kernel_matrix
 from akkm.core.model import means_model
-from akkm.estimators._base import Run
 from akkm.estimators._centers import CenterClusterer
 from akkm.estimators._parameters import IterationParameters, KernelParameters, estimator
+from akkm.estimators._run import Run
 from akkm.kernels import Precomputed
 from akkm.landmarks import select_landmarks
 from akkm.methods.exact import (

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from akkm.core.membership import certainty_limit
 from akkm.diffusion.diffusion_time import diffusion_time, unit_rows
 from akkm.diffusion.estimate_k import CONFIDENT_GAP
-from akkm.estimators._base import KernelClusterer, Run
+from akkm.estimators._base import KernelClusterer
 from akkm.estimators._centers import CenterClusterer
 from akkm.estimators._diffusion import DiffusionKernelKMeans
 from akkm.estimators._embedding import WalkClusterer
@@ -23,6 +23,7 @@ from akkm.estimators._parameters import (
     estimator,
     parameter,
 )
+from akkm.estimators._run import Run
 from akkm.layers.curve import candidate_numbers
 from akkm.layers.tree import cut_tree, points_from_distances, ward_tree
 from akkm.rows import is_dask

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from akkm.core.model import Model
 from akkm.core.threads import Threads
-from akkm.estimators._base import Run
 from akkm.estimators._exact import ExactClusterer
 from akkm.estimators._parameters import AUTO, COUNT, NOT_NEGATIVE, estimator, parameter
+from akkm.estimators._run import Run
 from akkm.kernels import Precomputed
 from akkm.landmarks import number_of_landmarks
 from akkm.methods.leaders import LeaderPoints, Leaders, LeaderSearch

@@ -90,3 +90,12 @@ class IterationParameters:
     )
     n_init: Any = parameter(COUNT, AUTO, default="auto")
     max_iter: int = parameter(COUNT, default=300)
+
+
+@estimator
+class GuidedParameters:
+    """Parameters that say how constraints on labels are applied."""
+
+    strength: Any = parameter(StrOptions({"hard"}), NOT_NEGATIVE, default="hard")
+    clusters_per_class: Any = parameter(AUTO, COUNT, Mapping, default="auto")
+    known_weight: Any = parameter(AUTO, POSITIVE, default="auto")

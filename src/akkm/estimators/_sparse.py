@@ -8,9 +8,9 @@ from sklearn.utils._param_validation import StrOptions
 from akkm.diffusion.landmark_embedding import N_NEIGHBORS, fit_landmark_embedding
 from akkm.diffusion.landmark_positions import place_landmarks, resolve_n_landmarks
 from akkm.estimators import _checks
-from akkm.estimators._base import Run
 from akkm.estimators._embedding import WalkClusterer
 from akkm.estimators._parameters import AUTO, COUNT, estimator, parameter
+from akkm.estimators._run import Run
 from akkm.kernels import Linear
 from akkm.typing import RowsLike
 from akkm.validation import require_count

@@ -1,9 +1,9 @@
 """NystroemSpectralClustering."""
 
 from akkm.approx import factor
-from akkm.estimators._base import Run
 from akkm.estimators._embedding import EmbeddingClusterer
 from akkm.estimators._parameters import KernelParameters, LandmarkParameters, estimator
+from akkm.estimators._run import Run
 from akkm.methods.spectral import spectral_embedding
 
 # The degree of a row is the sum of its kernel values. Warn if more than this share of

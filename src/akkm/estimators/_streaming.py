@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from akkm.approx import Factored, Reservoir, Stream, factor, match_labels
 from akkm.core.threads import Threads
-from akkm.estimators._centers import CenterClusterer
+from akkm.estimators._guided import GuidedClusterer
 from akkm.landmarks import Landmarks
 from akkm.rows import is_dask, is_rows
 from akkm.typing import Array, RowsLike
@@ -49,7 +49,7 @@ class Schedule:
         return seen >= self.check_at and not error() <= _MISFIT * self.error
 
 
-class Streaming(CenterClusterer):
+class Streaming(GuidedClusterer):
     """Base class that adds `partial_fit` to an estimator."""
 
     dual_coef_: Array

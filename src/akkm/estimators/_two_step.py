@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from akkm.estimators import _checks
-from akkm.estimators._base import Run
 from akkm.estimators._exact import ExactClusterer
 from akkm.estimators._parameters import LandmarkParameters, estimator
+from akkm.estimators._run import Run
 from akkm.kernels import Precomputed
 
 

@@ -17,7 +17,7 @@ from akkm.version import __version__
 
 # Fitted attributes with one entry per training row. Prediction does not need them.
 _PER_ROW = (
-    *("labels_", "agreement_", "embedding_", "outlying_"),
+    *("labels_", "agreement_", "embedding_", "outlying_", "violated_"),
     *("layers_", "certainty_", "exemplars_"),
 )
 # Attributes that only make sense in the process that fitted the model.

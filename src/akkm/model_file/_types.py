@@ -37,7 +37,8 @@ class SavedModel:
         Turns a table or images into the rows that the estimator expects.
     estimator : KernelClusterer
         A fitted estimator of akkm. A loaded estimator lacks the attributes that have
-        one entry per training row, such as `labels_` and `embedding_`.
+        one entry per training row, such as `labels_` and `embedding_`, and
+        `violated_`.
     about : dict
         Plain values: version, command, data, numbers of rows and clusters, scores.
     """

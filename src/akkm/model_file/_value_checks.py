@@ -138,6 +138,18 @@ def instance(*types: type) -> Check:
     return check
 
 
+def names(size: str) -> Check:
+    """A check for a list of texts, numbers or None, one for each of `size` clusters."""
+
+    def check(value: Any, sizes: Sizes) -> None:
+        require(isinstance(value, list), f"a {type(value).__name__} instead of a list")
+        plain = all(isinstance(name, str | Real | None) for name in value)
+        require(plain, "names that are not texts or numbers")
+        sizes.require(size, (len(value),))
+
+    return check
+
+
 def float_type(value: Any, sizes: Sizes) -> None:
     valid = value in (np.dtype(np.float32), np.dtype(np.float64))
     require(valid, f"the type {value!r:.40} of rows instead of float32 or float64")

@@ -1,0 +1,311 @@
+"""Algorithm 2 with constraints: initialisation and iterations."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from akkm.approx.factored import Factored
+from akkm.approx.prepared_parts import prepare_parts
+from akkm.approx.seeding import (
+    STORED_BYTES,
+    best_labels,
+    draw_sample,
+    leading_coordinates,
+)
+from akkm.core.gram import Centers
+from akkm.core.lloyd import LloydStep, Position, Solution, lloyd
+from akkm.core.parts import Part
+from akkm.core.strip import Strip
+from akkm.core.threads import Threads
+from akkm.guided.guide import Guidance, Guide
+from akkm.guided.local_search import improve
+from akkm.guided.parts import GuidedParts, weights_of_others
+from akkm.typing import Array
+
+# Maximum number of constrained rows in a sample, unless there are more classes.
+_SAMPLE = 20_000
+# Samples of at most _FEW rows are clustered by local searches from _SEARCHES starts.
+_FEW, _SEARCHES = 200, 16
+# Number of rows from which the spread of all rows is computed.
+_SPREAD_ROWS = 256
+
+
+def solve_guided(
+    factored: Factored,
+    engine: Threads,
+    guidance: Guidance,
+    *,
+    n_clusters: int,
+    init: str | Array,
+    n_init: int,
+    max_iter: int,
+    weights: Array | None,
+    cache_bytes: float,
+    rng: np.random.Generator,
+    watch: Callable[[LloydStep], bool] | None = None,
+) -> Solution:
+    """Initialise and iterate with constraints, as `solve` does without them."""
+    strip, found = factored.strip, guidance.constraints
+    guidance.demand(n_clusters)  # refuses more classes than clusters
+    own = guidance.row_weights(n_clusters, weights)
+    others = weights_of_others(strip.n, weights, found.rows)
+    spread = 0.0 if guidance.hard else _spread(factored)
+    held = strip.subset(found.rows)
+    if held.nbytes <= cache_bytes:
+        held.compute_all(engine)
+
+    def run(
+        guide: Guide,
+        centers: Centers | None,
+        labels: Any = None,
+        group_labels: Array | None = None,
+    ) -> Solution:
+        free = prepare_parts(factored, engine, labels, others, cache_bytes)
+        part = Part.of(held, factored.gram, engine, weights=own)
+        return lloyd(
+            GuidedParts(free, part, guide, group_labels),
+            factored.gram,
+            factored.probes,
+            dtype=strip.dtype,
+            n_clusters=n_clusters,
+            max_iter=max_iter,
+            watch=watch,
+            resume=None if centers is None else Position.start(centers),
+        )
+
+    if isinstance(init, str) and init == "k-means++":
+        sample = _Samples(factored, engine, guidance, n_clusters, others, own, spread)
+        owner, centers = sample.centers(n_init, rng)
+        return run(guidance.guide(owner, own, spread), centers)
+    best: Solution | None = None
+    for _ in range(n_init):
+        if isinstance(init, str):  # random labels
+            labels: Any = strip.X.random_labels(n_clusters, rng)
+            first = rng.integers(n_clusters, size=len(found.rows))
+            owner = guidance.owners(n_clusters, None)
+        else:
+            labels, first = init, init[found.rows]
+            owner = guidance.owners(n_clusters, first)
+        guide = guidance.guide(owner, own, spread)
+        solution = run(guide, None, labels, guide.first_labels(first))
+        if best is None or _objective(solution) < _objective(best):
+            best = solution
+        if solution.stopped:
+            break
+    assert best is not None
+    return best
+
+
+def _objective(solution: Solution) -> float:
+    """Return the error plus penalties, up to a constant that is equal for all runs."""
+    parts = solution.parts
+    assert isinstance(parts, GuidedParts)
+    assert parts.group_labels is not None
+    return solution.error(0.0) + parts.guide.total_penalty(parts.group_labels)
+
+
+def _spread(factored: Factored) -> float:
+    """Return the mean squared distance of rows to their mean, from a few rows."""
+    strip, gram = factored.strip, factored.gram
+    rows = np.unique(np.linspace(0, strip.n - 1, _SPREAD_ROWS).astype(np.int64))
+    coordinates = strip.kernel_rows(strip.X.gather(rows)) @ gram.whitener
+    coordinates -= coordinates.mean(axis=0)
+    return float(np.abs(gram.squared_lengths(coordinates)).mean())
+
+
+class _Samples:
+    """Centers from growing samples of the rows, with constraints.
+
+    A sample consists of free rows, and of all constrained rows or a sample of them.
+    Weights are scaled so that each kind of rows keeps its total weight.
+    """
+
+    def __init__(
+        self,
+        factored: Factored,
+        engine: Threads,
+        guidance: Guidance,
+        n_clusters: int,
+        others: Array,
+        own: Array,
+        spread: float,
+    ) -> None:
+        self._factored, self._engine = factored, engine
+        self._guidance, self._n_clusters = guidance, n_clusters
+        self._others, self._own, self._spread = others, own, spread
+
+    def centers(self, n_init: int, rng: np.random.Generator) -> tuple[Array, Centers]:
+        """Return the class (C,) of each cluster, and centers for the whole data."""
+        strip, found = self._factored.strip, self._guidance.constraints
+        seeds = rng.integers(2**31, size=n_init)
+        drawn, sizes = draw_sample(strip.X, self._n_clusters, self._others, rng)
+        held = self._held_positions(rng)
+        ordered = np.union1d(drawn, found.rows[held])
+        stored = strip.subset(ordered)
+        centers: Centers | None = None
+        owner = np.empty(0, dtype=np.int64)
+        for size in sizes:
+            rows = np.union1d(drawn[:size], found.rows[held])
+            sample = _Sample(self, stored.subset(np.searchsorted(ordered, rows)))
+            sample.place(rows, held, len(drawn[:size]))
+            if centers is None:
+                owner, centers = sample.first_centers(seeds)
+            else:
+                centers = sample.run(owner, centers=centers).centers
+        assert centers is not None
+        return owner, centers
+
+    def _held_positions(self, rng: np.random.Generator) -> Array:
+        """Return positions of the constrained rows in samples, ascending.
+
+        Whole groups are drawn, and at least one group of each class.
+        """
+        found = self._guidance.constraints
+        if len(found.rows) <= _SAMPLE:
+            return np.arange(len(found.rows))
+        classes = found.group_classes()
+        order = rng.permutation(found.n_groups)
+        first = np.unique(classes[order], return_index=True)[1]
+        order = np.concatenate([order[first], np.delete(order, first)])
+        size = np.cumsum(np.bincount(found.group)[order])
+        chosen = order[: max(len(first), int(np.searchsorted(size, _SAMPLE)))]
+        return np.flatnonzero(np.isin(found.group, chosen))
+
+
+class _Sample:
+    """One sample of the rows."""
+
+    def __init__(self, samples: _Samples, strip: Strip) -> None:
+        self._of, self._strip = samples, strip
+
+    def place(self, rows: Array, held: Array, n_free: int) -> None:
+        """Set constraints and weights of the sample's rows (s,), ascending.
+
+        `held` are the positions of the sample's constrained rows in the constraints.
+        """
+        of = self._of
+        found = of._guidance.constraints
+        self._at = np.searchsorted(rows, found.rows[held])
+        small = found.subset(held).at(len(rows), self._at)
+        guidance = of._guidance
+        self._guidance = Guidance(
+            small, guidance.strength, guidance.clusters_per_class, guidance.known_weight
+        )
+        self._own = of._own[held] * (len(found.rows) / len(held))
+        total = np.count_nonzero(of._others)
+        self._others = of._others[rows] * (total / max(n_free, 1))
+        self._weights = self._others.copy()
+        self._weights[self._at] = self._own
+
+    def run(
+        self, owner: Array, labels: Array | None = None, centers: Centers | None = None
+    ) -> Solution:
+        """Run Lloyd's algorithm on the sample, from labels (s,) or centers."""
+        of, strip = self._of, self._strip
+        gram, engine = of._factored.gram, of._engine
+        guide = self._guidance.guide(owner, self._own, of._spread)
+        held = strip.subset(self._at)
+        first = None if labels is None else guide.first_labels(labels[self._at])
+        free = Part.of(strip, gram, engine, labels=labels, weights=self._others)
+        part = Part.of(held, gram, engine, weights=self._own)
+        return lloyd(
+            GuidedParts(free, part, guide, first),
+            gram,
+            of._factored.probes,
+            dtype=strip.dtype,
+            centers=centers,
+            n_clusters=of._n_clusters,
+        )
+
+    def first_centers(self, seeds: Array) -> tuple[Array, Centers]:
+        """Return the class (C,) of each cluster, and the centers of the best run.
+
+        One run starts from the best clusters without constraints. Clusters are matched
+        with classes. Further runs, one per seed, start from the means of known rows,
+        and from rows drawn by k-means++ for the other clusters.
+        """
+        of = self._of
+        gram, n_clusters = of._factored.gram, of._n_clusters
+        if self._strip.nbytes <= STORED_BYTES:
+            self._strip.compute_all(of._engine)
+        labels = best_labels(
+            self._strip, gram, of._engine, n_clusters, self._weights, seeds
+        )
+        owner = self._guidance.owners(n_clusters, labels[self._at])
+        points = leading_coordinates(self._strip, gram, of._engine, n_clusters)
+        if not points.shape[1]:  # every image is zero
+            return owner, self.run(owner, labels).centers
+        if len(points) <= _FEW:
+            return owner, self.run(owner, self._search(points, owner, labels)).centers
+        best = self.run(owner, labels)
+        for seed in seeds:
+            start = self._seeded_labels(points, owner, np.random.default_rng(seed))
+            solution = self.run(owner, start)
+            if _objective(solution) < _objective(best):
+                best = solution
+        return owner, best.centers
+
+    def _search(self, points: Array, owner: Array, labels: Array) -> Array:
+        """Return the best labels (s,) of many local searches, for few points."""
+        guide = self._guidance.guide(owner, self._own, self._of._spread)
+        unit, units = guide.units(points, self._weights)
+        rng = np.random.default_rng(0)
+        starts = [labels]
+        starts += [self._seeded_labels(points, owner, rng) for _ in range(_SEARCHES)]
+        found = []
+        for start in starts:
+            first = np.zeros(len(units.weights), dtype=np.int64)
+            first[unit[unit >= 0]] = start[unit >= 0]
+            first[: guide.constraints.n_groups] = guide.first_labels(start[self._at])
+            found.append(improve(units, first))
+        best = min(found, key=units.objective)
+        return np.where(unit >= 0, best[unit], labels).astype(np.int32)
+
+    def _seeded_labels(
+        self, points: Array, owner: Array, rng: np.random.Generator
+    ) -> Array:
+        """Return labels (s,) of points (s, q), from seeds chosen by the constraints."""
+        found = self._guidance.constraints
+        centers = np.full((len(owner), points.shape[1]), np.nan)
+        for name in range(len(found.classes)):
+            own = np.flatnonzero(owner == name)
+            rows = self._at[found.known == name]
+            weights = self._weights[rows]
+            if not weights.sum() > 0:
+                continue
+            if len(own) == 1:
+                centers[own[0]] = np.average(points[rows], axis=0, weights=weights)
+            else:
+                for k, seed in zip(
+                    own, _spread_out(points[rows], weights, len(own), rng), strict=True
+                ):
+                    centers[k] = points[rows[seed]]
+        empty = np.flatnonzero(np.isnan(centers).any(axis=1))
+        chosen = np.delete(centers, empty, axis=0)
+        seeds = _spread_out(points, self._weights, len(empty), rng, chosen)
+        centers[empty] = points[seeds]
+        squared = (centers**2).sum(axis=1) - 2 * points @ centers.T
+        return np.asarray(squared.argmin(axis=1).astype(np.int32))
+
+
+def _spread_out(
+    points: Array,
+    weights: Array,
+    count: int,
+    rng: np.random.Generator,
+    near: Array | None = None,
+) -> Array:
+    """Draw points (count,) by k-means++, far from each other and from `near` (b, q)."""
+    nearest = np.full(len(points), np.inf)
+    for center in () if near is None else near:
+        nearest = np.minimum(nearest, ((points - center) ** 2).sum(axis=1))
+    chosen: list[int] = []
+    for _ in range(count):
+        chance = weights * np.where(np.isinf(nearest), 1.0, nearest)
+        total = chance.sum()
+        chance = chance / total if total > 0 else weights / weights.sum()
+        chosen.append(int(rng.choice(len(points), p=chance)))
+        apart = ((points - points[chosen[-1]]) ** 2).sum(axis=1)
+        nearest = np.minimum(nearest, apart)
+    return np.array(chosen, dtype=np.int64)

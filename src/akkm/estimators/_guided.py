@@ -1,0 +1,92 @@
+"""Base class of estimators that accept constraints on labels."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from akkm.estimators._centers import CenterClusterer
+from akkm.estimators._parameters import GuidedParameters, estimator
+from akkm.guided.constraints import read_constraints
+from akkm.guided.guide import Guidance, Guide
+from akkm.guided.parts import GuidedParts
+from akkm.rows import is_dask
+from akkm.typing import Array
+
+
+@estimator
+class GuidedClusterer(GuidedParameters, CenterClusterer):
+    """Base class of estimators that accept known classes and pairs of rows."""
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        known: Any = None,
+        must_link: Any = None,
+        cannot_link: Any = None,
+    ) -> Self:
+        """Cluster the rows of X, with or without constraints on their labels.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR matrix of shape (n, d)
+            The rows, or a precomputed kernel. `ApproxKernelKMeans`,
+            `EnsembleKernelKMeans` and `DiffusionKernelKMeans` also take Dask
+            collections and rows from `akkm.open_rows`.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n,), optional
+            A row of weight 2 counts like two equal rows. A row of weight 0 gets a
+            label, but has no influence.
+        known : array of shape (n,) or mapping, optional
+            Known classes: one per row, with -1, None or NaN if it is unknown; or a
+            mapping from row numbers to classes. Classes may be numbers or strings.
+        must_link : array of shape (p, 2) or list of groups, optional
+            Rows that belong to the same cluster: pairs, or groups of several rows.
+        cannot_link : array of shape (p, 2) or list of groups, optional
+            Rows that belong to different clusters. In a group, no two rows may be in
+            the same cluster.
+
+        Returns
+        -------
+        object
+            The fitted estimator.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from akkm import ApproxKernelKMeans
+        >>> X = np.array([[0.0], [1.0], [5.0], [10.0], [11.0]])
+        >>> model = ApproxKernelKMeans(2, kernel="linear", random_state=0)
+        >>> model = model.fit(X, known={0: "low", 4: "high"}, must_link=[(2, 4)])
+        >>> [model.label_names_[k] for k in model.labels_]
+        ['low', 'low', 'high', 'high', 'high']
+        """
+
+        def read(n: int) -> Guidance | None:
+            inputs = [known, must_link, cannot_link]
+            known_, must, cannot = (np.asarray(i) if is_dask(i) else i for i in inputs)
+            hard = self.strength == "hard"
+            found = read_constraints(n, known_, must, cannot, hard=hard)
+            for attribute in ("label_names_", "violated_"):
+                self.__dict__.pop(attribute, None)
+            if found is None:
+                return None
+            strength = np.inf if hard else float(self.strength)
+            return Guidance(found, strength, self.clusters_per_class, self.known_weight)
+
+        return self._fit_guided(X, y, sample_weight, read)
+
+    def _describe_constraints(self, parts: Any) -> None:
+        """Set `label_names_` and `violated_` after a fit with constraints."""
+        if isinstance(parts, GuidedParts):
+            assert parts.group_labels is not None
+            self._describe_guide(parts.guide, parts.group_labels)
+
+    def _describe_guide(self, guide: Guide, labels: Array) -> None:
+        """Set `label_names_` and `violated_` from labels (g,) of the groups."""
+        classes = guide.constraints.classes
+        self.label_names_ = [classes[k] if k >= 0 else None for k in guide.owner]
+        self.violated_ = guide.violations(labels)

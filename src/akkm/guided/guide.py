@@ -1,0 +1,302 @@
+"""The constraints of one fit: clusters of the classes, weights and penalties."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+
+from akkm.guided.assignment import Assignment
+from akkm.guided.coloring import ImpossibleError
+from akkm.guided.constraints import Constraints
+from akkm.guided.contradictions import refuse_separated_class
+from akkm.guided.local_search import Units
+from akkm.typing import Array
+from akkm.validation import require_count
+
+# With known_weight="auto", this many known rows weigh as much as a cluster of mean
+# size.
+_ROWS_PER_CLUSTER = 10
+# Messages name at most this many rows.
+_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Guidance:
+    """Constraints, and the parameters that say how to apply them."""
+
+    constraints: Constraints
+    # cost of a violated constraint per unit of weight, relative to the mean squared
+    # distance of rows to their mean; infinite if constraints must not be violated
+    strength: float
+    clusters_per_class: Any  # "auto", an integer, or a mapping from classes to integers
+    known_weight: Any  # "auto" or a number
+
+    @property
+    def hard(self) -> bool:
+        """Whether constraints must not be violated."""
+        return bool(np.isinf(self.strength))
+
+    def known_factor(self, n_clusters: int) -> float:
+        """Return the weight of a known row, relative to other rows."""
+        if self.known_weight != "auto":
+            return float(self.known_weight)
+        share = self.constraints.n / (n_clusters * _ROWS_PER_CLUSTER)
+        return max(1.0, share)
+
+    def row_weights(self, n_clusters: int, weights: Array | None) -> Array:
+        """Return the weights (r,) of the constrained rows, from those of all rows."""
+        rows = self.constraints.rows
+        own = np.ones(len(rows)) if weights is None else weights[rows].copy()
+        own[self.constraints.known >= 0] *= self.known_factor(n_clusters)
+        return own
+
+    def demand(self, n_clusters: int) -> list[int]:
+        """Return the least number of clusters of each class."""
+        classes, given = self.constraints.classes, self.clusters_per_class
+        if isinstance(given, Mapping):
+            unknown = [name for name in given if name not in classes]
+            if unknown:
+                raise ValueError(
+                    f"clusters_per_class contains the class {unknown[0]!r}, but known "
+                    f"has the classes {_listed(classes)}; correct its name."
+                )
+            counts = [
+                require_count(f"clusters_per_class[{name!r}]", given.get(name, 1))
+                for name in classes
+            ]
+        else:
+            counts = [1 if given == "auto" else int(given)] * len(classes)
+        if sum(counts) > n_clusters:
+            each = "" if max(counts) == 1 else f", which need {sum(counts)} clusters"
+            raise ValueError(
+                f"known has {len(classes)} classes{each}, but n_clusters="
+                f"{n_clusters}; raise n_clusters, or use fewer classes."
+            )
+        return counts
+
+    def owners(self, n_clusters: int, labels: Array | None) -> Array:
+        """Return the class (C,) to which each cluster belongs; -1 for no class.
+
+        `labels` (r,) are labels of the constrained rows from a clustering without
+        constraints. Clusters are matched with classes so that as many known rows as
+        possible keep their label. With clusters_per_class="auto", a further cluster
+        belongs to the class that has most known rows in it, if there are any. Without
+        labels, the first clusters belong to the classes, in order.
+        """
+        demand = self.demand(n_clusters)
+        slots = np.repeat(np.arange(len(demand)), demand)
+        owner = np.full(n_clusters, -1)
+        if labels is None:
+            owner[: len(slots)] = slots
+            return owner
+        given = self.constraints.known >= 0
+        counts = np.zeros((len(demand), n_clusters))
+        np.add.at(counts, (self.constraints.known[given], labels[given]), 1)
+        matched, clusters = linear_sum_assignment(counts[slots], maximize=True)
+        owner[clusters] = slots[matched]
+        if self.clusters_per_class == "auto" and len(demand):
+            more = (owner < 0) & (counts.max(axis=0) > 0)
+            owner[more] = counts.argmax(axis=0)[more]
+        return owner
+
+    def guide(self, owner: Array, row_weights: Array, spread: float) -> "Guide":
+        """Return the guide of a fit.
+
+        `owner` (C,) is the class of each cluster, `row_weights` (r,) are the weights of
+        the constrained rows, and `spread` is the mean squared distance of rows to their
+        mean.
+        """
+        penalty = np.inf if self.hard else self.strength * spread
+        return Guide(self.constraints, owner, row_weights, penalty)
+
+
+class Guide:
+    """Assigns the constrained rows of a fit.
+
+    Parameters
+    ----------
+    constraints : Constraints
+        The constraints.
+    owner : int array of shape (C,)
+        The class to which each cluster belongs, -1 for no class.
+    weights : array of shape (r,)
+        Weights of the constrained rows.
+    penalty : float
+        Cost of a violation per unit of weight; infinite for constraints that must not
+        be violated. The weight of a pair is the smaller weight of its two rows.
+    """
+
+    def __init__(
+        self, constraints: Constraints, owner: Array, weights: Array, penalty: float
+    ) -> None:
+        self.constraints, self.owner, self.weights = constraints, owner, weights
+        self.penalty = penalty
+        group, g = constraints.group, constraints.n_groups
+        total = np.bincount(group, weights, g)
+        # A group of weight zero has no influence, but it gets the nearest cluster.
+        costly = np.where(total[group] > 0, weights, 1.0)
+        self._sum = sparse.csr_array(
+            (costly, (group, np.arange(len(group)))), shape=(g, len(group))
+        )
+        self.class_cost = self._class_cost(costly)  # (g, C)
+        pairs, amount = self._group_pairs(costly)
+        hard = np.isinf(penalty)
+        cost = np.full(len(pairs), np.inf) if hard else penalty * amount
+        self._refuse_separated_classes()
+        self._assignment = Assignment(g, len(owner), pairs, cost)
+
+    def _class_cost(self, weights: Array) -> Array:
+        """Return the cost (g, C) of the known rows of each group in each cluster."""
+        owner, names = self.owner, self.constraints.classes
+        if not names:
+            return np.zeros((self.constraints.n_groups, len(owner)))
+        votes = self.constraints.votes(weights)
+        other = votes.sum(axis=1, keepdims=True) - np.where(
+            owner >= 0, votes[:, owner], 0.0
+        )
+        if np.isinf(self.penalty):
+            kept = np.where(owner >= 0, votes[:, owner] > 0, False)
+            wrong = votes.any(axis=1, keepdims=True) & ~kept
+            return np.where(wrong, np.inf, 0.0)
+        return np.asarray(self.penalty * other)
+
+    def _group_pairs(self, weights: Array) -> tuple[Array, Array]:
+        """Return the distinct pairs of groups (e, 2) to separate, and their weights."""
+        ends = self.constraints.positions(self.constraints.cannot_link)
+        least = weights[ends].min(axis=1)
+        groups = np.sort(self.constraints.group[ends], axis=1)
+        pairs, which = np.unique(groups, axis=0, return_inverse=True)
+        amount = np.bincount(which.ravel(), least, len(pairs))
+        return pairs.reshape(-1, 2), amount
+
+    def _refuse_separated_classes(self) -> None:
+        """Raise ValueError if a pair separates rows of a class with one cluster."""
+        found = self.constraints
+        if np.isfinite(self.penalty) or not found.classes:
+            return
+        classes = found.group_classes()[found.group[found.positions(found.cannot_link)]]
+        counts = np.bincount(self.owner[self.owner >= 0], minlength=len(found.classes))
+        wrong = (classes[:, 0] == classes[:, 1]) & (classes[:, 0] >= 0)
+        wrong &= counts[classes[:, 0]] == 1
+        if wrong.any():
+            first = int(np.flatnonzero(wrong)[0])
+            name = int(classes[first, 0])
+            groups = np.full(found.n, -1)
+            groups[found.rows] = found.group
+            refuse_separated_class(
+                found.must_link,
+                found.cannot_link[first],
+                found.rows[found.known == name],
+                groups,
+                found.classes[name],
+            )
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters C."""
+        return len(self.owner)
+
+    def assign(self, scores: Array, ties: Array, labels: Array | None) -> Array:
+        """Return the label (g,) of each group.
+
+        Parameters
+        ----------
+        scores : array of shape (C, r)
+            Squared distances of the constrained rows to the centers; a constant may be
+            subtracted from the distances of a row.
+        ties : array of shape (r,)
+            Differences of scores up to this number may be rounding errors.
+        labels : int array of shape (g,) or None
+            Present labels.
+
+        Returns
+        -------
+        int array of shape (g,)
+            The labels.
+        """
+        cost = np.asarray(self._sum @ scores.T) + self.class_cost
+        try:
+            return self._assignment.assign(cost, self._sum @ ties, labels)
+        except ImpossibleError as error:
+            raise ValueError(self._impossible_text(error)) from None
+
+    def first_labels(self, labels: Array) -> Array:
+        """Return labels (g,) that agree with given labels (r,) as far as possible."""
+        scores = np.ones((self.n_clusters, len(labels)))
+        scores[labels, np.arange(len(labels))] = 0
+        return self.assign(scores, np.zeros(len(labels)), None)
+
+    def own_costs(self, scores: Array, labels: Array) -> Array:
+        """Return the sum of weighted scores of each group in its own cluster: (g,)."""
+        total = np.asarray(self._sum @ scores.T)
+        return np.asarray(total[np.arange(len(labels)), labels])
+
+    def units(self, points: Array, weights: Array) -> tuple[Array, Units]:
+        """Return the unit (s,) of each of s points, and the units for a local search.
+
+        The constrained rows are row numbers among the points (s, q), which have
+        `weights` (s,). Groups are the first units; each other point of positive weight
+        is a unit. The unit of a point without a unit is -1.
+        """
+        rows, g = self.constraints.rows, self.constraints.n_groups
+        unit = np.full(len(points), -1)
+        free = weights > 0
+        free[rows] = False
+        unit[free] = g + np.arange(int(free.sum()))
+        unit[rows] = self.constraints.group
+        held = unit >= 0
+        count = g + int(free.sum())
+        total = np.bincount(unit[held], weights[held], count)
+        sums = np.zeros((count, points.shape[1]))
+        np.add.at(sums, unit[held], weights[held, None] * points[held])
+        penalty = np.zeros((count, count))
+        a, b = self._assignment.pairs.T
+        penalty[a, b] = penalty[b, a] = self._assignment.penalty
+        cost = np.zeros((count, self.n_clusters))
+        cost[:g] = self.class_cost
+        least = max(float(total.max()), 1.0) * 1e-9  # groups may have weight zero
+        return unit, Units.of(sums, np.maximum(total, least), cost, penalty)
+
+    def row_labels(self, labels: Array) -> Array:
+        """Return the labels (r,) of the constrained rows, from those of the groups."""
+        return labels[self.constraints.group].astype(np.int32)
+
+    def total_penalty(self, labels: Array) -> float:
+        """Return the cost of all violations for labels (g,) of the groups."""
+        pairs = self._assignment.penalty[self._assignment.violated(labels)]
+        classes = self.class_cost[np.arange(len(labels)), labels]
+        return float(pairs.sum() + classes.sum())
+
+    def violations(self, labels: Array) -> dict[str, Array]:
+        """Return the violated constraints, for labels (g,) of the groups.
+
+        The result has the known rows (v,) that are in a cluster of another class, and
+        the cannot-link pairs (w, 2) whose rows are in the same cluster.
+        """
+        found, own = self.constraints, self.row_labels(labels)
+        wrong = (found.known >= 0) & (self.owner[own] != found.known)
+        ends = own[found.positions(found.cannot_link)]
+        return {
+            "known": found.rows[wrong],
+            "cannot_link": found.cannot_link[ends[:, 0] == ends[:, 1]],
+        }
+
+    def _impossible_text(self, error: ImpossibleError) -> str:
+        found = self.constraints
+        first = np.searchsorted(np.sort(found.group), np.sort(error.groups))
+        by_group = np.argsort(found.group, kind="stable")
+        rows = np.sort(found.rows[by_group[first]]).tolist()
+        problem = "No assignment" if error.proved else "The search found no assignment"
+        return (
+            f"{problem} of rows to {self.n_clusters} clusters satisfies the "
+            f"constraints on the {len(rows)} rows {_listed(rows)} and their groups; "
+            "remove pairs, raise n_clusters, or give strength a number."
+        )
+
+
+def _listed(values: Any) -> str:
+    shown = ", ".join(repr(value) for value in list(values)[:_SHOWN])
+    return shown + (", …" if len(values) > _SHOWN else "")

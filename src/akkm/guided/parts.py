@@ -1,0 +1,157 @@
+"""The rows of the loop, with constrained rows assigned separately.
+
+Constrained rows have weight zero among the other rows, which the loop assigns as usual:
+bounds and pruning stay exact. The constrained rows are held in this process. They are
+evaluated in every iteration, in a fixed order.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from akkm.core.bounds import Moves
+from akkm.core.nearest import Scorer
+from akkm.core.parts import EMPTY_SHARE, Part, Stats, Sweep, WorstRow
+from akkm.core.remote_parts import RemoteParts
+from akkm.guided.guide import Guide
+from akkm.typing import Array
+
+
+def weights_of_others(n: int, weights: Array | None, rows: Array) -> Array:
+    """Return the weights (n,) of all rows, with zeros at the constrained `rows`."""
+    others = np.ones(n) if weights is None else weights.copy()
+    others[rows] = 0
+    return others
+
+
+class GuidedParts:
+    """Free rows and constrained rows, as one `Parts` object.
+
+    Parameters
+    ----------
+    free : Part or RemoteParts
+        All rows; constrained rows have weight zero.
+    held : Part
+        The constrained rows (r,), with the weights of the guide.
+    guide : Guide
+        Assigns the constrained rows.
+    labels : int array of shape (g,), optional
+        Labels of the groups. If given, `free` has labels, too.
+    """
+
+    def __init__(
+        self,
+        free: Part | RemoteParts,
+        held: Part,
+        guide: Guide,
+        labels: Array | None = None,
+    ) -> None:
+        self._free, self._held, self.guide = free, held, guide
+        self.group_labels = labels
+        # Total weight of free rows by cluster.
+        self._free_counts = np.zeros(guide.n_clusters)
+        if labels is not None:
+            held.state.labels[:] = guide.row_labels(labels)
+
+    @property
+    def labels(self) -> Any:
+        """Labels (n,) int32, as an array of the same kind as the rows."""
+        assert self.group_labels is not None
+        rows = self.guide.constraints.rows
+        return self._free.labels_with(rows, self.guide.row_labels(self.group_labels))
+
+    def label_stats(self, n_clusters: int) -> Stats:
+        """Return the sums over the rows of each cluster, by their present labels."""
+        stats = self._free.label_stats(n_clusters)
+        self._free_counts = stats.counts.copy()
+        stats += self._held.label_stats(n_clusters)
+        return stats
+
+    def sweep(self, scorer: Scorer, moves: Moves | None, stamp: int) -> Sweep:
+        """Assign free rows as usual, and constrained rows by the guide."""
+        sweep = self._free.sweep(scorer, moves, stamp)
+        self._free_counts += sweep.stats.counts
+        scores, ties = self._scores(scorer)
+        labels = self.guide.assign(scores, ties, self.group_labels)
+        self._fill_empty(scores, labels)
+        self.group_labels = labels
+        sweep += self._held.relabel(self.guide.row_labels(labels), len(scorer.norms))
+        return sweep
+
+    def _scores(self, scorer: Scorer) -> tuple[Array, Array]:
+        """Return scores (C, r) of the constrained rows, and their rounding errors."""
+        held = self._held
+        scores = np.empty((len(scorer.norms), held.strip.n))
+        ties = np.empty(held.strip.n)
+
+        def fill(chunk: slice) -> None:
+            for rows, phi in held.strip.tiles(chunk):
+                scores[:, rows] = scorer.scores(phi)
+                ties[rows] = scorer.slack(held.lengths(rows, phi))
+
+        held.engine.for_each(fill, held.strip.X.chunks())
+        return scores, ties
+
+    def _fill_empty(self, scores: Array, labels: Array) -> None:
+        """Move a group to an empty cluster of its class, if there is one.
+
+        A cluster without a class gets a group only if there are no free rows. The group
+        that is farthest from its center moves, unless it is the last one in its
+        cluster. Only one cluster is filled per iteration.
+        """
+        guide, held = self.guide, self._held
+        weights = np.bincount(guide.constraints.group, guide.weights, len(labels))
+        own = np.bincount(labels, weights, guide.n_clusters)
+        counts = own + self._free_counts
+        least = EMPTY_SHARE * counts.sum()
+        empty = counts <= least
+        if (self._free_counts > least).any():
+            empty &= guide.owner >= 0
+        if not empty.any():
+            return
+        squared = held.state.length**2
+        distance = guide.own_costs(scores + squared, labels)
+        distance[(counts[labels] - weights <= least) | (weights <= 0)] = 0
+        for cluster in np.flatnonzero(empty):
+            allowed = (
+                guide.class_cost[:, cluster]
+                <= guide.class_cost[np.arange(len(labels)), labels]
+            )
+            farthest = int(np.where(allowed, distance, 0).argmax())
+            noise = 1e-9 * float(np.abs(squared).max(initial=0)) * weights[farthest]
+            if allowed[farthest] and distance[farthest] > noise:
+                labels[farthest] = cluster
+                return
+
+    def cluster_stats(self, cluster: int) -> Stats:
+        """Recompute the sums of one cluster, as a `Stats` with a single cluster."""
+        stats = self._free.cluster_stats(cluster)
+        stats += self._held.cluster_stats(cluster)
+        return stats
+
+    def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
+        """Find the free row farthest from its center."""
+        return self._free.worst_row(scorer, stale, counts)
+
+    def reassign(self, row: WorstRow, cluster: int) -> None:
+        """Move a free row to a cluster; the next sweep will evaluate it."""
+        self._free.reassign(row, cluster)
+        self._free_counts[row.label] -= row.weight
+        self._free_counts[cluster] += row.weight
+
+    def trace(self) -> float:
+        """Return sum_i w_i k(x_i, x_i)."""
+        held = self._held
+        kernel, X, gram = held.strip.kernel, held.strip.X, held.gram
+        if kernel.psd or gram is None:
+            return self._free.trace() + held.trace()
+        # A precomputed kernel needs the numbers of the rows among all rows.
+        rows = self.guide.constraints.rows.tolist()
+        blocks = [
+            kernel.diag_of_block(X[i : i + 1], slice(row, row + 1))
+            for i, row in enumerate(rows)
+        ]
+        squared = np.concatenate(blocks)
+        if np.isnan(squared).any():  # a precomputed strip has no k(x, x)
+            squared = gram.squared_norms(X[:])
+        return self._free.trace() + float(self.guide.weights @ squared)

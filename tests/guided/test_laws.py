@@ -1,0 +1,180 @@
+"""Laws of fits with constraints: objective, pruning, threads, storage and groups."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+import akkm
+from akkm import ApproxKernelKMeans
+from akkm.approx import factor
+from akkm.core.lloyd import lloyd
+from akkm.core.parts import Part
+from akkm.core.threads import Threads
+from akkm.guided.constraints import read_constraints
+from akkm.guided.guide import Guidance
+from akkm.guided.parts import GuidedParts, weights_of_others
+from akkm.kernels import RBF
+from akkm.landmarks import Landmarks
+
+
+@pytest.fixture(scope="module")
+def problem():
+    """Overlapping blobs, with known rows and pairs of each kind."""
+    X, y = make_blobs(1200, centers=5, cluster_std=3.0, random_state=3)
+    rng = np.random.default_rng(0)
+    rows = rng.choice(len(X), 160, replace=False)
+    known = {int(i): int(y[i]) for i in rows[:40]}
+    must = [(i, j) for i, j in rows[40:100].reshape(-1, 2) if y[i] == y[j]]
+    cannot = [(i, j) for i, j in rows[100:].reshape(-1, 2) if y[i] != y[j]]
+    cannot += [(cannot[0][0], cannot[1][1]), (cannot[1][0], cannot[2][0])]
+    return X, y, {"known": known, "must_link": must, "cannot_link": cannot}
+
+
+def run(problem, strength, prune, n_jobs=1, watch=None):
+    X, _, constraints = problem
+    found = read_constraints(len(X), **constraints, hard=np.isinf(strength))
+    guidance = Guidance(found, strength, "auto", 2.0)
+    chosen = np.arange(0, len(X), 12)
+    f = factor(X, RBF(0.05), Landmarks(X[chosen], X[chosen], chosen), dtype=X.dtype)
+    labels = np.random.default_rng(1).integers(5, size=len(X))
+    own = guidance.row_weights(5, None)
+    guide = guidance.guide(guidance.owners(5, labels[found.rows]), own, 0.5)
+    others = weights_of_others(len(X), None, found.rows)
+    with Threads(n_jobs) as engine:
+        parts = GuidedParts(
+            Part.of(f.strip, f.gram, engine, labels=labels, weights=others),
+            Part.of(f.strip.subset(found.rows), f.gram, engine, weights=own),
+            guide,
+            guide.first_labels(labels[found.rows]),
+        )
+
+        def note(step):
+            if watch is not None:
+                watch(step, parts)
+            return False
+
+        return lloyd(
+            *(parts, f.gram, f.probes),
+            **{"dtype": X.dtype, "n_clusters": 5, "prune": prune, "watch": note},
+        )
+
+
+@pytest.mark.parametrize("strength", [np.inf, 1.0])
+def test_the_objective_never_increases(problem, strength):
+    values = []
+
+    def note(step, parts):
+        stats, centers = step.position.stats, step.centers
+        error = stats.counts @ centers.norms - 2 * (stats.sums * centers.alpha).sum()
+        values.append(error + parts.guide.total_penalty(parts.group_labels))
+
+    run(problem, strength, True, watch=note)
+    assert len(values) > 5
+    assert np.isfinite(values).all()
+    assert (np.diff(values) <= 1e-9 * np.abs(values[0])).all()
+
+
+@pytest.mark.parametrize("strength", [np.inf, 1.0])
+def test_pruned_equals_unpruned(problem, strength):
+    pruned, full = run(problem, strength, True, n_jobs=2), run(problem, strength, False)
+    np.testing.assert_array_equal(pruned.labels, full.labels)
+    assert pruned.history[:, 1].sum() < full.history[:, 1].sum()
+
+
+def fit(problem, X=None, **parameters):
+    own, _, constraints = problem
+    model = ApproxKernelKMeans(5, gamma=0.05, random_state=0, **parameters)
+    return model.fit(own if X is None else X, **constraints)
+
+
+@pytest.fixture(scope="module")
+def fitted(problem):
+    return fit(problem, n_jobs=1)
+
+
+def test_hard_constraints_are_satisfied(problem, fitted):
+    _, _, constraints = problem
+    labels, names = fitted.labels_, fitted.label_names_
+    assert all(names[labels[i]] == c for i, c in constraints["known"].items())
+    assert all(labels[i] == labels[j] for i, j in constraints["must_link"])
+    assert all(labels[i] != labels[j] for i, j in constraints["cannot_link"])
+    assert not any(len(rows) for rows in fitted.violated_.values())
+
+
+def test_violations_are_listed(problem):
+    X, _, _ = problem
+    near = np.argsort(((X - X[0]) ** 2).sum(axis=1))[:6].tolist()
+    model = ApproxKernelKMeans(2, strength=0.0, random_state=0)
+    model.fit(X, known={near[0]: "a", near[1]: "b"}, cannot_link=[near[2:4]])
+    assert len(model.violated_["known"]) == 1
+    np.testing.assert_array_equal(model.violated_["cannot_link"], [near[2:4]])
+
+
+def test_threads_agree(problem, fitted):
+    np.testing.assert_array_equal(fit(problem, n_jobs=2).labels_, fitted.labels_)
+
+
+def test_rows_in_a_file_agree(problem, fitted, tmp_path):
+    np.save(tmp_path / "rows.npy", problem[0])
+    model = fit(problem, akkm.open_rows(tmp_path / "rows.npy"))
+    np.testing.assert_array_equal(model.labels_, fitted.labels_)
+
+
+def test_known_rows_in_other_forms_agree(problem, fitted):
+    X, _, constraints = problem
+    known = np.full(len(X), np.nan)
+    known[list(constraints["known"])] = list(constraints["known"].values())
+    pairs = np.array(constraints["must_link"])
+    model = ApproxKernelKMeans(5, gamma=0.05, random_state=0)
+    model.fit(X, known=known, must_link=pairs, cannot_link=constraints["cannot_link"])
+    np.testing.assert_array_equal(model.labels_, fitted.labels_)
+    assert sorted(model.label_names_) == [0, 1, 2, 3, 4]
+
+
+def test_no_constraints_have_no_effect(problem):
+    X = problem[0]
+    plain = ApproxKernelKMeans(5, gamma=0.05, random_state=0).fit(X)
+    empty = ApproxKernelKMeans(5, gamma=0.05, random_state=0)
+    empty.fit(X, known=np.full(len(X), -1), must_link=[], cannot_link=[])
+    np.testing.assert_array_equal(plain.labels_, empty.labels_)
+    np.testing.assert_array_equal(plain.dual_coef_, empty.dual_coef_)
+    assert not hasattr(empty, "label_names_")
+
+
+def test_a_fit_without_constraints_forgets_earlier_ones(problem, fitted):
+    model = fit(problem)
+    model.fit(problem[0])
+    assert not hasattr(model, "violated_")
+
+
+@pytest.mark.parametrize("init", ["random", "labels"])
+def test_other_initialisations_satisfy_hard_constraints(problem, init):
+    y = problem[1]
+    model = fit(problem, init=y if init == "labels" else init, n_init=2)
+    assert not any(len(rows) for rows in model.violated_.values())
+
+
+def test_a_class_may_have_several_clusters(problem):
+    """Two far blobs of one class get a cluster each."""
+    X = np.repeat([[0.0], [5.0], [10.0]], 20, axis=0)
+    known = {0: "edge", 30: "middle", 59: "edge"}
+    model = ApproxKernelKMeans(3, kernel="linear", random_state=0).fit(X, known=known)
+    assert sorted(model.label_names_) == ["edge", "edge", "middle"]
+    assert len(np.unique(model.labels_[[0, 30, 59]])) == 3
+
+
+def test_all_rows_may_be_known(problem):
+    X, y, _ = problem
+    model = ApproxKernelKMeans(6, gamma=0.05, random_state=0).fit(X, known=y)
+    assert [model.label_names_[k] for k in model.labels_] == y.tolist()
+    assert len(np.unique(model.labels_)) == 6
+
+
+def test_a_precomputed_kernel_gives_the_same_labels(problem):
+    X, _, constraints = problem
+    K = np.exp(-0.05 * ((X[:, None] - X) ** 2).sum(axis=2))
+    options = {"n_landmarks": 60, "random_state": 0}
+    model = ApproxKernelKMeans(5, gamma=0.05, **options).fit(X, **constraints)
+    given = ApproxKernelKMeans(5, kernel="precomputed", **options).fit(K, **constraints)
+    np.testing.assert_array_equal(given.labels_, model.labels_)
+    assert given.inertia_ == pytest.approx(model.inertia_)

@@ -1,0 +1,19 @@
+"""Fits with constraints, compared with the best of all labels on small problems."""
+
+import numpy as np
+import pytest
+
+from akkm import ApproxKernelKMeans
+from guided.random_problems import Problem, compare
+
+ESTIMATORS = [ApproxKernelKMeans]
+
+
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_most_fits_reach_the_lowest_objective_of_all_labels(Estimator):
+    """Run the first of 500 problems; see `random_problems.main` for the others."""
+    ratios = [compare(Problem.random(seed), Estimator=Estimator) for seed in range(16)]
+    found = np.array([ratio for ratio in ratios if ratio is not None])
+    assert len(found) >= 10
+    assert (found <= 1 + 1e-9).mean() >= 0.95
