@@ -74,6 +74,15 @@ def test_the_objective_never_increases(problem, strength):
     assert (np.diff(values) <= 1e-9 * np.abs(values[0])).all()
 
 
+def test_sums_count_each_row_once_with_its_weight(problem):
+    X, _, constraints = problem
+    solution = run(problem, np.inf, True)
+    weights = np.ones(len(X))
+    weights[list(constraints["known"])] = 2
+    expected = np.bincount(solution.labels, weights, 5)
+    np.testing.assert_allclose(solution.stats.counts, expected)
+
+
 @pytest.mark.parametrize("strength", [np.inf, 1.0])
 def test_pruned_equals_unpruned(problem, strength):
     pruned, full = run(problem, strength, True, n_jobs=2), run(problem, strength, False)
