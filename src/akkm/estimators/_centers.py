@@ -17,8 +17,9 @@ from akkm.core.membership import (
 )
 from akkm.core.model import Model
 from akkm.core.threads import Threads
-from akkm.estimators._base import KernelClusterer, Run
+from akkm.estimators._base import KernelClusterer
 from akkm.estimators._parameters import CoverageParameter, estimator
+from akkm.estimators._run import Run
 from akkm.rows import is_dask
 from akkm.typing import Array, RowsLike
 from akkm.validation import require_count

@@ -1,7 +1,7 @@
 """Constraints on labels: known classes of rows, and pairs that belong together or not.
 
-Constraints and the step that assigns constrained rows belong here. The loop over all rows is in `akkm.core`, and its initialisation with
-constraints is in `akkm.approx`.
+Constraints and the step that assigns constrained rows belong here. The loop over all
+rows is in `akkm.core`, and its initialisation with constraints is in `akkm.approx`.
 
 `reading`
     Known labels and pairs in the forms that users give them in.
