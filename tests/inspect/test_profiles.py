@@ -13,6 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from akkm import ApproxKernelKMeans
 from akkm.inspect import Inspection, RowSample, cluster_names
+from akkm.inspect._names import _part
 from akkm.inspect._profiles import cluster_profiles
 from akkm.inspect._typed import typed_columns
 
@@ -252,6 +253,23 @@ class TestInspection:
         facts = Inspection(pipe, texts)
         assert facts.profiles.columns[0].kind == "text"
         assert any("apple" in name for name in cluster_names(facts))
+
+    def test_names_mention_two_equal_categories_and_categories_that_are_absent(self):
+        labels = np.repeat([0, 1], [80, 20])
+        found = profiles(
+            labels,
+            result=["none"] * 80 + ["won", "lost"] * 10,
+            kind=["a", "b", "c", "d"] * 20 + ["big"] * 20,
+            member=[True] * 80 + [False] * 20,
+        )
+        parts = {
+            column.name: [_part(column, k) for k in (0, 1)] for column in found.columns
+        }
+        assert parts == {
+            "result": ["result none", "result lost or won"],
+            "kind": ["no kind big", "kind big"],
+            "member": ["member", "member: no"],
+        }
 
     def test_a_precomputed_kernel_has_numbered_clusters(self, model, blobs):
         K = model.kernel_(blobs[0])

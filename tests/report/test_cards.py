@@ -50,6 +50,30 @@ def test_missing_values_of_typical_rows_are_not_filled_with_means():
     assert "<td>missing</td>" in page.html
 
 
+def test_typical_rows_have_the_values_of_the_card():
+    """The rows nearest to the centers have rare colours, but are not shown."""
+    frame = pd.DataFrame(
+        {
+            "x": np.r_[
+                np.arange(9) / 99, np.linspace(-1, 1, 51), np.linspace(9, 11, 60)
+            ],
+            "colour": ["red"] * 9 + ["blue"] * 51 + ["red"] * 60,
+        }
+    )
+    encoder = TableEncoder(weights={"colour": 1e-8}).fit(frame)
+    X = encoder.transform(frame)
+    model = ApproxKernelKMeans(2, random_state=0).fit(X)
+    page = report(model, X, encoder=encoder).html
+    assert "85 % blue" in page.replace("\xa0", " ")
+    assert "<td>blue</td><td>blue</td><td>blue</td>" in page
+
+
+def test_a_rare_category_distinguishes_a_cluster():
+    colours = ["a", "b", "c", "d"] * 50 + ["big"] * 50
+    labels = np.repeat([0, 1], [200, 50])
+    assert described(colours, labels=labels) == ("0 % big", "all rows: 20 %")
+
+
 class TestSentences:
     def test_a_number_is_compared_with_the_average(self):
         spend = np.where(TWO, 17_400.0, 1_000.0) + np.arange(200) % 2
@@ -124,6 +148,8 @@ class TestSentences:
         tiny = ColumnProfile("x", "number", "", zero, limits=[0, 0, 0, 1e-19])
         assert [single(2.5e-20, tiny), amount(2.5e-20, tiny)] == ["2.5e−20"] * 2
         assert single(None, number) == "missing"
+        flag = ColumnProfile("x", "boolean", "", np.zeros(1))
+        assert [single(v, flag) for v in (-0.0, 1.0, "true")] == ["no", "yes", "yes"]
         whole = ColumnProfile("x", "number", "", zero, whole=True, limits=[0, 0, 9, 9])
         assert single(-1e-9, whole) == "0"
         date = ColumnProfile("x", "date", "", zero, limits=[0, 0, 1e9, 1e9])

@@ -11,7 +11,7 @@ Nothing in this package formats numbers, draws or writes HTML. `akkm.report`,
     Convergence, landmarks and kernel width; the checks that follow from them.
 `_plane`, `_values`, `_sample`
     The map of rows in the plane; original values of rows; samples of rows.
-`_profiles`, `_typed`, `_words`, `_names`
+`_profiles`, `_column_profile`, `_typed`, `_words`, `_names`
     Columns in original units per cluster: averages, shares, words; names of clusters.
 `_classes`, `_changes`
     Comparison with given classes; comparison of two fits.
@@ -21,12 +21,13 @@ from akkm.inspect._certainty import Certainty
 from akkm.inspect._changes import ClusterChange, FitComparison, compare_fits
 from akkm.inspect._checks import QualityCheck
 from akkm.inspect._classes import ClassComparison, compare_with_classes
+from akkm.inspect._column_profile import ColumnProfile
 from akkm.inspect._columns import ColumnDifferences
 from akkm.inspect._distances import CenterDistances
 from akkm.inspect._inspection import Inspection
 from akkm.inspect._names import cluster_names
 from akkm.inspect._plane import MapPlane
-from akkm.inspect._profiles import ClusterProfiles, ColumnProfile
+from akkm.inspect._profiles import ClusterProfiles
 from akkm.inspect._quality import Convergence, KernelSimilarity, LandmarkCoverage
 from akkm.inspect._sample import RowSample, sample_rows
 from akkm.inspect._values import RowValues

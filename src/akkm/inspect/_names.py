@@ -2,20 +2,25 @@
 
 from collections import Counter
 
+from akkm.inspect._column_profile import ColumnProfile
 from akkm.inspect._inspection import Inspection
-from akkm.inspect._profiles import ClusterProfiles, ColumnProfile
+from akkm.inspect._profiles import ClusterProfiles
 
 # Usual number of columns in a name, and the maximum if names would be equal otherwise.
 _USUAL, _MOST = 2, 4
 _LONGEST = 40
 # The name says "often" before a value if less than this share of the cluster's rows
-# have the value. It says "no" before a yes/no column only if less than this share of
-# the cluster's rows say yes.
+# have the value. It says "no" after a yes/no column only if less than this share of the
+# cluster's rows say yes.
 _AGREE = 0.5
 # The name says "very high" if Cliff's delta is at least this large: a random row of the
 # cluster has a higher value than a random other row with probability 0.9. "Very low"
 # is analogous.
 _VERY = 0.8
+# The name says "no" before a category if a smaller share of the cluster's rows has it.
+_NONE = 0.01
+# The name mentions a second category if its share rises this much as that of the first.
+_ALIKE = 0.9
 
 
 def cluster_names(facts: Inspection) -> tuple[str, ...]:
@@ -73,22 +78,34 @@ def _part(column: ColumnProfile, cluster: int) -> str:
         words = [column.values[j] for j in column.top_values(cluster, 3)]
         return _cut(", ".join(words))
     if column.kind == "category":
-        top = column.top_values(cluster, 1)
-        if not top:
-            return ""
-        share, value = column.shares[cluster][top[0]], column.values[top[0]]
-        often = "" if share >= _AGREE else "often "
-        return _cut(f"{often}{name} {value}")
+        return _category(column, cluster)
     if column.kind == "boolean":
         if column.centers[cluster] >= _AGREE:
             return _cut(name) if more else ""
-        return _cut(f"often {name}" if more else f"no {name}")
+        return _cut(f"often {name}" if more else f"{name}: no")
     if column.folded[cluster]:
         return _cut(f"low or high {name}" if more else f"average {name}")
     very = "very " if abs(column.effects[cluster]) >= _VERY else ""
     if column.kind in ("date", "time"):
         return _cut(f"{name} {very}{'late' if more else 'early'}")
     return _cut(f"{very}{'high' if more else 'low'} {name}")
+
+
+def _category(column: ColumnProfile, cluster: int) -> str:
+    """Words for the categories that are frequent in a cluster, or for a rare one."""
+    shares, overall = column.shares[cluster], column.overall_shares
+    if (rare := column.avoided_value(cluster)) is not None:
+        few = "no" if shares[rare] < _NONE else "rarely"
+        return _cut(f"{few} {column.title} {column.values[rare]}")
+    top = column.top_values(cluster, 2)
+    if not top:
+        return ""
+    often = "" if shares[top[0]] >= _AGREE else "often "
+    values = [column.values[j] for j in top]
+    rises = [shares[j] - overall[j] for j in top]
+    alike = len(top) == 2 and min(rises) >= _ALIKE * max(rises)
+    text = " or ".join(values if alike else values[:1])
+    return _cut(f"{often}{column.title} {text}")
 
 
 def _cut(text: str) -> str:

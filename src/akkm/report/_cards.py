@@ -17,6 +17,8 @@ MAX_CARDS = 300
 OPEN_CARDS = 12
 # Maximum numbers of lines and of typical rows on a card, and of values of each row.
 _LINES, _ROWS, _VALUES = 6, 3, 6
+# Number of rows near the center of a cluster from which typical rows are chosen.
+_CENTRAL = 50
 # Maximum number of characters of a typical text.
 _LONGEST = 300
 # Maximum number of columns in the comparison of two clusters, and of categories in each
@@ -101,10 +103,23 @@ class Cards:
         found, reader = self.facts.distances, self._shown.all_values
         if found is None or reader is None or self._shown.images is not None:
             return [], []
-        rows = found.sample.rows[found.typical(cluster, _ROWS)]
+        rows = found.sample.rows[found.typical(cluster, _CENTRAL)]
         values = reader.of(rows)
         known = self.profiles.columns if self.profiles else ()
         named = {column.name: column for column in (*traits, *known)}
+        columns = [named.get(name) for name in reader.names]
+        # Among the rows near the center, prefer those with the values that the card
+        # describes. Even a row at the center may have an unusual value.
+        usual = [
+            sum(
+                _sentences.is_usual(_plain(value), column, cluster)
+                for value, column in zip(row, columns, strict=True)
+                if column in traits
+            )
+            for row in values
+        ]
+        best = np.argsort(-np.array(usual), kind="stable")[:_ROWS]
+        rows, values = rows[best], [values[i] for i in best]
         at = [reader.names.index(name) for name in named if name in reader.names]
         rest = [j for j in range(len(reader.names)) if j not in at]
         cells = []
@@ -116,7 +131,7 @@ class Cards:
         return [short(name) for name in self._shown.names(rows)], cells
 
     def _cell(self, value: Any, column: ColumnProfile | None) -> str:
-        plain = value.item() if isinstance(value, np.generic) else value
+        plain = _plain(value)
         if column is None:
             return short(value_text(json_value(plain, 6)))
         if column.kind == "text":
@@ -164,3 +179,8 @@ class Cards:
         more = np.abs(column.shares - column.overall_shares).max(axis=0)
         chosen = {j for k in self.clusters for j in column.top_values(k, 3)}
         return sorted(chosen, key=lambda j: -more[j])[:_CATEGORIES]
+
+
+def _plain(value: Any) -> Any:
+    """A value of NumPy as a value of Python."""
+    return value.item() if isinstance(value, np.generic) else value

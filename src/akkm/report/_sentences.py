@@ -92,9 +92,9 @@ def single(value: Any, column: ColumnProfile) -> str:
     if value is None or value != value:
         return MISSING
     if column.kind == "boolean":
-        return {"true": "yes", "1": "yes", "false": "no", "0": "no"}.get(
-            f"{value:g}" if isinstance(value, float) else str(value).lower(), str(value)
-        )
+        text = f"{value + 0.0:g}" if isinstance(value, float) else str(value)
+        known = {"true": "yes", "1": "yes", "false": "no", "0": "no"}
+        return known.get(text.lower(), text)
     if column.kind == "date" and len(str(value)) >= len("2026-01-31"):
         moment = datetime.datetime.fromisoformat(str(value)[:19])
         clock = f" {moment:%H:%M}" if len(str(value)) > len("2026-01-31") else ""
@@ -111,6 +111,27 @@ def single(value: Any, column: ColumnProfile) -> str:
     scientific = decimals > _PLAIN or abs(value) >= 10**_PLAIN
     text = _digits(value, decimals) if scientific else _plain(value, decimals)
     return _with_unit(text, column.unit)
+
+
+def is_usual(value: Any, column: ColumnProfile, cluster: int) -> bool:
+    """Whether a value is one that `line` gives for the cluster.
+
+    Numbers are usual if they are in the middle half of the cluster's values. Dates and
+    texts are never usual.
+    """
+    if value is None or value != value:
+        return False
+    if column.kind == "category":
+        rare = column.avoided_value(cluster)
+        if rare is not None:
+            return str(value) != column.values[rare]
+        return str(value) in {column.values[j] for j in _frequent(column, cluster)}
+    if column.kind == "boolean":
+        return (single(value, column) == "yes") == (column.centers[cluster] >= 0.5)
+    if not isinstance(value, int | float):
+        return False
+    low, high = column.quartiles[cluster]
+    return bool(low <= value <= high)
 
 
 def _number(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
@@ -159,15 +180,24 @@ def _boolean(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
 
 
 def _category(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
-    top = column.top_values(cluster, _NAMED)
     shares, overall = column.shares[cluster], column.overall_shares
-    # After the first, a category is named only if its share in the cluster is at least
-    # 5 percentage points above its share in all rows.
-    top = [j for j in top if j == top[0] or shares[j] - overall[j] >= 0.05]
+    rare = column.avoided_value(cluster)
+    top = _frequent(column, cluster) if rare is None else [rare]
     value = ", ".join(f"{percent(shares[j])} {short(column.values[j])}" for j in top)
     others = ", ".join(percent(overall[j]) for j in top)
     bar = Bar(0, 100 * float(shares[top[0]]), 100 * float(overall[top[0]]))
     return value, f"all rows: {others}", bar
+
+
+def _frequent(column: ColumnProfile, cluster: int) -> list[int]:
+    """The categories that are clearly more frequent in a cluster than in all rows.
+
+    After the first, a category is named only if its share in the cluster is at least 5
+    percentage points above its share in all rows.
+    """
+    top = column.top_values(cluster, _NAMED)
+    more = column.shares[cluster] - column.overall_shares
+    return [j for j in top if j == top[0] or more[j] >= 0.05]
 
 
 def _text(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:

@@ -135,7 +135,8 @@ def _round(value: Array, lost: Array) -> Array:
     unit = 10.0 ** np.abs(np.where(lost > 0, np.clip(digits, -290, 290), 0))
     fine = np.where(digits > 0, np.rint(value * unit) / unit, value)
     coarse = np.where(digits < 0, np.rint(value / unit) * unit, np.rint(value))
-    return np.where(lost > 0, np.where(digits > 0, fine, coarse), value)
+    # Adding 0 turns -0 into 0.
+    return np.where(lost > 0, np.where(digits > 0, fine, coarse), value) + 0.0
 
 
 def _texts(part: Array, encoding: Encoding) -> pa.Array:
