@@ -91,6 +91,7 @@ RESUMED = {
     "pinv": {"kernel": "sigmoid", "indefinite": "pinv", "max_iter": 12},
     "gradient": {"solver": "gradient", "init": "random", "max_iter": 12},
     "kernel rows in memory": {"kernel": "cubic"},
+    "tolerance": {"init": "random", "tol": 1e-3},
     "few kernel rows in memory": {"kernel": "cubic", "cache_size": 0.5},
 }
 

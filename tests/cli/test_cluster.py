@@ -48,7 +48,7 @@ def test_options_reach_the_estimator(here):
     saved, _ = cluster_iris(
         *("--kernel", "poly", "--gamma", "0.5", "--degree", "2", "--coef0", "3"),
         *("--landmarks", "40", "--sampling", "leverage", "--seed", "9"),
-        *("--threads", "1"),
+        *("--threads", "1", "--tol", "0.01"),
     )
     expected = akkm.ApproxKernelKMeans(
         3,
@@ -58,6 +58,7 @@ def test_options_reach_the_estimator(here):
         coef0=3.0,
         n_landmarks=40,
         landmarks="leverage",
+        tol=0.01,
         random_state=9,
         n_jobs=1,
     )

@@ -144,6 +144,31 @@ def test_the_error_never_increases(kernel, digits, rng):
     assert errors[-1] < 0.95 * errors[0]
 
 
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
+def test_tol_ends_the_run_after_the_first_small_decrease(kernel, digits, rng):
+    X = digits[0]
+    indices, labels = rng.choice(len(X), 100, False), rng.integers(10, size=len(X))
+    trace = kernel.diag(X).sum()
+    full = run(X, kernel, indices, labels, 10)
+    ended = run(X, kernel, indices, labels, 10, tol=1e-3)
+    errors = [
+        run(X, kernel, indices, labels, 10, max_iter=t).error(trace)
+        for t in range(1, ended.n_iter + 1)
+    ]
+    decrease = -np.diff(errors) / errors[:-1]
+    assert decrease[-1] < 1e-3 < decrease[:-1].min()
+    assert ended.converged
+    assert ended.n_iter < full.n_iter
+    assert ended.error(trace) == errors[-1]
+
+
+def test_tol_does_not_leave_clusters_empty(rng):
+    X = np.concatenate([rng.normal(size=(50, 1)), [[30.0], [60.0]]])
+    labels = np.zeros(52, dtype=int)  # an iteration fills only one empty cluster
+    ended = run(X, Linear(), np.arange(52), labels, 4, tol=0.999)
+    assert (np.bincount(ended.labels, minlength=4) > 0).all()
+
+
 def test_a_weight_of_two_equals_a_repeated_row(digits, rng):
     X = digits[0][:400]
     w = rng.integers(0, 4, 400)

@@ -109,7 +109,7 @@ def test_command_line_options_that_do_not_apply_are_refused():
     from akkm.cli._options import Method
 
     options = (3, "sparse", "rbf", "scale", None, None, 50, None, 4, 0, None)
-    fine = Method(*options, layers=False, coverage=1.0)
+    fine = Method(*options, layers=False, coverage=1.0, tol=None)
     model = build(fine, "standard")
     assert (model.n_members, model.estimator.n_landmarks) == (4, 50)
     for change, message in (

@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from akkm import ApproxKernelKMeans, KernelKMeans
@@ -87,6 +88,16 @@ def test_more_starts_lower_the_error(digits):
         for n in (1, 8)
     )
     assert eight.inertia_ < one.inertia_
+
+
+def test_tol_saves_iterations_and_hardly_raises_the_error():
+    X, _ = make_blobs(4000, 10, centers=20, cluster_std=1.5, random_state=1)
+    X = X.astype(np.float32)
+    params = {"n_landmarks": 100, "init": np.arange(4000) % 40, "random_state": 0}
+    full = ApproxKernelKMeans(40, **params).fit(X)
+    ended = ApproxKernelKMeans(40, tol=1e-4, **params).fit(X)
+    assert ended.n_iter_ < 0.8 * full.n_iter_
+    assert ended.inertia_ == pytest.approx(full.inertia_, rel=1e-3)
 
 
 def test_memory_is_far_below_n_times_m(rng):

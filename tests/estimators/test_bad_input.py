@@ -44,6 +44,8 @@ MESSAGES = [
     ({"n_clusters": True}, X, r"The 'n_clusters' parameter of"),
     ({"n_init": 10**30}, X, r"must be an int in the range \[1, 2147483647\]"),
     ({"max_iter": 0}, X, "The 'max_iter' parameter of"),
+    ({"tol": -1e-4}, X, "The 'tol' parameter of"),
+    ({"tol": np.nan}, X, "The 'tol' parameter of"),
     ({"n_init": "many"}, X, "The 'n_init' parameter of"),
     ({"kernel": "chi2"}, with_entry(-0.5), "Negative values in data: the smallest"),
     ({"kernel": "intersection"}, with_entry(-0.5), "entries of 0 or more"),

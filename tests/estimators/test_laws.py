@@ -200,6 +200,20 @@ def test_a_fit_stopped_at_max_iter_warns_and_is_consistent(Estimator, digits):
     assert model.score(X) == pytest.approx(-model.inertia_)
 
 
+@every(has_centers, has("tol"))
+def test_a_fit_stopped_by_tol_is_consistent(Estimator, digits):
+    X = digits[0][:500]
+    start = np.random.default_rng(0).integers(10, size=len(X))
+    full, ended = (
+        create(Estimator, 10, init=start, tol=tol).fit(X) for tol in (0.0, 0.9)
+    )
+    assert ended.n_iter_ == 2  # the second iteration does not save 90 %
+    assert full.n_iter_ > 2
+    assert full.inertia_ < ended.inertia_
+    np.testing.assert_array_equal(ended.predict(X), ended.labels_)
+    assert ended.score(X) == pytest.approx(-ended.inertia_)
+
+
 @every(has_centers, has("init"))
 def test_the_warning_about_max_iter_mentions_empty_clusters(Estimator, digits):
     """An iteration fills only one empty cluster, so others stay empty if max_iter=1."""

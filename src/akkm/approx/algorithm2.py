@@ -23,6 +23,7 @@ def solve(
     init: str | Array,
     n_init: int,
     max_iter: int,
+    tol: float = 0.0,
     weights: Array | None,
     cache_bytes: float,
     rng: np.random.Generator,
@@ -36,7 +37,8 @@ def solve(
     `GuidedParts`. Constraints and a checkpoint can't be combined.
 
     If a checkpoint is given, there is only one run. If the folder of the checkpoint has
-    the position of an interrupted run, this run is resumed.
+    the position of an interrupted run, this run is resumed. Every run, also on samples,
+    ends if an iteration decreases the error by less than the share `tol`.
     """
     if guidance is not None:
         assert checkpoint is None
@@ -48,12 +50,13 @@ def solve(
             init=init,
             n_init=n_init,
             max_iter=max_iter,
+            tol=tol,
             weights=weights,
             cache_bytes=cache_bytes,
             rng=rng,
             watch=watch,
         )
-    starts = _starts(factored, engine, n_clusters, init, n_init, weights, rng)
+    starts = _starts(factored, engine, n_clusters, init, n_init, tol, weights, rng)
     folder = None
     if checkpoint is not None:
         watch, folder = checkpoint.watching(watch), checkpoint.folder
@@ -71,6 +74,7 @@ def solve(
             dtype=factored.strip.dtype,
             n_clusters=n_clusters,
             max_iter=max_iter,
+            tol=tol,
             watch=watch,
             resume=start.position,
         )
@@ -88,6 +92,7 @@ def _starts(
     n_clusters: int,
     init: str | Array,
     n_init: int,
+    tol: float,
     weights: Array | None,
     rng: np.random.Generator,
 ) -> Iterator[Start]:
@@ -98,5 +103,7 @@ def _starts(
         for _ in range(n_init):
             yield Start(labels=factored.strip.X.random_labels(n_clusters, rng))
     else:
-        centers = initial_centers(factored, engine, n_clusters, weights, n_init, rng)
+        centers = initial_centers(
+            factored, engine, n_clusters, weights, n_init, rng, tol
+        )
         yield Start(Position.start(centers))

@@ -30,7 +30,7 @@ _NAME = "akkm-checkpoint.npz"
 # Minimum number of seconds between two checkpoints.
 _EVERY = 5.0
 # Version of the file's format; it is increased whenever the format changes.
-_FORMAT = 2
+_FORMAT = 3
 
 
 def fingerprint(*parts: Any) -> str:
@@ -133,6 +133,7 @@ class Checkpoint:
                 largest=position.largest,
                 sums=position.stats.sums,
                 counts=position.stats.counts,
+                previous=np.array(position.previous),
                 **position.centers._asdict(),
             )
         self._written = time.monotonic()
@@ -143,7 +144,7 @@ def _position(saved: dict[str, Array], n_clusters: int, gram: Gram) -> Position:
     m, r = gram.whitener.shape
     shapes = {"beta": (n_clusters, r), "alpha": (n_clusters, m), "norms": (n_clusters,)}
     shapes |= {"sums": (n_clusters, m), "counts": (n_clusters,)}
-    shapes |= {"largest": (n_clusters,)}
+    shapes |= {"largest": (n_clusters,), "previous": ()}
     for name, shape in shapes.items():
         if saved[name].shape != shape or saved[name].dtype != np.float64:
             raise ValueError(f"{name} has shape {saved[name].shape}")
@@ -152,4 +153,5 @@ def _position(saved: dict[str, Array], n_clusters: int, gram: Gram) -> Position:
         Stats(saved["sums"], saved["counts"]),
         saved["largest"],
         [(changed, evaluated) for changed, evaluated in saved["history"].tolist()],
+        float(saved["previous"]),
     )

@@ -40,6 +40,7 @@ def solve_guided(
     init: str | Array,
     n_init: int,
     max_iter: int,
+    tol: float,
     weights: Array | None,
     cache_bytes: float,
     rng: np.random.Generator,
@@ -70,6 +71,7 @@ def solve_guided(
             dtype=strip.dtype,
             n_clusters=n_clusters,
             max_iter=max_iter,
+            tol=tol,
             watch=watch,
             resume=None if centers is None else Position.start(centers),
         )

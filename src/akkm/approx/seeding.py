@@ -51,6 +51,7 @@ def initial_centers(
     weights: Array | None,
     n_init: int,
     rng: np.random.Generator,
+    tol: float = 0.0,
 ) -> Centers:
     """Return centers found on growing samples of the rows.
 
@@ -60,7 +61,8 @@ def initial_centers(
     the best run is improved by breathing. Starting from the labels of this run, Lloyd's
     algorithm iterates in the whole span. It then continues on further samples, each
     eight times as large as the previous one. A further sample has less than half of the
-    rows, and at most 128 MB.
+    rows, and at most 128 MB. Lloyd's algorithm ends if an iteration decreases the error
+    by less than the share `tol`.
 
     The numbering of the clusters and the draws of k-means++ do not depend on the order
     of the sample's rows.
@@ -89,6 +91,7 @@ def initial_centers(
             dtype=part.dtype,
             centers=centers,
             n_clusters=n_clusters,
+            tol=tol,
         ).centers
     assert centers is not None
     return centers

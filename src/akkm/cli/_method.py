@@ -26,19 +26,22 @@ def build(method: Method, scale: str) -> KernelClusterer:
     >>> from akkm.cli._options import Method
     >>> build(
     ...     Method(
-    ...         *(3, "approx", "rbf", "scale", None, None, 50, None, None, 0, None),
+    ...         *(3, "approx", "rbf", "scale", None, None, 50, None, None, 0, 2),
     ...         layers=False,
     ...         coverage=1.0,
+    ...         tol=0.1,
     ...     ),
     ...     "standard",
     ... )
-    ApproxKernelKMeans(n_clusters=3, n_landmarks=50, random_state=0)
+    ApproxKernelKMeans(n_clusters=3, n_jobs=2, n_landmarks=50, random_state=0,
+                       tol=0.1)
     """
     _require_compatible(method, scale)
     common: dict[str, Any] = {"random_state": method.seed, "n_jobs": method.threads}
     params: dict[str, Any] = {
         "n_leaders" if method.method == "leaders" else "n_landmarks": method.landmarks,
         "landmarks": method.sampling,
+        "tol": method.tol,
     }
     estimator = ESTIMATORS[method.method]
     own_kernel = method.method in OWN_KERNEL

@@ -239,6 +239,13 @@ class Method:
         "rows get -1. auto leaves out rows with less than a third of the median "
         "certainty.",
     )
+    tol: float | None = option(
+        "--tol",
+        type=click.FloatRange(min=0),
+        metavar="SHARE",
+        help="Stop if an iteration decreases the clustering error by less than this "
+        "share, such as 1e-4. [default: stop when no label changes]",
+    )
 
     def __post_init__(self) -> None:
         if self.method is None:

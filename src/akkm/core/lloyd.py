@@ -45,6 +45,8 @@ class Position:
     largest: Array  # (C,) largest size of each cluster since its sums were recomputed
     # (labels changed, rows evaluated) for each iteration so far
     history: Sequence[tuple[int, int]]
+    # the error of the previous iteration without the trace; infinite if there is none
+    previous: float = np.inf
 
     @staticmethod
     def start(centers: Centers) -> "Position":
@@ -94,8 +96,7 @@ class Solution(Outcome):
 
     def error(self, trace: float) -> float:
         """Return the sum of squared distances; `trace` is sum_i w_i k(x_i, x_i)."""
-        inner = (self.stats.sums * self.centers.alpha).sum()
-        return float(trace - 2 * inner + self.stats.counts @ self.centers.norms)
+        return _error(self.stats, self.centers, trace)
 
 
 def lloyd(
@@ -107,13 +108,15 @@ def lloyd(
     centers: Centers | None = None,
     n_clusters: int,
     max_iter: int = 300,
+    tol: float = 0.0,
     watch: Callable[[LloydStep], bool] | None = None,
     prune: bool = True,
     resume: Position | None = None,
 ) -> Solution:
     """Iterate from given centers or the parts' labels until no label changes.
 
-    The arrays must be validated. `dtype` is the precision of the kernel rows. `watch`
+    The arrays must be validated. `dtype` is the precision of the kernel rows. The run
+    also ends if an iteration decreases the error by less than the share `tol`. `watch`
     is called after each iteration and stops the run by returning true. Without `prune`,
     every row is evaluated in every iteration; the labels are the same. `resume` is the
     position of an interrupted run. A resumed run has the same result, bit for bit, as a
@@ -128,6 +131,8 @@ def lloyd(
     centers, stats, largest = resume.centers, resume.stats, resume.largest.copy()
     history = [*resume.history]
     restore = bool(history)
+    previous = resume.previous
+    trace: float | None = None
     past: list[Centers] = []
     limit = max_past(n_clusters, gram.rank)
     stop = False
@@ -142,22 +147,50 @@ def lloyd(
         else:
             stats += sweep.stats
             history.append((sweep.changed, sweep.evaluated))
-            position = Position(centers, stats, largest, tuple(history))
+            position = Position(centers, stats, largest, tuple(history), previous)
             step = LloydStep(len(history), *history[-1], centers, position)
             stop = watch is not None and watch(step)
         unchanged = history[-1][0] == 0
+        error = _error(stats, centers, 0.0)
+        if tol and trace is None:
+            trace = parts.trace()
+        settled = trace is not None and changed_little(previous, error, tol, trace)
+        previous = error
         if stop or len(history) >= max_iter:
             # If a cluster is empty, the run has not converged: in the next iteration,
             # this cluster would get a row.
             converged = unchanged and not _empty(stats).size
             break
         reseeded = _reseed(parts, moves if stamp else None, stats, scorer)
-        if unchanged and not reseeded:
+        if (unchanged or settled) and not reseeded:
             converged = True
             break
         largest = _refresh(parts, stats, largest)
         centers = centers_of(stats, gram, centers)
     return Solution(centers, np.array(history), converged, stop, parts, stats)
+
+
+def _error(stats: Stats, centers: Centers, trace: float) -> float:
+    """Return the sum of squared distances; `trace` is sum_i w_i k(x_i, x_i)."""
+    inner = (stats.sums * centers.alpha).sum()
+    return float(trace - 2 * inner + stats.counts @ centers.norms)
+
+
+def changed_little(
+    previous: float, error: float, tol: float, trace: float = 0.0
+) -> bool:
+    """Return whether the error changed by less than the share `tol`.
+
+    If the errors do not contain the trace, give it as `trace`. With constraints or an
+    indefinite kernel, the error may rise; a large rise is no reason to stop.
+
+    Examples
+    --------
+    >>> from akkm.core.lloyd import changed_little
+    >>> changed_little(8.0, 7.5, 0.1), changed_little(8.0, 7.0, 0.1)
+    (True, False)
+    """
+    return abs(previous - error) < tol * abs(trace + previous)
 
 
 def _refresh(parts: Parts, stats: Stats, largest: Array) -> Array:

@@ -96,7 +96,7 @@ class DiffusionKernelKMeans(WalkClusterer):
         sample of 20,000 rows. For rows in files or on Dask workers, "auto" is 100,000
         distinct rows (20,000 if they have at most 15 columns), or as many as fit in
         1 GB if that is less.
-    init, n_init, max_iter, coverage, random_state, n_jobs, verbose : various
+    init, n_init, max_iter, tol, coverage, random_state, n_jobs, verbose : various
         As in `ApproxKernelKMeans`, for k-means in the embedding.
 
     Attributes

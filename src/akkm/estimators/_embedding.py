@@ -51,6 +51,7 @@ class EmbeddingClusterer(IterationParameters, CenterClusterer):
             init=init,
             n_init=self._n_runs(init),
             max_iter=self.max_iter,
+            tol=self.tol,
             weights=run.weights,
             cache_bytes=0,
             rng=run.rng,

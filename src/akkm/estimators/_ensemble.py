@@ -62,7 +62,7 @@ class EnsembleKernelKMeans(
         Name of a strategy: see `akkm.landmarks.choose`.
     init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
         Initialisation of each member.
-    n_init, max_iter, indefinite, solver : various
+    n_init, max_iter, tol, indefinite, solver : various
         As in `ApproxKernelKMeans`, for each member.
     cache_size : float, default=1024
         Total size in megabytes of the members' caches for kernel values, as in

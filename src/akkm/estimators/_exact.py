@@ -59,6 +59,7 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
                 dtype=dtype,
                 weights=run.weights,
                 max_iter=self.max_iter,
+                tol=self.tol,
                 watch=lambda step: run.progress.step(step, lambda: attributes(step)),
             )
             solutions.append(solution)
@@ -101,6 +102,7 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
             init="k-means++",
             n_init=self._n_runs("k-means++"),
             max_iter=self.max_iter,
+            tol=self.tol,
             weights=run.weights,
             cache_bytes=0,
             rng=run.rng,
@@ -145,6 +147,9 @@ class KernelKMeans(ExactClusterer):
         and removing centers, and one exact run starts from the result.
     max_iter : int, default=300
         Maximal number of iterations.
+    tol : float, default=0.0
+        The fit also ends if an iteration decreases the clustering error by less than
+        this share. With 0, it ends when no label changes.
     coverage : float or "auto", default=1.0
         Share of the rows that get a label, as in `ApproxKernelKMeans`.
     random_state : int, RandomState instance or None, default=None

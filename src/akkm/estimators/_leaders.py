@@ -45,7 +45,7 @@ class LeadersKernelKMeans(ExactClusterer):
     init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
         Initialisation of kernel k-means on the leaders. An array contains the labels of
         all rows.
-    n_init, max_iter, coverage, random_state, n_jobs, verbose : various
+    n_init, max_iter, tol, coverage, random_state, n_jobs, verbose : various
         As in `KernelKMeans`.
 
     Attributes

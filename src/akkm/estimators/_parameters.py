@@ -90,6 +90,7 @@ class IterationParameters:
     )
     n_init: Any = parameter(COUNT, AUTO, default="auto")
     max_iter: int = parameter(COUNT, default=300)
+    tol: float = parameter(NOT_NEGATIVE, default=0.0)
 
 
 @estimator

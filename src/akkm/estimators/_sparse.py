@@ -55,7 +55,7 @@ class SparseKernelKMeans(WalkClusterer):
         effective number of dimensions, is 0.9 times the number of clusters. Shorter
         walks need more eigenvectors. A warning says if more are needed than can be
         computed.
-    init, n_init, max_iter, coverage, random_state, n_jobs, verbose : various
+    init, n_init, max_iter, tol, coverage, random_state, n_jobs, verbose : various
         As in `ApproxKernelKMeans`, for k-means in the embedding.
 
     Attributes

@@ -35,7 +35,7 @@ class NystroemSpectralClustering(
         As in `ApproxKernelKMeans`.
     init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
         Initialisation of k-means on the eigenvectors.
-    n_init, max_iter, coverage, random_state, n_jobs, verbose : various
+    n_init, max_iter, tol, coverage, random_state, n_jobs, verbose : various
         As in `ApproxKernelKMeans`.
 
     Attributes

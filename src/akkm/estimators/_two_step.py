@@ -32,7 +32,7 @@ class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
     init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
         Initialisation of kernel k-means on the landmarks. An array contains the labels
         of all rows or, if landmarks are given as points, the labels of the landmarks.
-    n_init, max_iter, coverage, random_state, n_jobs, verbose : various
+    n_init, max_iter, tol, coverage, random_state, n_jobs, verbose : various
         As in `KernelKMeans`.
 
     Attributes

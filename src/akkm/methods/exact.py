@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from akkm.core.gram import Centers
-from akkm.core.lloyd import SHRUNK, Outcome, Step
+from akkm.core.lloyd import SHRUNK, Outcome, Step, changed_little
 from akkm.core.nearest import Scorer, nearest_by_score, require_finite
 from akkm.core.products import KernelProduct
 from akkm.core.strip import Strip, float32_suffices
@@ -54,9 +54,13 @@ def kernel_k_means(
     dtype: Any,
     weights: Array | None = None,
     max_iter: int = 300,
+    tol: float = 0.0,
     watch: Callable[[ExactStep], bool] | None = None,
 ) -> ExactSolution:
-    """Iterate from labels (n,) until no label changes. Assumes validated arrays."""
+    """Iterate from labels (n,) until no label changes. Assumes validated arrays.
+
+    The run also ends if an iteration decreases the error by less than the share `tol`.
+    """
     n = X.shape[0]
     w = np.ones(n) if weights is None else weights
     diag = kernel.diag(X)
@@ -66,6 +70,7 @@ def kernel_k_means(
     F = np.zeros((n, n_clusters))
     largest = np.zeros(n_clusters)
     history: list[tuple[int, int]] = []
+    error = np.inf
     for iteration in range(1, max_iter + 1):
         _add_columns(F, X, kernel, engine, columns, moved, dtype)
         counts = np.bincount(labels, weights=w, minlength=n_clusters)
@@ -110,7 +115,8 @@ def kernel_k_means(
             ExactStep(iteration, changed, len(columns), centers, new)
         )
         squared = diag + found.score
-        error = float(w @ squared)
+        previous, error = error, float(w @ squared)
+        settled = tol > 0 and changed_little(previous, error, tol)
         if stop or iteration == max_iter:
             labels = new
             # If a cluster is empty, the run has not converged: in the next iteration,
@@ -119,8 +125,8 @@ def kernel_k_means(
             converged = changed == 0 and bool(filled.all())
             break
         reseeded = _reseed(new, w, squared, n_clusters, scorer.noise(length, new))
-        if changed == 0 and not reseeded:
-            converged = True
+        if (changed == 0 or settled) and not reseeded:
+            labels, converged = new, True
             break
         columns = np.flatnonzero(new != labels)
         moved = _members(new[columns], w[columns], n_clusters)
