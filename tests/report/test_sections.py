@@ -24,7 +24,7 @@ from report.page_parts import ALWAYS, Outline, picture_data, section_ids, text_o
 # Sections besides `ALWAYS`. Estimators that are not listed have one: "landmarks".
 MORE = {
     KernelKMeans: [],
-    ClusterLayers: ["evidence"],
+    ClusterLayers: ["evidence", "layers"],
     SparseKernelKMeans: ["landmarks", "evidence"],
     DiffusionKernelKMeans: ["evidence"],
 }

@@ -13,6 +13,8 @@ Nothing in this package formats numbers, draws or writes HTML. `akkm.report`,
     The map of rows in the plane; original values of rows; samples of rows.
 `_profiles`, `_column_profile`, `_typed`, `_words`, `_names`
     Columns in original units per cluster: averages, shares, words; names of clusters.
+`_layers`
+    The tree of nested layers, and the stability of numbers of clusters.
 `_classes`, `_changes`
     Comparison with given classes; comparison of two fits.
 """
@@ -25,6 +27,7 @@ from akkm.inspect._column_profile import ColumnProfile
 from akkm.inspect._columns import ColumnDifferences
 from akkm.inspect._distances import CenterDistances
 from akkm.inspect._inspection import Inspection
+from akkm.inspect._layers import Layers
 from akkm.inspect._names import cluster_names
 from akkm.inspect._plane import MapPlane
 from akkm.inspect._profiles import ClusterProfiles
@@ -45,6 +48,7 @@ __all__ = [
     "Inspection",
     "KernelSimilarity",
     "LandmarkCoverage",
+    "Layers",
     "MapPlane",
     "QualityCheck",
     "RowSample",

@@ -26,6 +26,7 @@ from akkm.inspect._fitted import (
     read_sample,
     require_fitted,
 )
+from akkm.inspect._layers import layers_of
 from akkm.inspect._pipeline import split_pipeline, table_encoder
 from akkm.inspect._plane import MapPlane, project
 from akkm.inspect._profiles import ClusterProfiles, cluster_profiles
@@ -98,6 +99,9 @@ class Inspection:
         The validated rows; in a pipeline, transformed by its other steps.
     new_rows : bool
         Whether the rows are other rows than those of the fit.
+    layers : Layers or None
+        The tree of nested layers, and the stability of numbers of clusters; None if the
+        model has neither.
     sampled : tuple of (int array of shape (s,), int) or None
         If X is a sample: the numbers of its rows among all rows, and how many rows
         there are in total.
@@ -146,6 +150,7 @@ class Inspection:
             original = partial(encoder.original, filled=False) if dense else None
         self._encoder = encoder
         require_fitted(model)
+        self.layers = layers_of(model)
         model = finest_layer(model)
         self.new_rows = new_rows or not hasattr(model, "labels_")
         self.model, self._X = model, None

@@ -8,6 +8,7 @@ from akkm.diffusion.estimate_k import CONFIDENT_GAP
 from akkm.inspect import Inspection
 from akkm.report._cards import Cards
 from akkm.report._format import json_number, short
+from akkm.report._layers import curve_data, is_drawn, tree_data
 from akkm.report._shown import Shown
 from akkm.typing import Array
 
@@ -37,6 +38,10 @@ def picture_data(shown: Shown, cards: Cards) -> dict[str, Any]:
             "second": facts.evidence.second,
             "limit": CONFIDENT_GAP,
         }
+    if facts.layers is not None and is_drawn(facts.layers):
+        drawn["tree"] = tree_data(facts.layers, facts.sizes)
+    if facts.layers is not None and facts.layers.curve is not None:
+        drawn["stability"] = curve_data(facts.layers, facts.n_clusters)
     if facts.convergence is not None and not shown.few_iterations:
         runs = facts.convergence.histories
         drawn["convergence"] = {

@@ -7,10 +7,11 @@ from akkm.inspect import Inspection
 from akkm.report import _format
 from akkm.report._cards import Cards
 from akkm.report._data import n_outside, picture_data
+from akkm.report._layers import is_drawn
 from akkm.report._shown import MAX_CLUSTERS, Shown
 from akkm.report._templates import filled
 
-_SCRIPTS = ("draw.js", "cards.js", "map.js", "page.js")
+_SCRIPTS = ("draw.js", "cards.js", "map.js", "layers.js", "page.js")
 # Sections that only the analyst's view shows.
 _ANALYST = ("sizes", "features", "certainty", "evidence", "landmarks", "convergence")
 
@@ -24,7 +25,9 @@ def page(shown: Shown, **about: Any) -> str:
     about["title"] = _format.short(
         about["title"] or f"{rows} in {len(facts.clusters)} clusters"
     )
-    cards = Cards(shown)
+    cards, layers = Cards(shown), facts.layers
+    has_tree = layers is not None and layers.tree is not None
+    sizes = layers.sizes(facts.sizes) if layers is not None and has_tree else []
     return filled(
         "page.html",
         _SCRIPTS,
@@ -35,7 +38,9 @@ def page(shown: Shown, **about: Any) -> str:
         method=type(facts.model).__name__,
         cards=cards,
         sections=_sections(shown, cards),
-        analyst=_ANALYST,
+        analyst=_ANALYST if has_tree else (*_ANALYST, "layers"),
+        layer_sizes=list(zip(layers.numbers, sizes, strict=True)) if layers else [],
+        tree_is_drawn=layers is not None and is_drawn(layers),
         n_outside=n_outside(facts),
         max_clusters=MAX_CLUSTERS,
         sure_gap=CONFIDENT_GAP,
@@ -63,6 +68,7 @@ def _sections(shown: Shown, cards: Cards) -> dict[str, str]:
         # Images are compared by visual words, which mean nothing to readers.
         "compare": "Two clusters side by side" if compared and not images else "",
         "map": "Map",
+        "layers": _layers_heading(facts),
         "sizes": "Sizes",
         "features": "Cluster differences" if facts.columns and not images else "",
         "certainty": "Certainty" if facts.certainty else "",
@@ -73,3 +79,10 @@ def _sections(shown: Shown, cards: Cards) -> dict[str, str]:
         "convergence": f"Convergence{of_fit}" if facts.convergence else "",
     }
     return {name: heading for name, heading in headings.items() if heading}
+
+
+def _layers_heading(facts: Inspection) -> str:
+    """The heading of the section about layers; empty if there is none."""
+    if facts.layers is None:
+        return ""
+    return "Stability" if facts.layers.tree is None else "Layers of clusters"

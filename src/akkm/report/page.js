@@ -142,6 +142,8 @@ cards();
 compare(data.compare);
 map(data.map, data.names);
 sizes(data.sizes);
+if (data.tree) tree(data.tree);
+if (data.stability) stability(data.stability);
 if (data.evidence) evidence(data.evidence);
 if (data.convergence) convergence(data.convergence);
 if (data.certainty) certainty(data.certainty);
