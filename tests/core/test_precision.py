@@ -76,8 +76,8 @@ def _with_an_extreme_row(seed, scale, dtype=np.float64):
 @pytest.mark.parametrize("kernel", ["linear", "poly", "additive_chi2", "sigmoid"])
 def test_predict_returns_the_labels_despite_an_extreme_row(kernel, dtype):
     model = ApproxKernelKMeans(5, kernel=kernel, random_state=0)
-    for scale in (1e4, 1e6, 1e7, 1e9, 1e12):
-        for seed in range(3):
+    for scale in (1e4, 1e7, 1e12):
+        for seed in range(2):
             X = _with_an_extreme_row(seed, scale, dtype)
             labels = model.fit(X).labels_
             np.testing.assert_array_equal(model.predict(X), labels)

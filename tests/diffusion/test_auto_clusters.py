@@ -58,7 +58,7 @@ class TestDiffusion:
     def test_uniform_rows_give_an_unsure_estimate(self, rng):
         with pytest.warns(UserWarning, match="The estimate of . clusters is unsure"):
             model = DiffusionKernelKMeans("auto", random_state=0).fit(
-                rng.random((1500, 2))
+                rng.random((800, 2))
             )
         assert not model.evidence_.sure
 
@@ -108,11 +108,10 @@ class TestSparse:
 
     def test_one_gaussian_gives_an_unsure_estimate(self, rng):
         with pytest.warns(UserWarning, match="The estimate of . clusters is unsure"):
-            SparseKernelKMeans("auto", random_state=0).fit(rng.normal(size=(3000, 2)))
+            SparseKernelKMeans("auto", random_state=0).fit(rng.normal(size=(1000, 2)))
 
-    @pytest.mark.parametrize("seed", [0, 1])
-    def test_the_layers_of_digits_are_near_their_classes(self, digits, seed):
-        model = SparseKernelKMeans("auto", random_state=seed).fit(digits[0])
+    def test_the_layers_of_digits_are_near_their_classes(self, digits):
+        model = SparseKernelKMeans("auto", random_state=0).fit(digits[0])
         assert 8 <= model.n_clusters_ <= 14
         assert not model.evidence_.conclusive
         assert model.stability_.n_clusters == model.n_clusters_
@@ -133,7 +132,7 @@ class TestSparse:
 
     def test_uniform_rows_give_an_unsure_estimate(self, rng):
         with pytest.warns(UserWarning, match="The estimate of . clusters is unsure"):
-            SparseKernelKMeans("auto", random_state=0).fit(rng.random((2000, 3)))
+            SparseKernelKMeans("auto", random_state=0).fit(rng.random((1000, 3)))
 
 
 @pytest.mark.filterwarnings("ignore:The estimate of")
@@ -141,7 +140,7 @@ class TestSparse:
 @pytest.mark.parametrize(("share", "sure"), [(0.92, False), (0.6, True)])
 def test_the_evidence_does_not_depend_on_the_requested_number(Estimator, share, sure):
     """If one cluster has 92 % of the rows, every estimate is unsure."""
-    sizes = [int(1500 * share), 1500 - int(1500 * share)]
+    sizes = [int(700 * share), 700 - int(700 * share)]
     X, _ = make_blobs(sizes, centers=APART[:2], random_state=0)
     found = [Estimator(C, random_state=0).fit(X).evidence_ for C in ("auto", 2, 5)]
     assert [evidence.sure for evidence in found] == 3 * [sure]
@@ -199,10 +198,9 @@ class TestCommandLine:
         "more", ["", "--method spectral", "--method sparse --ensemble 3"]
     )
     def test_every_method_can_estimate(self, more, here):
-        for command in ("cluster", "plan"):
-            result = run(f"{command} three.npy -k auto {more}")
-            assert result.exit_code == 0, result.output
-            assert re.search(r"clusters +3, (un)?sure", result.stdout)
+        result = run(f"cluster three.npy -k auto {more}")
+        assert result.exit_code == 0, result.output
+        assert re.search(r"clusters +3, (un)?sure", result.stdout)
 
     def test_more_clusters_than_landmarks_or_rows_are_refused(self, here):
         few = run("cluster three.npy -k 9 --method sparse --landmarks 5")

@@ -113,8 +113,7 @@ def until(view, condition):
 
 class TestBrowser:
     @pytest.mark.parametrize("name", ["three", "many", "estimated"])
-    @pytest.mark.parametrize("width", [390, 1440])
-    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1440, "light")])
     def test_page_fits_the_screen_and_is_complete(self, opened, name, width, scheme):
         view = opened(name, width, color_scheme=scheme)
         view.evaluate(

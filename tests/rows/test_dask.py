@@ -170,8 +170,10 @@ def frame(X):
 class TestNewRows:
     """predict and transform of Dask arrays and data frames."""
 
-    @pytest.mark.parametrize("where", ["workers", "here"])
-    @pytest.mark.parametrize("Estimator", [ApproxKernelKMeans, EnsembleKernelKMeans])
+    @pytest.mark.parametrize(
+        ("Estimator", "where"),
+        [(ApproxKernelKMeans, "workers"), (EnsembleKernelKMeans, "here")],
+    )
     def test_a_frame_gives_labels_without_warnings(
         self, Estimator, where, frame, request
     ):

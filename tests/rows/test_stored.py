@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 import akkm
@@ -72,9 +73,9 @@ def rows(request, X, table, tmp_path):
     return request.param(X, table, tmp_path)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
+@pytest.fixture(
+    scope="module",
+    params=[
         {"kernel": "rbf"},
         {"kernel": "sigmoid", "gamma": 0.0005},
         {"kernel": "rbf", "gamma": "median", "init": "random", "cache_size": 0},
@@ -82,10 +83,14 @@ def rows(request, X, table, tmp_path):
     ],
     ids=lambda s: "-".join(str(v)[:8] for v in s.values()),
 )
-def test_labels_equal_those_of_an_array(settings, rows, X):
-    settings = {"n_landmarks": 100, "random_state": 0, **settings}
-    expected = ApproxKernelKMeans(5, **settings).fit(X)
-    found = ApproxKernelKMeans(5, **settings).fit(rows)
+def expected(request, X):
+    """A fit in memory, with several settings."""
+    settings = {"n_landmarks": 100, "random_state": 0, **request.param}
+    return ApproxKernelKMeans(5, **settings).fit(X)
+
+
+def test_labels_equal_those_of_an_array(expected, rows, X):
+    found = clone(expected).fit(rows)
     np.testing.assert_array_equal(found.labels_, expected.labels_)
     np.testing.assert_array_equal(found.landmarks_, expected.landmarks_)
     assert found.inertia_ == pytest.approx(expected.inertia_, rel=1e-5)
