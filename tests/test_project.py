@@ -45,7 +45,8 @@ LAYERS = [
 LAYER_OF = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}
 MODULES = sorted(SOURCE.rglob("*.py"))
 PACKAGES = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
-# Packages and modules that have `__all__`. In other packages, all modules are public.
+# Packages and modules that have `__all__`. The modules of other packages (such as core)
+# are imported one by one.
 LISTED = [
     module
     for module in (

@@ -1,8 +1,8 @@
 """Draw the pictures of docs/which-method.md.
 
-The first picture shows shapes, clustered by several methods with default parameters and
-the true number of clusters. The second shows clusters of digits. The third shows the
-same shapes with a million points each.
+The first picture shows rings, moons, spirals and blobs, clustered by several methods
+with default parameters and the true number of clusters. The second shows rings, moons
+and spirals of a million points each. The third shows clusters of digits.
 """
 
 from __future__ import annotations

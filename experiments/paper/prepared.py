@@ -50,7 +50,11 @@ class PreparedData:
 
     @classmethod
     def load(cls, name: str, variation: Mapping[str, Any]) -> PreparedData:
-        """Load a data set by name, with other rows or another kernel if requested."""
+        """Load a data set by name.
+
+        `variation` may scale its rows differently ("rows": a key of `_ROWS`), and
+        replace parameters of its kernel (such as "gamma" and "coef0").
+        """
         data = load_dataset(name)
         params = dict(variation)
         rows = params.pop("rows", None)

@@ -195,7 +195,7 @@ BAD = {
     "too many landmarks": (D, f"{CLUSTER} --landmarks 31", "31 with 30 rows"),
     "chi2 kernel without scaling": (D, f"{CLUSTER} --kernel chi2", "--scale minmax"),
     "exact ensemble": (D, f"{CLUSTER} --ensemble 3 --method exact", "--ensemble"),
-    "exact landmarks": (D, f"{CLUSTER} --landmarks 9 --method exact", "no landmarks"),
+    "exact landmarks": (D, f"{CLUSTER} --landmarks 9 --method exact", "no effect on"),
     "degree of the RBF kernel": (D, f"{CLUSTER} --degree 2", "no degree"),
     "negative seed": (D, f"{CLUSTER} --seed -1", "'--seed'"),
     "long delimiter": (D, f"{CLUSTER} --delimiter ;;", "expected one character"),

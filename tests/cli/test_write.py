@@ -93,8 +93,8 @@ def test_the_certainty_of_an_ensemble_is_a_share_of_its_members(here):
         (("x.csv", "--write", "x.csv"), "x.csv"),
         (("s.svm", "--write", "t.csv"), "sparse table, which has no columns"),
         (("list.parquet", "--drop", "x", "--write", "t.csv"), "write .parquet"),
-        (("x.csv", "--checkpoint", "c", "--ensemble", 3), "--ensemble 3, which can't"),
-        (("x.csv", "--checkpoint", "c", "--method", "exact"), "--method exact, which"),
+        (("x.csv", "--checkpoint", "c", "--ensemble", 3), "combined with --ensemble"),
+        (("x.csv", "--checkpoint", "c", "--method", "exact"), "--method exact can't"),
         (("x.csv", "--checkpoint", "c", "--sample", 100), "combined with --sample"),
     ],
 )

@@ -131,7 +131,10 @@ def test_the_report_describes_the_clusters(found):
 
 
 def test_repr_and_notebook_table_describe_the_clusters(found):
-    assert repr(found).startswith("<Clustering: 3,000 rows in 5 clusters of ")
+    described = "<Clustering: 3,000 rows in 5 clusters; rows per cluster: "
+    assert repr(found).startswith(described)
+    many = akkm.cluster(pd.DataFrame({"x": np.arange(99) ** 0.5}), 33, method="exact")
+    assert repr(many).endswith(", and 3 more clusters>")
     text = found._repr_html_()
     assert text.count("<tr>") == 6
     assert "counts as missing" in text

@@ -139,7 +139,7 @@ class TestSparse:
 @pytest.mark.parametrize("Estimator", [DiffusionKernelKMeans, SparseKernelKMeans])
 @pytest.mark.parametrize(("share", "sure"), [(0.92, False), (0.6, True)])
 def test_the_evidence_does_not_depend_on_the_requested_number(Estimator, share, sure):
-    """If one cluster has 92 % of the rows, every estimate is unsure."""
+    """If one cluster has 92 % of the rows, `sure` is False for every C."""
     sizes = [int(700 * share), 700 - int(700 * share)]
     X, _ = make_blobs(sizes, centers=APART[:2], random_state=0)
     found = [Estimator(C, random_state=0).fit(X).evidence_ for C in ("auto", 2, 5)]
@@ -155,7 +155,10 @@ def test_the_evidence_does_not_depend_on_the_requested_number(Estimator, share, 
     ],
 )
 def test_rings_are_found_by_their_tight_cut(method, seed):
-    """The gap in the spectrum is narrow, but the rings share almost no similarity."""
+    """The gap for three clusters is narrow, but the cut between the rings is tight.
+
+    The cut is tight because rows of different rings have almost no similarity.
+    """
     with pytest.warns(UserWarning, match="the true number of clusters may be larger"):
         model = method("auto", random_state=seed).fit(rings(seed))
     assert model.n_clusters_ == 3

@@ -238,7 +238,10 @@ class TestRoundTrips:
 
 
 class TestTypesInCsv:
-    """The first block determines column types; later blocks must match them."""
+    """The first block with values of a column decides: numbers or text.
+
+    Later blocks must match.
+    """
 
     @pytest.fixture
     def encode(self, encode):

@@ -78,16 +78,20 @@ def is_layered(method: Method) -> bool:
 
 def require_checkpoint(method: Method, sample: int | None) -> None:
     """Raise ValueError if the options don't allow checkpoints."""
-    layered = is_layered(method)
-    if method.method != "approx" or method.ensemble is not None or layered:
-        given = f"--method {method.method}"
-        if layered:
-            given = "--layers" if method.layers else "a range for -k"
-        if method.ensemble is not None:
-            given = f"--ensemble {method.ensemble}"
+    if method.ensemble is not None or method.layers:
+        other = "--layers" if method.layers else "--ensemble"
         raise ValueError(
-            f"--checkpoint can't be combined with {given}, which can't save its state; "
-            "leave out --checkpoint, or use --method approx with a given -k."
+            f"--checkpoint can't be combined with {other}; leave out one of the two."
+        )
+    if isinstance(method.k, tuple):
+        raise ValueError(
+            "--checkpoint can't be combined with a range for -k; leave out "
+            "--checkpoint, or give one number of clusters (-k)."
+        )
+    if method.method != "approx":
+        raise ValueError(
+            f"Fits of --method {method.method} can't be resumed; leave out "
+            "--checkpoint, or give --method approx and a number of clusters (-k)."
         )
     if sample is not None:
         raise ValueError(
@@ -114,10 +118,11 @@ def _require_compatible(method: Method, scale: str) -> None:
         )
     if name in ("exact", "diffusion") and (m or method.sampling):
         raise ValueError(
-            f"--method {name} has no landmarks; leave out --landmarks and --sampling."
+            f"--landmarks and --sampling have no effect on --method {name}; leave them "
+            "out."
         )
     if name == "leaders" and method.sampling is not None:
-        raise ValueError("--method leaders has no landmarks; leave out --sampling.")
+        raise ValueError("--sampling has no effect on --method leaders; leave it out.")
     if name == "sparse" and method.sampling not in (None, "k-means", "uniform"):
         raise ValueError(
             f"--method sparse does not have --sampling {method.sampling}; expected "

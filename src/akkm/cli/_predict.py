@@ -86,7 +86,7 @@ def predict(
         if encoded.ids is not None:
             require_writable(labels, encoded.ids)
         about: dict[str, Any] = {
-            "data": f"{data} by {_work.describe(model)}",
+            "data": f"{data}, clustered by {_work.describe(model)}",
             "notes": [*encoded.notes, *_work.storage_notes(encoded, memory)],
             "layers": saved.about.get("layers", False),
         }

@@ -37,7 +37,10 @@ class Phases(progress.Progress):
 
     @contextmanager
     def phase(self, name: str, total: int | None = None) -> Iterator[Phase]:
-        """Show the progress of the block; `total` is its number of rows, if known."""
+        """Show the progress of the work in the `with` block.
+
+        `total` is the number of rows to be processed, if known.
+        """
         task = self.add_task(name, total=total, detail="")
         yield Phase(self, task)
         done = self.tasks[task].completed or 1

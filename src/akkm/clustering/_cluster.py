@@ -65,7 +65,7 @@ def cluster(
     >>> wines = load_wine(as_frame=True).data
     >>> found = akkm.cluster(wines, 3)
     >>> found
-    <Clustering: 178 rows in 3 clusters of 58, 50 and 70 rows>
+    <Clustering: 178 rows in 3 clusters; rows per cluster: 58, 50, 70>
     >>> list(found.frame.columns[-3:])
     ['cluster', 'certainty', 'cluster_name']
     >>> found.report().save("wines.html")  # doctest: +SKIP

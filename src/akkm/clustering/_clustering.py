@@ -179,13 +179,13 @@ class Clustering:
 
     def __repr__(self) -> str:
         sizes = [f"{size:,}" for size in self.sizes[:_SHOWN].tolist()]
-        if self.n_clusters > _SHOWN:
-            sizes.append(f"{self.n_clusters - _SHOWN} more")
-        listed = " and ".join([", ".join(sizes[:-1]), sizes[-1]][len(sizes) < 2 :])
+        n_more = self.n_clusters - _SHOWN
+        if n_more > 0:
+            sizes.append(f"and {n_more} more cluster{'s' * (n_more > 1)}")
         clusters = "cluster" if self.n_clusters == 1 else "clusters"
         return (
-            f"<Clustering: {len(self.labels):,} rows in {self.n_clusters} {clusters} "
-            f"of {listed} rows>"
+            f"<Clustering: {len(self.labels):,} rows in {self.n_clusters} {clusters}; "
+            f"rows per cluster: {', '.join(sizes)}>"
         )
 
     def _repr_html_(self) -> str:

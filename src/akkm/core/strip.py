@@ -143,8 +143,9 @@ class Strip:
 
         `rows` is a slice or an index array. Each tile may overwrite the kernel rows of
         the previous one. The last digits of a kernel row depend on the tile in which it
-        was computed. With `cached=False`, these digits do not depend on the rows that
-        were evaluated before.
+        was computed. A cached kernel row may come from an earlier tile. With
+        `cached=False` it is computed again, so that its digits do not depend on earlier
+        calls.
         """
         buffer = np.empty((self.tile_rows, self.m), dtype=self.dtype)
         for tile in self._tiles_of(rows):
@@ -187,7 +188,10 @@ class Strip:
 
 
 def cast(X: RowsLike, dtype: np.dtype[Any]) -> RowsLike:
-    """Convert X to `dtype`, unless X are integers: columns of a precomputed kernel."""
+    """Convert X to `dtype`.
+
+    Integers stay as they are: they are column numbers of a precomputed kernel matrix.
+    """
     return X if X.dtype.kind in "iu" else X.astype(dtype, copy=False)
 
 

@@ -157,8 +157,8 @@ class CenterClusterer(
         float array of shape (n,)
             (d2 - d1) / (d2 + d1), where d1 is the distance to the center of the row's
             cluster, and d2 is the distance to the nearest other center: 0 on the border
-            between two clusters, 1 at a center. The formula is the same for all
-            methods.
+            between two clusters, 1 at a center. All estimators with centers use
+            this formula.
         """
         return np.concatenate(
             [

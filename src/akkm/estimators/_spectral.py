@@ -34,7 +34,8 @@ class NystroemSpectralClustering(
     n_landmarks, landmarks : various
         As in `ApproxKernelKMeans`.
     init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
-        Initialisation of k-means on the eigenvectors.
+        Initialisation of k-means on the eigenvectors. An array contains the labels to
+        start from.
     n_init, max_iter, tol, coverage, random_state, n_jobs, verbose : various
         As in `ApproxKernelKMeans`.
 

@@ -38,8 +38,8 @@ class ClusterChange:
         The clusters that it merged with.
     n_left, n_joined : int
         `n_left` is the number of its rows that are in no target. `n_joined` is the
-        number of rows that joined the targets from other clusters. Clusters that the
-        targets also continue are not counted.
+        number of rows that joined the targets from other clusters. Rows that a target
+        got from a cluster that it also continues do not count.
 
     Examples
     --------

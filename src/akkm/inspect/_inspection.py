@@ -94,7 +94,8 @@ class Inspection:
     Attributes
     ----------
     model : estimator
-        A copy of the model, or of the last step of a pipeline, with labels of the rows.
+        A copy of the model, or of the last step if the model is a pipeline. Its
+        `labels_` are the labels of X.
     X : array or CSR matrix of shape (n, d)
         The validated rows; in a pipeline, transformed by its other steps.
     new_rows : bool
@@ -188,12 +189,12 @@ class Inspection:
 
     @property
     def all_labels(self) -> Array:
-        """Clusters of all rows with known labels (n,), even if X is only a sample."""
+        """Labels of all training rows if X is a sample of these, else labels of X."""
         return self.labels if self._all_labels is None else self._all_labels
 
     @property
     def n_rows(self) -> int:
-        """Number of all rows with known labels, even if X is only a sample."""
+        """Number of training rows if X is a sample of these, else of rows of X."""
         return len(self.all_labels)
 
     @property

@@ -109,7 +109,8 @@ def cluster_profiles(
     weights = sample.weights
     members = membership(labels, n_clusters)  # (C, s)
     sizes = np.asarray(members.sum(axis=1)).ravel()
-    # The limit is at least twice the standard deviation of Cliff's delta by chance.
+    # The limit is at least twice the standard deviation that Cliff's delta has if the
+    # cluster and the other rows do not differ.
     chance = 1 / sizes.clip(1) + 1 / (sizes.sum() - sizes).clip(1)
     limits = np.maximum(_NEGLIGIBLE, 2 * np.sqrt(chance / 3))
     typed = typed_columns(columns, roles)

@@ -15,7 +15,7 @@ from akkm.tables._text_numbers import TextFormat, write
 from akkm.typing import Array
 
 _EPSILON = float(np.finfo(np.float32).eps)
-# Pooled values are decoded as this text.
+# Rare categories, which the encoder pools, are decoded as this text.
 _OTHER = "(other)"
 _TEXTS = ("string", "large_string", "string_view")
 
@@ -140,7 +140,12 @@ def _round(value: Array, lost: Array) -> Array:
 
 
 def _texts(part: Array, encoding: Encoding) -> pa.Array:
-    """Return the text (b,) whose 0/1 column is 1; null for text not seen in `fit`."""
+    """Return the category (b,) of each row, as text.
+
+    The rows `part` (b, v) have one column per category: 1 for the category of the row,
+    and 0 otherwise (times a weight). Rows of zeros become null: `fit` has not seen
+    their text.
+    """
     values = list(encoding["values"])
     if encoding["pooled"]:
         values[-1] = _OTHER
@@ -163,7 +168,7 @@ def _as_type(values: Array, kind: str) -> pa.Array:
 
 
 def _arrow_type(kind: str) -> Any:
-    """Return the Arrow type whose text is `kind`; raise ValueError for unknown text."""
+    """Return the Arrow type whose name is `kind`; raise ValueError if it is unknown."""
     if zoned := re.fullmatch(r"timestamp\[(\w+), tz=(.+)\]", kind):
         return pa.timestamp(zoned[1], tz=zoned[2])
     if exact := re.fullmatch(r"decimal128\((\d+), (\d+)\)", kind):
