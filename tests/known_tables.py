@@ -143,7 +143,7 @@ def ames_housing(n=2_000, seed=0):
     table = pa.table(
         {
             "Order": np.arange(1, n + 1),
-            "PID": rng.choice(np.arange(526_301_100, 1_007_100_110), n, replace=False),
+            "PID": 526_301_100 + rng.choice(480_799_010, n, replace=False),
             "MSSubClass": rng.choice(codes, n),
             "MSZoning": rng.choice(["RL", "RM", "FV", "C (all)"], n),
             "LotFrontage": pa.array(
