@@ -77,7 +77,7 @@ class TestErrors:
             estimator.partial_fit(X[100:])  # this call clusters the stored sample
         assert state(estimator) == before
         monkeypatch.undo()
-        monkeypatch.setattr(ApproxKernelKMeans, "predict", fail)
+        monkeypatch.setattr(ApproxKernelKMeans, "_labels_of", fail)
         with pytest.raises(KeyboardInterrupt):
             estimator.partial_fit(X[100:110])  # this call only moves the centers
         assert state(estimator) == before

@@ -1,7 +1,8 @@
 """Streams: rows that arrive in batches and are not kept."""
 
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -11,7 +12,6 @@ from akkm.approx.factored import Factored
 from akkm.core.gram import Centers
 from akkm.core.lloyd import centers_of
 from akkm.core.model import Model
-from akkm.core.nearest import Scorer
 from akkm.core.parts import Part, Stats
 from akkm.core.threads import Threads
 from akkm.kernels import to_dense
@@ -24,54 +24,87 @@ _MEMORY = 0.5
 # number of rows so far. A larger batch is cut, so that it does not outweigh all earlier
 # rows at once.
 _LARGEST_STEP = 0.25
+# Rows are put in their places in the sample when this share of its size waits for it.
+_WAITING = 0.25
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """Rows with their places in a sample."""
+
+    places: Array  # (b,)
+    rows: RowsLike  # (b, d)
+    weights: Array  # (b,)
 
 
 @dataclass(frozen=True)
 class Reservoir:
-    """A uniform random sample of all rows so far (Vitter's algorithm R)."""
+    """A uniform random sample of all rows so far (Vitter's algorithm R).
+
+    Rows get a place in the sample when they are added. They are put in their places
+    when the sample is read, or when many rows wait. So adding a small batch does not
+    copy the sample.
+    """
 
     size: int
     rng: np.random.Generator  # in its state before the next batch
-    rows: RowsLike = None  # (at most size, d)
-    weights: Array = field(default_factory=lambda: np.empty(0))
+    blocks: tuple[
+        _Placed, ...
+    ] = ()  # if two rows have the same place, the later counts
     seen: int = 0
 
     def add(self, X: RowsLike, weights: Array | None) -> "Reservoir":
         """Return the sample after a further batch of rows (b, d)."""
         count, rng = X.shape[0], deepcopy(self.rng)
         weights = np.ones(count) if weights is None else weights
-        rows = X[:0] if self.rows is None else self.rows
         # A row that follows t earlier rows gets a random place from 0 to t. If this
         # place is below `size`, the row is in the sample until a later row gets the
         # same place.
         places = np.arange(self.seen, self.seen + count)
         late = places >= self.size
         places[late] = rng.integers(places[late] + 1)
-        inside = np.flatnonzero(places < self.size)[::-1]
-        place, first = np.unique(places[inside], return_index=True)
-        new = inside[first]
-        if rows.shape[0] == self.size and not sparse.issparse(rows):
-            # The sample is full: row i is at place i.
-            rows, kept = rows.copy(), self.weights.copy()
-            rows[place], kept[place] = to_dense(X[new]), weights[new]
-            return Reservoir(self.size, rng, rows, kept, self.seen + count)
-        old = np.setdiff1d(np.arange(rows.shape[0]), place, assume_unique=True)
-        # Sort by place.
-        order = np.argsort(np.concatenate([old, place]))
-        return Reservoir(
-            self.size,
-            rng,
-            _stack(rows[old], X[new])[order],
-            np.concatenate([self.weights[old], weights[new]])[order],
-            self.seen + count,
-        )
+        new = np.flatnonzero(places < self.size)
+        # X[new] is a copy, so the batch may change later.
+        block = _Placed(places[new], X[new], weights[new])
+        waiting = sum(len(b.places) for b in self.blocks[1:]) + len(new)
+        if waiting < _WAITING * self.size:
+            blocks = (*self.blocks, block)
+        else:
+            blocks = (_settle((*self.blocks, block)),)
+        return Reservoir(self.size, rng, blocks, self.seen + count)
+
+    @property
+    def rows(self) -> RowsLike:
+        """The rows of the sample, of shape (at most size, d)."""
+        return self._settled.rows
+
+    @property
+    def weights(self) -> Array:
+        """The weights of these rows."""
+        return self._settled.weights
+
+    @cached_property
+    def _settled(self) -> _Placed:
+        return _settle(self.blocks)
 
 
-def _stack(first: RowsLike, second: RowsLike) -> RowsLike:
-    """Stack two blocks of rows; the result is dense or sparse like the first block."""
-    if sparse.issparse(first):
-        return sparse.vstack([first, sparse.csr_array(second)], "csr")
-    return np.vstack([first, to_dense(second)])
+def _settle(blocks: tuple[_Placed, ...]) -> _Placed:
+    """Join blocks of rows: one row per place, sorted by place."""
+    if len(blocks) == 1:
+        return blocks[0]
+    places = np.concatenate([block.places for block in blocks])
+    place, last = np.unique(places[::-1], return_index=True)
+    chosen = len(places) - 1 - last
+    rows = _stack([block.rows for block in blocks])[chosen]
+    weights = np.concatenate([block.weights for block in blocks])[chosen]
+    return _Placed(place, rows, weights)
+
+
+def _stack(blocks: list[RowsLike]) -> RowsLike:
+    """Stack blocks of rows; the result is dense or sparse like the first block."""
+    if sparse.issparse(blocks[0]):
+        return sparse.vstack([sparse.csr_array(block) for block in blocks], "csr")
+    return np.vstack([to_dense(block) for block in blocks])
 
 
 @dataclass(frozen=True)
@@ -129,8 +162,7 @@ class Stream:
     def _step(self, X: RowsLike, weights: Array | None, engine: Threads) -> "Stream":
         """Assign a few rows (b, d) to the centers, and move the centers."""
         strip, gram = self.factored.strip.with_rows(X), self.factored.gram
-        alpha, norms = self.centers.alpha, self.centers.norms
-        scorer = Scorer.of(alpha, norms, strip.dtype, self.factored.probes)
+        scorer = self.model().scorer
         part = Part.of(strip, gram, engine, weights=weights)
         seen = self.seen + X.shape[0]
         remaining = max(0.0, 1 - X.shape[0] / (_MEMORY * seen))
@@ -141,6 +173,10 @@ class Stream:
 
     def model(self) -> Model:
         """Return the model of the present centers."""
+        return self._model
+
+    @cached_property
+    def _model(self) -> Model:
         return self.factored.model(self.centers)
 
 

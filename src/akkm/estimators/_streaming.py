@@ -25,8 +25,11 @@ _PER_LANDMARK = 10
 _PER_CLUSTER = 20
 # When the number of rows has grown by the first factor, the sample's error is compared
 # with the error after the last clustering of the sample. When the number has grown by
-# the second factor, the sample is clustered again in any case.
+# the second factor, the sample is clustered again in any case, until it is full.
 _CHECKED, _RECLUSTERED = 1.25, 8
+# If the sample would be clustered again when it is filled to more than this share, it
+# is clustered when it is full.
+_PART = 0.125
 # The sample is clustered again if its mean error has grown by this factor.
 _MISFIT = 1.05
 # Number of sampled rows from which the error is computed.
@@ -71,7 +74,8 @@ class Streaming(GuidedClusterer):
         """Cluster rows that arrive in batches; X is the next batch.
 
         A sample of all rows so far is kept. It is clustered at the first batch, and
-        again when the number of rows has grown eightfold. Each time the number of rows
+        again when the number of rows has grown eightfold, until the sample has its full
+        size of about 20,000 rows. Each time the number of rows
         has grown by a quarter, the centers are checked. If they fit the sample worse
         than before, the sample is clustered again. Clusters keep their numbers when the
         sample is clustered again. In between, centers move towards the rows of each
@@ -147,7 +151,7 @@ class Streaming(GuidedClusterer):
                 self._follow_or_recluster(X, weights)
             else:
                 self._follow(self._stream_from_fit(X), X, weights)
-            self.labels_ = self._without_names().predict(X)
+            self.labels_ = self._labels_of(X)
         return self
 
     def _require_as_many_centers(self) -> None:
@@ -181,7 +185,7 @@ class Streaming(GuidedClusterer):
         """Cluster the sample of all rows so far, and start a stream from it."""
         before = None
         if self._schedule is not None:
-            before = self._without_names().predict(sample.rows)
+            before = self._labels_of(sample.rows)
         weights = None if (sample.weights == 1).all() else sample.weights
         with self._at_most_landmarks(sample.rows.shape[0]):
             self._cluster_rows(sample.rows, None, weights)
@@ -199,13 +203,26 @@ class Streaming(GuidedClusterer):
                 seen=sample.seen,
             )
         self._set_stream(stream)
-        recluster_at = _RECLUSTERED * sample.seen
+        recluster_at = self._next_clustering(sample)
         if self.n_landmarks != "auto" and sample.seen < self.n_landmarks:
             recluster_at = min(recluster_at, max(self.n_landmarks, 2 * sample.seen))
         self._reservoir = sample
         self._schedule = Schedule(
             _CHECKED * sample.seen, recluster_at, self._mean_error(sample)
         )
+
+    def _next_clustering(self, sample: Reservoir) -> float:
+        """The number of rows at which the sample is clustered again in any case."""
+        if sample.rows.shape[0] >= sample.size:
+            return np.inf
+        growth = _RECLUSTERED * sample.seen
+        # Do not cluster a part of the sample that is about as large as the full sample.
+        return growth if growth < _PART * sample.size else max(growth, sample.size)
+
+    def _labels_of(self, X: RowsLike) -> Array:
+        """Return the nearest center (n,) of each valid row."""
+        with Threads(self.n_jobs) as engine:
+            return self._nearest_centers(X, engine)
 
     @contextmanager
     def _at_most_landmarks(self, n: int) -> Iterator[None]:
