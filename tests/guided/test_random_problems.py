@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from akkm import ApproxKernelKMeans
+from akkm import ApproxKernelKMeans, KernelKMeans
 from guided.random_problems import Problem, compare
 
-ESTIMATORS = [ApproxKernelKMeans]
+ESTIMATORS = [ApproxKernelKMeans, KernelKMeans]
 
 
 @pytest.mark.parametrize("Estimator", ESTIMATORS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_most_fits_reach_the_lowest_objective_of_all_labels(Estimator):
     """Run the first of 500 problems; see `random_problems.main` for the others."""
-    ratios = [compare(Problem.random(seed), Estimator=Estimator) for seed in range(16)]
+    ratios = [compare(Problem.random(seed), Estimator=Estimator) for seed in range(12)]
     found = np.array([ratio for ratio in ratios if ratio is not None])
-    assert len(found) >= 10
+    assert len(found) >= 8
     assert (found <= 1 + 1e-9).mean() >= 0.95

@@ -1,6 +1,7 @@
 """Algorithm 2 with constraints: initialisation and iterations."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -190,10 +191,7 @@ class _Sample:
         found = of._guidance.constraints
         self._at = np.searchsorted(rows, found.rows[held])
         small = found.subset(held).at(len(rows), self._at)
-        guidance = of._guidance
-        self._guidance = Guidance(
-            small, guidance.strength, guidance.clusters_per_class, guidance.known_weight
-        )
+        self._guidance = replace(of._guidance, constraints=small)
         self._own = of._own[held] * (len(found.rows) / len(held))
         total = np.count_nonzero(of._others)
         self._others = of._others[rows] * (total / max(n_free, 1))

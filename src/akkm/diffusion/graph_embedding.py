@@ -55,6 +55,8 @@ class GraphSettings:
     metric: str
     t: float | None  # None: chosen from the spectrum
     decide: Decision = spectrum_decides  # chooses n_clusters if it is to be estimated
+    # edits the similarities W (u, u), given the row (u,) of each node
+    edit: Callable[[Any, Array], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,8 @@ def fit_graph_embedding(
     neighbours = Neighbours(*search.neighbours(k, engine, rng, say))
     say("counting shared neighbours")
     W = graph.shared_neighbour_similarity(neighbours)
+    if settings.edit is not None:
+        W = settings.edit(W, rows[order])
     say(f"{X.shape[0]:,} rows, {u:,} in the graph, {k} neighbours")
 
     def link(W: Any, inside: Array, component: Array) -> Any:

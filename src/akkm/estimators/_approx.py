@@ -135,7 +135,7 @@ class ApproxKernelKMeans(
         class has at least one cluster, and clusters found without constraints belong to
         the class of most known rows in them.
     known_weight : "auto" or float, default="auto"
-        Weight of a row whose class is known, relative to other rows. With "auto", ten
+        Weight of a row whose class is known, relative to other rows. With "auto", five
         known rows weigh as much as a cluster of mean size.
     random_state : int, RandomState instance or None, default=None
         The same seed gives the same labels, for any `n_jobs`.

@@ -53,6 +53,8 @@ class CenterClusterer(
         self.certainty_ = self._without_names().certainty(run.X)
         self.certainty_limit_ = certainty_limit(self.certainty_, self.coverage)
         uncertain = self.certainty_ < self.certainty_limit_
+        if run.guidance is not None:
+            uncertain[run.guidance.constraints.rows] = False
         self.labels_ = mark_outliers(self.labels_, uncertain)
 
     def _embed(self, X: RowsLike, engine: Threads) -> RowsLike:

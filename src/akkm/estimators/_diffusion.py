@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from akkm.core.threads import Threads
 from akkm.diffusion.choose_neighbours import FEWEST_NEIGHBORS, fit_graph
+from akkm.diffusion.constrained_graph import GraphEdit
 from akkm.diffusion.given_graph import (
     DISTANCES,
     SIMILARITIES,
@@ -96,6 +97,8 @@ class DiffusionKernelKMeans(WalkClusterer):
         sample of 20,000 rows. For rows in files or on Dask workers, "auto" is 100,000
         distinct rows (20,000 if they have at most 15 columns), or as many as fit in
         1 GB if that is less.
+    strength, clusters_per_class, known_weight : various
+        How constraints on labels are applied, as in `ApproxKernelKMeans`.
     init, n_init, max_iter, tol, coverage, random_state, n_jobs, verbose : various
         As in `ApproxKernelKMeans`, for k-means in the embedding.
 
@@ -126,6 +129,11 @@ class DiffusionKernelKMeans(WalkClusterer):
         Whether each row is in a small component.
     kernel_ : akkm.kernels.Linear
         The kernel of k-means in the embedding.
+    label_names_ : list of length C
+        The known class to which each cluster belongs; None for no class. This attribute
+        and `violated_` exist only if `fit` got constraints.
+    violated_ : dict
+        Violated constraints, as in `ApproxKernelKMeans`.
     inertia_ : float
         The k-means error in the embedding.
     n_iter_ : int
@@ -242,7 +250,8 @@ class DiffusionKernelKMeans(WalkClusterer):
         choose = self.n_neighbors == "auto"
         k = FEWEST_NEIGHBORS if choose else int(self.n_neighbors)
         decide = partial(self._decide, run)
-        settings = GraphSettings(n_clusters, k, self.metric, t, decide)
+        edit = self._graph_edit(run)
+        settings = GraphSettings(n_clusters, k, self.metric, t, decide, edit)
         if self._takes_graph:
             given, n_unlinked = fit_given_graph(X, weights, settings, rng, say)
             self._warn_of_components(run, given.n_components, n_unlinked)
@@ -279,6 +288,13 @@ class DiffusionKernelKMeans(WalkClusterer):
         graph = build(X, rows)
         say(f"placing {X.shape[0]:,} rows")
         return graph, *graph(X, engine)
+
+    def _graph_edit(self, run: Run) -> Callable[[Any, Array], Any] | None:
+        """Return the function that applies constraints to the graph, or None."""
+        if run.guidance is None or is_rows(run.X) or self.n_clusters == "auto":
+            return None
+        join = run.guidance.joins_classes(int(self.n_clusters))
+        return GraphEdit(run.guidance.constraints, join)
 
     def _measure_layers(
         self, run: Run, between: tuple[int, int | None] = (2, None), W: Any = None

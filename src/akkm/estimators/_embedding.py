@@ -10,6 +10,7 @@ from akkm.core.lloyd import Solution, Step
 from akkm.core.threads import Threads
 from akkm.diffusion.estimate_k import Evidence, check_balance
 from akkm.estimators._centers import CenterClusterer
+from akkm.estimators._guided import GuidedClusterer
 from akkm.estimators._number import decide_by_layers, measure_by_walks
 from akkm.estimators._parameters import (
     AUTO,
@@ -56,6 +57,7 @@ class EmbeddingClusterer(IterationParameters, CenterClusterer):
             cache_bytes=0,
             rng=run.rng,
             watch=watch,
+            guidance=run.guidance,
         )
         self._embedding, self.kernel_ = embedding, run.kernel
         self._model = problem.model(solution.centers)
@@ -69,7 +71,7 @@ class EmbeddingClusterer(IterationParameters, CenterClusterer):
 
 
 @estimator
-class WalkClusterer(EmbeddingClusterer):
+class WalkClusterer(GuidedClusterer, EmbeddingClusterer):
     """Base class of estimators whose embedding is made by random walks."""
 
     diffusion: Any = parameter(POSITIVE, AUTO, default="auto")
@@ -134,6 +136,7 @@ class WalkClusterer(EmbeddingClusterer):
         kernel = embedding.kernel
         self.n_clusters_ = kernel.n_clusters
         solution = self._cluster(run, embedding, points, kernel.n_clusters)
+        self._describe_constraints(solution.parts)
         self.evidence_ = kernel.evidence
         if kernel.n_clusters == kernel.evidence.n_clusters:
             # The check needs only one label per cluster, with the cluster's weight.

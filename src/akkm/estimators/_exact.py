@@ -7,10 +7,13 @@ import numpy as np
 
 from akkm.approx import factor, solve
 from akkm.core.kernel_matrix import is_resolved, kernel_matrix
+from akkm.core.lloyd import Solution
 from akkm.core.model import means_model
 from akkm.estimators._centers import CenterClusterer
+from akkm.estimators._guided import GuidedClusterer
 from akkm.estimators._parameters import IterationParameters, KernelParameters, estimator
 from akkm.estimators._run import Run
+from akkm.guided.guide import Guide
 from akkm.kernels import Precomputed
 from akkm.landmarks import select_landmarks
 from akkm.methods.exact import (
@@ -33,8 +36,8 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
         init: str | Array,
         points: RowsLike,
         fitted: Callable[[ExactStep], dict[str, Any]] = lambda step: {},
-    ) -> tuple[ExactSolution, Any]:
-        """Return the best solution for the rows of `run`, and the kernel's dtype.
+    ) -> tuple[ExactSolution, Guide | None, Any]:
+        """Return the best solution for the rows of `run`, its guide, and the dtype.
 
         `points` are the rows of `run` in the form that the fitted model stores: rows
         or, for a precomputed kernel, row numbers. `fitted` returns extra fitted
@@ -49,7 +52,10 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
             return {"_model": model, "kernel_": run.kernel, **fitted(step)}
 
         solutions = []
-        for labels in self._initial_labels(run, init):
+        weights = run.weights
+        if run.guidance is not None:
+            weights = run.guidance.all_weights(self._n_clusters, run.weights)
+        for labels, guide in self._starts(run, init):
             solution = kernel_k_means(
                 run.X,
                 run.kernel,
@@ -57,31 +63,56 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
                 labels=labels,
                 n_clusters=self._n_clusters,
                 dtype=dtype,
-                weights=run.weights,
+                weights=weights,
                 max_iter=self.max_iter,
                 tol=self.tol,
                 watch=lambda step: run.progress.step(step, lambda: attributes(step)),
+                guide=guide,
             )
-            solutions.append(solution)
+            solutions.append((solution, guide))
             if solution.stopped:
                 break
-        best = min(solutions, key=lambda s: s.error)
+        best, guide = min(solutions, key=lambda pair: pair[0].error + pair[0].penalty)
         K = kernel_matrix(run.X, run.kernel, some_rows(run.X))
         self._warn_unless_resolved(run, is_resolved(K, run.kernel), best.error)
-        return best, dtype
+        return best, guide, dtype
 
-    def _initial_labels(self, run: Run, init: str | Array) -> Iterator[Array]:
-        """Yield the initial labels (n,) of each run."""
-        if not isinstance(init, str):
-            yield init
-        elif init == "random":
-            for _ in range(self._n_runs(init)):
-                yield run.rng.integers(self._n_clusters, size=run.X.shape[0])
-        else:
-            yield self._approximate_labels(run)
+    def _starts(
+        self, run: Run, init: str | Array
+    ) -> Iterator[tuple[Array, Guide | None]]:
+        """Yield the initial labels (n,) of each run, and the guide of its constraints.
 
-    def _approximate_labels(self, run: Run) -> Array:
-        """Return labels (n,) by approximate kernel k-means with its defaults."""
+        The labels satisfy the constraints.
+        """
+        if isinstance(init, str) and init == "k-means++":
+            solution = self._approximate(run)
+            yield solution.labels, getattr(solution.parts, "guide", None)
+            return
+        for _ in range(self._n_runs(init)):
+            if isinstance(init, str):
+                labels = run.rng.integers(self._n_clusters, size=run.X.shape[0])
+            else:
+                labels = init
+            yield self._guided_start(run, labels, matched=not isinstance(init, str))
+
+    def _guided_start(
+        self, run: Run, labels: Array, matched: bool
+    ) -> tuple[Array, Guide | None]:
+        """Return labels (n,) that satisfy the constraints of the run, and its guide."""
+        if run.guidance is None:
+            return labels, None
+        rows = run.guidance.constraints.rows
+        owner = run.guidance.owners(self._n_clusters, labels[rows] if matched else None)
+        K = kernel_matrix(run.X, run.kernel, some_rows(run.X))
+        spread = float(K.diagonal().mean() - K.mean())
+        weights = run.guidance.row_weights(self._n_clusters, run.weights)
+        guide = run.guidance.guide(owner, weights, spread)
+        labels = labels.copy()
+        labels[rows] = guide.row_labels(guide.first_labels(labels[rows]))
+        return labels, guide
+
+    def _approximate(self, run: Run) -> Solution:
+        """Return the solution of approximate kernel k-means with its defaults."""
         landmarks = select_landmarks(
             run.X,
             run.kernel,
@@ -106,7 +137,8 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
             weights=run.weights,
             cache_bytes=0,
             rng=run.rng,
-        ).labels
+            guidance=run.guidance,
+        )
 
     def _set_model(
         self, run: Run, points: RowsLike, solution: ExactSolution, dtype: Any
@@ -121,7 +153,7 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
 
 
 @estimator
-class KernelKMeans(ExactClusterer):
+class KernelKMeans(GuidedClusterer, ExactClusterer):
     """Exact kernel k-means, in O(n C) memory.
 
     Each center is the mean of its cluster's rows in the kernel's space. A fit starts
@@ -150,6 +182,8 @@ class KernelKMeans(ExactClusterer):
     tol : float, default=0.0
         The fit also ends if an iteration decreases the clustering error by less than
         this share. With 0, it ends when no label changes.
+    strength, clusters_per_class, known_weight : various
+        How constraints on labels are applied, as in `ApproxKernelKMeans`.
     coverage : float or "auto", default=1.0
         Share of the rows that get a label, as in `ApproxKernelKMeans`.
     random_state : int, RandomState instance or None, default=None
@@ -167,6 +201,11 @@ class KernelKMeans(ExactClusterer):
         Number of clusters, given or estimated.
     stability_ : akkm.layers.curve.LayerCurve or None
         How reproducible each number of clusters is; None if this was not measured.
+    label_names_ : list of length C
+        The known class to which each cluster belongs; None for no class. This attribute
+        and `violated_` exist only if `fit` got constraints.
+    violated_ : dict
+        Violated constraints, as in `ApproxKernelKMeans`.
     inertia_ : float
         The clustering error: the sum of squared distances to the centers.
     n_iter_ : int
@@ -211,8 +250,11 @@ class KernelKMeans(ExactClusterer):
         n = run.X.shape[0]
         run.progress.log(f"{n:,} rows, {run.kernel}")
         points = np.arange(n) if isinstance(run.kernel, Precomputed) else run.X
-        solution, dtype = self._solve(run, self._initialisation(n), points)
+        solution, guide, dtype = self._solve(run, self._initialisation(n), points)
         self._set_model(run, points, solution, dtype)
         self.labels_ = solution.labels
         self.inertia_ = solution.error
+        if guide is not None:
+            rows = guide.constraints.rows
+            self._describe_guide(guide, guide.group_labels(solution.labels[rows]))
         self._warn_unless_converged(run, solution.labels, solution.finished)

@@ -128,7 +128,7 @@ class LeadersKernelKMeans(ExactClusterer):
         followers = np.bincount(
             leaders.counted, run.weights, minlength=len(indices)
         ).astype(np.float64)
-        solution, dtype = self._solve(
+        solution, _, dtype = self._solve(
             replace(run, X=sample, weights=followers, kernel=kernel),
             init if isinstance(init, str) else init[indices],
             points.points,

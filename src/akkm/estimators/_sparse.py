@@ -55,6 +55,8 @@ class SparseKernelKMeans(WalkClusterer):
         effective number of dimensions, is 0.9 times the number of clusters. Shorter
         walks need more eigenvectors. A warning says if more are needed than can be
         computed.
+    strength, clusters_per_class, known_weight : various
+        How constraints on labels are applied, as in `ApproxKernelKMeans`.
     init, n_init, max_iter, tol, coverage, random_state, n_jobs, verbose : various
         As in `ApproxKernelKMeans`, for k-means in the embedding.
 
@@ -81,6 +83,11 @@ class SparseKernelKMeans(WalkClusterer):
         were kept.
     kernel_ : akkm.kernels.Linear
         The kernel of k-means in the embedding.
+    label_names_ : list of length C
+        The known class to which each cluster belongs; None for no class. This attribute
+        and `violated_` exist only if `fit` got constraints.
+    violated_ : dict
+        Violated constraints, as in `ApproxKernelKMeans`.
     inertia_ : float
         The k-means error in the embedding.
     n_iter_ : int

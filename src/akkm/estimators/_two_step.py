@@ -6,13 +6,17 @@ import numpy as np
 
 from akkm.estimators import _checks
 from akkm.estimators._exact import ExactClusterer
+from akkm.estimators._guided import GuidedClusterer
 from akkm.estimators._parameters import LandmarkParameters, estimator
 from akkm.estimators._run import Run
-from akkm.kernels import Precomputed
+from akkm.guided.guide import Guide
+from akkm.kernels import Precomputed, PrecomputedStrip
+from akkm.landmarks import Landmarks
+from akkm.typing import Array
 
 
 @estimator
-class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
+class TwoStepKernelKMeans(GuidedClusterer, LandmarkParameters, ExactClusterer):
     """Two-step kernel k-means (tKKm): cluster a sample, then assign all other rows.
 
     This is Algorithm 1 of the paper, which uses it as a baseline. Exact kernel k-means
@@ -32,6 +36,8 @@ class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
     init : {"k-means++", "random"} or array of shape (n,), default="k-means++"
         Initialisation of kernel k-means on the landmarks. An array contains the labels
         of all rows or, if landmarks are given as points, the labels of the landmarks.
+    strength, clusters_per_class, known_weight : various
+        How constraints on labels are applied, as in `ApproxKernelKMeans`.
     n_init, max_iter, tol, coverage, random_state, n_jobs, verbose : various
         As in `KernelKMeans`.
 
@@ -43,6 +49,11 @@ class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
         Number of clusters, given or estimated.
     stability_ : akkm.layers.curve.LayerCurve or None
         How reproducible each number of clusters is; None if this was not measured.
+    label_names_ : list of length C
+        The known class to which each cluster belongs; None for no class. This attribute
+        and `violated_` exist only if `fit` got constraints.
+    violated_ : dict
+        Violated constraints, as in `ApproxKernelKMeans`.
     inertia_ : float
         The sum of squared distances of all rows to their centers. It is NaN for a
         precomputed strip, which does not contain k(x, x).
@@ -73,6 +84,11 @@ class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
     --------
     ApproxKernelKMeans : Centers in the span of the landmarks.
 
+    Notes
+    -----
+    Constrained rows become landmarks in addition to the others, but at most as many as
+    there are others. All constrained rows are assigned by their constraints.
+
     Examples
     --------
     >>> from sklearn.datasets import make_circles
@@ -85,7 +101,7 @@ class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
 
     def _fit(self, run: Run) -> None:
         """Cluster the landmarks, then assign the rows."""
-        landmarks = self._select_landmarks(run)
+        landmarks = self._with_constrained_rows(run, self._select_landmarks(run))
         n, m, kernel = run.X.shape[0], landmarks.points.shape[0], run.kernel
         sample, weights, indices = landmarks.rows, None, landmarks.indices
         if isinstance(kernel, Precomputed):
@@ -97,8 +113,13 @@ class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
             _checks.require_enough_rows(m, self._n_clusters, weights)
         run.progress.log(f"{n:,} rows, {m:,} landmarks, {run.kernel}")
         # Step 1: kernel k-means on the landmarks.
-        on_sample = replace(run, X=sample, weights=weights, kernel=kernel)
-        solution, dtype = self._solve(on_sample, init, landmarks.points)
+        guidance = None
+        if run.guidance is not None and indices is not None:
+            guidance = run.guidance.among(indices)
+        on_sample = replace(
+            run, X=sample, weights=weights, kernel=kernel, guidance=guidance
+        )
+        solution, guide, dtype = self._solve(on_sample, init, landmarks.points)
         # Step 2: assign every row to the nearest center.
         self._set_model(run, landmarks.points, solution, dtype)
         diag = run.kernel.diag(run.X)
@@ -107,5 +128,41 @@ class TwoStepKernelKMeans(LandmarkParameters, ExactClusterer):
         self.landmark_indices_ = landmarks.indices
         self.labels_ = np.concatenate([block.labels for block in blocks])
         errors = np.concatenate([block.squared_own for block in blocks])
+        if run.guidance is not None:
+            squared = np.concatenate([block.squared for block in blocks])
+            self._assign_constrained(run, guide, squared, errors)
         self.inertia_ = run.weighted_sum(errors)
         self._warn_unless_converged(run, self.labels_, solution.finished)
+
+    def _with_constrained_rows(self, run: Run, landmarks: Landmarks) -> Landmarks:
+        """Add constrained rows to the landmarks, at most as many as there are."""
+        indices, kernel = landmarks.indices, run.kernel
+        if run.guidance is None or indices is None:
+            return landmarks
+        if isinstance(kernel, PrecomputedStrip):
+            return landmarks  # X has no other columns
+        more = np.setdiff1d(run.guidance.constraints.rows, indices)
+        if len(more) > len(indices):
+            more = np.sort(run.rng.choice(more, len(indices), replace=False))
+        both = np.sort(np.concatenate([indices, more]))
+        return Landmarks(kernel.select(run.X, both), run.X[both], both)
+
+    def _assign_constrained(
+        self, run: Run, guide: Guide | None, squared: Array, errors: Array
+    ) -> None:
+        """Assign constrained rows, given squared distances (n, C) of all rows.
+
+        `guide` is that of the landmarks. The errors (n,) of the rows are changed.
+        """
+        assert run.guidance is not None
+        rows, n_clusters = run.guidance.constraints.rows, self._n_clusters
+        weights = run.guidance.row_weights(n_clusters, run.weights)
+        if guide is None:
+            guide = self._guided_start(run, self.labels_, matched=True)[1]
+            assert guide is not None
+        own = Guide(run.guidance.constraints, guide.owner, weights, guide.penalty)
+        labels = own.assign(squared[rows].T, np.zeros(len(rows)), None)
+        before = squared[rows, self.labels_[rows]]
+        self.labels_[rows] = own.row_labels(labels)
+        errors[rows] += squared[rows, self.labels_[rows]] - before
+        self._describe_guide(own, labels)

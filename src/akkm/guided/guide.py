@@ -1,13 +1,14 @@
 """The constraints of one fit: clusters of the classes, weights and penalties."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
+from akkm.core.parts import EMPTY_SHARE
 from akkm.guided.assignment import Assignment
 from akkm.guided.coloring import ImpossibleError
 from akkm.guided.constraints import Constraints
@@ -18,7 +19,7 @@ from akkm.validation import require_count
 
 # With known_weight="auto", this many known rows weigh as much as a cluster of mean
 # size.
-_ROWS_PER_CLUSTER = 10
+_ROWS_PER_CLUSTER = 5
 # Messages name at most this many rows.
 _SHOWN = 12
 
@@ -53,6 +54,25 @@ class Guidance:
         own[self.constraints.known >= 0] *= self.known_factor(n_clusters)
         return own
 
+    def all_weights(self, n_clusters: int, weights: Array | None) -> Array:
+        """Return the weights (n,) of all rows, with those of the constrained rows."""
+        n = self.constraints.n
+        every = np.ones(n) if weights is None else weights.copy()
+        every[self.constraints.rows] = self.row_weights(n_clusters, weights)
+        return every
+
+    def among(self, rows: Array) -> "Guidance | None":
+        """Return the guidance of some rows (m,), ascending, numbered from 0.
+
+        The result is None if there are no constraints among these rows.
+        """
+        held = np.flatnonzero(np.isin(self.constraints.rows, rows))
+        if not held.size:
+            return None
+        at = np.searchsorted(rows, self.constraints.rows[held])
+        small = self.constraints.subset(held).at(len(rows), at)
+        return replace(self, constraints=small)
+
     def demand(self, n_clusters: int) -> list[int]:
         """Return the least number of clusters of each class."""
         classes, given = self.constraints.classes, self.clusters_per_class
@@ -76,6 +96,12 @@ class Guidance:
                 f"{n_clusters}; raise n_clusters, or use fewer classes."
             )
         return counts
+
+    def joins_classes(self, n_clusters: int) -> bool:
+        """Whether each class has exactly one cluster."""
+        counts = self.demand(n_clusters)
+        fixed = self.clusters_per_class != "auto" or sum(counts) == n_clusters
+        return fixed and max(counts, default=1) == 1
 
     def owners(self, n_clusters: int, labels: Array | None) -> Array:
         """Return the class (C,) to which each cluster belongs; -1 for no class.
@@ -229,10 +255,47 @@ class Guide:
         scores[labels, np.arange(len(labels))] = 0
         return self.assign(scores, np.zeros(len(labels)), None)
 
-    def own_costs(self, scores: Array, labels: Array) -> Array:
-        """Return the sum of weighted scores of each group in its own cluster: (g,)."""
-        total = np.asarray(self._sum @ scores.T)
-        return np.asarray(total[np.arange(len(labels)), labels])
+    def fill_empty(self, squared: Array, labels: Array, free: Array) -> None:
+        """Move a group to an empty cluster of its class, if there is one.
+
+        A cluster without a class gets a group only if there are no free rows. The group
+        that is farthest from its center moves, unless it is the last one in its
+        cluster. Only one cluster is filled per call.
+
+        Parameters
+        ----------
+        squared : array of shape (C, r)
+            Squared distances of the constrained rows to the centers.
+        labels : int array of shape (g,)
+            Labels of the groups, which are changed in place.
+        free : array of shape (C,)
+            Total weight of the free rows in each cluster.
+        """
+        group, every = self.constraints.group, np.arange(len(labels))
+        weights = np.bincount(group, self.weights, len(labels))
+        counts = free + np.bincount(labels, weights, self.n_clusters)
+        least = EMPTY_SHARE * counts.sum()
+        empty = counts <= least
+        if (free > least).any():
+            empty &= self.owner >= 0
+        if not empty.any():
+            return
+        distance = np.asarray(self._sum @ squared.T)[every, labels]
+        distance[(counts[labels] - weights <= least) | (weights <= 0)] = 0
+        noise = 1e-9 * float(np.abs(squared).max(initial=0))
+        for cluster in np.flatnonzero(empty):
+            present = self.class_cost[every, labels]
+            allowed = self.class_cost[:, cluster] <= present
+            farthest = int(np.where(allowed, distance, 0).argmax())
+            if allowed[farthest] and distance[farthest] > noise * weights[farthest]:
+                labels[farthest] = cluster
+                return
+
+    def group_labels(self, labels: Array) -> Array:
+        """Return the labels (g,) of the groups, from those of the rows (r,)."""
+        own = np.empty(self.constraints.n_groups, dtype=np.int64)
+        own[self.constraints.group] = labels
+        return own
 
     def units(self, points: Array, weights: Array) -> tuple[Array, Units]:
         """Return the unit (s,) of each of s points, and the units for a local search.

@@ -11,7 +11,7 @@ import numpy as np
 
 from akkm.core.bounds import Moves
 from akkm.core.nearest import Scorer
-from akkm.core.parts import EMPTY_SHARE, Part, Stats, Sweep, WorstRow
+from akkm.core.parts import Part, Stats, Sweep, WorstRow
 from akkm.core.remote_parts import RemoteParts
 from akkm.guided.guide import Guide
 from akkm.typing import Array
@@ -73,7 +73,8 @@ class GuidedParts:
         self._free_counts += sweep.stats.counts
         scores, ties = self._scores(scorer)
         labels = self.guide.assign(scores, ties, self.group_labels)
-        self._fill_empty(scores, labels)
+        squared = scores + self._held.state.length**2
+        self.guide.fill_empty(squared, labels, self._free_counts)
         self.group_labels = labels
         sweep += self._held.relabel(self.guide.row_labels(labels), len(scorer.norms))
         return sweep
@@ -91,37 +92,6 @@ class GuidedParts:
 
         held.engine.for_each(fill, held.strip.X.chunks())
         return scores, ties
-
-    def _fill_empty(self, scores: Array, labels: Array) -> None:
-        """Move a group to an empty cluster of its class, if there is one.
-
-        A cluster without a class gets a group only if there are no free rows. The group
-        that is farthest from its center moves, unless it is the last one in its
-        cluster. Only one cluster is filled per iteration.
-        """
-        guide, held = self.guide, self._held
-        weights = np.bincount(guide.constraints.group, guide.weights, len(labels))
-        own = np.bincount(labels, weights, guide.n_clusters)
-        counts = own + self._free_counts
-        least = EMPTY_SHARE * counts.sum()
-        empty = counts <= least
-        if (self._free_counts > least).any():
-            empty &= guide.owner >= 0
-        if not empty.any():
-            return
-        squared = held.state.length**2
-        distance = guide.own_costs(scores + squared, labels)
-        distance[(counts[labels] - weights <= least) | (weights <= 0)] = 0
-        for cluster in np.flatnonzero(empty):
-            allowed = (
-                guide.class_cost[:, cluster]
-                <= guide.class_cost[np.arange(len(labels)), labels]
-            )
-            farthest = int(np.where(allowed, distance, 0).argmax())
-            noise = 1e-9 * float(np.abs(squared).max(initial=0)) * weights[farthest]
-            if allowed[farthest] and distance[farthest] > noise:
-                labels[farthest] = cluster
-                return
 
     def cluster_stats(self, cluster: int) -> Stats:
         """Recompute the sums of one cluster, as a `Stats` with a single cluster."""

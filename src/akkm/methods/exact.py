@@ -20,6 +20,8 @@ from akkm.core.nearest import Scorer, nearest_by_score, require_finite
 from akkm.core.products import KernelProduct
 from akkm.core.strip import Strip, float32_suffices
 from akkm.core.threads import Threads
+from akkm.guided.guide import Guide
+from akkm.guided.parts import weights_of_others
 from akkm.kernels import Kernel
 from akkm.typing import Array, RowsLike
 
@@ -42,6 +44,7 @@ class ExactSolution(Outcome):
 
     labels: Array  # (n,) int32
     error: float  # sum of squared distances to the centers
+    penalty: float  # cost of violated constraints
 
 
 def kernel_k_means(
@@ -56,10 +59,12 @@ def kernel_k_means(
     max_iter: int = 300,
     tol: float = 0.0,
     watch: Callable[[ExactStep], bool] | None = None,
+    guide: Guide | None = None,
 ) -> ExactSolution:
     """Iterate from labels (n,) until no label changes. Assumes validated arrays.
 
     The run also ends if an iteration decreases the error by less than the share `tol`.
+    `guide` assigns constrained rows. The initial labels must satisfy its constraints.
     """
     n = X.shape[0]
     w = np.ones(n) if weights is None else weights
@@ -108,13 +113,16 @@ def kernel_k_means(
             None if exact else rescore,
             partial(_rescore_alone, X, kernel, U, norms),
         )
-        new = found.labels
+        new, squared = found.labels, diag + found.score
+        if guide is not None:
+            rows = guide.constraints.rows
+            _assign_constrained(guide, scores, scorer, diag, labels, new, w)
+            squared[rows] = diag[rows] + scores[new[rows], rows]
         changed = int((new != labels).sum())
         history.append((changed, len(columns)))
         stop = watch is not None and watch(
             ExactStep(iteration, changed, len(columns), centers, new)
         )
-        squared = diag + found.score
         previous, error = error, float(w @ squared)
         settled = tol > 0 and changed_little(previous, error, tol)
         if stop or iteration == max_iter:
@@ -124,7 +132,11 @@ def kernel_k_means(
             filled = np.bincount(labels, w, n_clusters) > 0
             converged = changed == 0 and bool(filled.all())
             break
-        reseeded = _reseed(new, w, squared, n_clusters, scorer.noise(length, new))
+        free = w
+        if guide is not None:
+            free = weights_of_others(n, w, guide.constraints.rows)
+        noise = scorer.noise(length, new)
+        reseeded = _reseed(new, w, free, squared, n_clusters, noise)
         if (changed == 0 or settled) and not reseeded:
             labels, converged = new, True
             break
@@ -132,7 +144,33 @@ def kernel_k_means(
         moved = _members(new[columns], w[columns], n_clusters)
         moved -= _members(labels[columns], w[columns], n_clusters)
         labels = new
-    return ExactSolution(centers, np.array(history), converged, stop, labels, error)
+    penalty = 0.0
+    if guide is not None:
+        penalty = guide.total_penalty(
+            guide.group_labels(labels[guide.constraints.rows])
+        )
+    return ExactSolution(
+        centers, np.array(history), converged, stop, labels, error, penalty
+    )
+
+
+def _assign_constrained(
+    guide: Guide,
+    scores: Array,
+    scorer: Scorer,
+    diag: Array,
+    labels: Array,
+    new: Array,
+    weights: Array,
+) -> None:
+    """Replace the new labels (n,) of constrained rows by those of the guide."""
+    rows = guide.constraints.rows
+    ties = scorer.slack(np.sqrt(np.abs(diag[rows])))
+    groups = guide.assign(scores[:, rows], ties, guide.group_labels(labels[rows]))
+    others = np.delete(np.arange(len(new)), rows)
+    free = np.bincount(new[others], weights[others], guide.n_clusters)
+    guide.fill_empty(diag[rows] + scores[:, rows], groups, free)
+    new[rows] = guide.row_labels(groups)
 
 
 def _members(labels: Array, weights: Array, n_clusters: int) -> Array:
@@ -189,18 +227,24 @@ def _rescore_alone(
 
 
 def _reseed(
-    labels: Array, weights: Array, squared: Array, n_clusters: int, noise: Array
+    labels: Array,
+    weights: Array,
+    free: Array,
+    squared: Array,
+    n_clusters: int,
+    noise: Array,
 ) -> bool:
     """Move the row farthest from its center to an empty cluster, if there is one.
 
-    Returns whether a row was moved.
+    `free` (n,) are the weights, with zeros for rows that must not be moved. Returns
+    whether a row was moved.
     """
     counts = np.bincount(labels, weights, n_clusters)
     empty = np.flatnonzero(counts <= 0)
     if not empty.size:
         return False
     alone = counts[labels] - weights <= 0
-    squared = np.where(alone | (weights <= 0), -np.inf, squared)
+    squared = np.where(alone | (free <= 0), -np.inf, squared)
     worst = squared.argmax()
     if not squared[worst] > noise[worst]:
         return False

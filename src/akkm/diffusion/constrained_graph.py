@@ -1,0 +1,134 @@
+"""Constraints as edits of the neighbour graph, so that walks carry them to near rows.
+
+Rows that belong together are linked, and edges between rows that belong apart are
+removed.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from akkm.guided.constraints import Constraints
+from akkm.typing import Array
+
+# The added links of a row have together this number times the weight of its own edges.
+_LINK_SHARE = 1.0
+
+
+@dataclass(frozen=True)
+class GraphEdit:
+    """The edit of a graph by constraints on its rows, as a function."""
+
+    constraints: Constraints
+    join_classes: bool
+
+    def __call__(self, W: Any, rows: Array) -> Any:
+        """Return the edited similarities W (u, u); `rows` (u,) are those of nodes."""
+        return constrain_graph(W, self.constraints, rows, self.join_classes)
+
+
+def constrain_graph(
+    W: Any, constraints: Constraints, rows: Array, join_classes: bool
+) -> Any:
+    """Edit the similarities of a graph.
+
+    Parameters
+    ----------
+    W : symmetric CSR array of shape (u, u)
+        Similarities of the nodes.
+    constraints : Constraints
+        Constraints on the rows.
+    rows : int array of shape (u,)
+        The row of each node.
+    join_classes : bool
+        Whether all known rows of a class are linked, or only must-link groups.
+
+    Returns
+    -------
+    symmetric CSR array of shape (u, u)
+        W with links inside classes and groups. It has no edges between rows of
+        different classes or between rows of a cannot-link pair.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from akkm.diffusion.constrained_graph import constrain_graph
+    >>> from akkm.guided.constraints import read_constraints
+    >>> W = sparse.csr_array(np.array([[0.0, 2, 0], [2, 0, 2], [0, 2, 0]]))
+    >>> found = read_constraints(3, known={0: "a", 1: "b", 2: "a"})
+    >>> constrain_graph(W, found, np.arange(3), True).toarray().tolist()
+    [[0.0, 0.0, 2.0], [0.0, 0.0, 0.0], [2.0, 0.0, 0.0]]
+    """
+    node = np.full(constraints.n, -1)
+    node[rows] = np.arange(len(rows))
+    own = node[constraints.rows]  # (r,) the node of each constrained row, or -1
+    inside = np.flatnonzero(own >= 0)
+    own, group = own[inside], constraints.group[inside]
+    classes = constraints.group_classes()
+    links = [_rings(own, group, W.shape[0])]
+    if join_classes:
+        known = classes[group] >= 0
+        links.append(_rings(own[known], classes[group][known], W.shape[0]))
+    degree = np.asarray(W.sum(axis=1)).ravel().astype(np.float64)
+    added = _weighted(links[0].maximum(links[-1]), degree)
+    W = _without_edges(W, constraints, own, group, classes)
+    return sparse.csr_array(W + added.astype(W.dtype))
+
+
+def _rings(nodes: Array, sets: Array, u: int) -> Any:
+    """Link nodes (b,) of equal `sets` (b,): a symmetric 0/1 matrix (u, u).
+
+    Each node is linked to those 1, 2, 4, 8, … places after it, on a ring through all
+    nodes of its set. So there are few links, but every node is reached in few steps.
+    """
+    order = np.argsort(sets, kind="stable")
+    nodes, sets = nodes[order], sets[order]
+    _, start, size = np.unique(sets, return_index=True, return_counts=True)
+    begin, length = np.repeat(start, size), np.repeat(size, size)
+    place = np.arange(len(nodes)) - begin
+    ends: list[tuple[Array, Array]] = []
+    step = 1
+    while len(size) and step < size.max():
+        linked = np.flatnonzero(length > step)
+        other = begin[linked] + (place[linked] + step) % length[linked]
+        ends.append((nodes[linked], nodes[other]))
+        step *= 2
+    first = np.concatenate([a for a, _ in ends]) if ends else np.empty(0, int)
+    second = np.concatenate([b for _, b in ends]) if ends else np.empty(0, int)
+    ones = np.ones(len(first))
+    links = sparse.csr_array((ones, (first, second)), shape=(u, u))
+    links = links.maximum(links.T)
+    links.data[:] = 1
+    return sparse.csr_array(links)
+
+
+def _weighted(links: Any, degree: Array) -> Any:
+    """Return the links (u, u) with weights in proportion to the degrees (u,)."""
+    count = np.asarray(links.sum(axis=1)).ravel()
+    usual = float(np.median(degree)) if len(degree) else 0.0
+    total = np.where(degree > 0, degree, usual)
+    scale = np.sqrt(_LINK_SHARE * total / np.maximum(count, 1))
+    scale = sparse.diags_array(scale)
+    return scale @ links @ scale
+
+
+def _without_edges(
+    W: Any, constraints: Constraints, own: Array, group: Array, classes: Array
+) -> Any:
+    """Remove the edges of W (u, u) between rows that belong to different clusters."""
+    of_node = np.full(W.shape[0], -1)
+    of_node[own] = group
+    edges = W.tocoo()
+    a, b = of_node[edges.row], of_node[edges.col]
+    both = (a >= 0) & (b >= 0)
+    apart = both & (classes[a] >= 0) & (classes[b] >= 0) & (classes[a] != classes[b])
+    pairs = constraints.group[constraints.positions(constraints.cannot_link)]
+    codes = np.concatenate([pairs, pairs[:, ::-1]]) @ [constraints.n_groups, 1]
+    apart |= both & np.isin(a * constraints.n_groups + b, codes)
+    kept = ~apart
+    return sparse.csr_array(
+        (edges.data[kept], (edges.row[kept], edges.col[kept])), shape=W.shape
+    )

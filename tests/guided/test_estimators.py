@@ -1,0 +1,96 @@
+"""Constraints in every estimator that accepts them."""
+
+import inspect
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_blobs
+
+import akkm
+import registry
+from akkm.diffusion.constrained_graph import constrain_graph
+from akkm.guided.constraints import read_constraints
+
+
+def takes_constraints(Estimator):
+    return "known" in inspect.signature(Estimator.fit).parameters
+
+
+every = registry.every(takes_constraints)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    X, y = make_blobs(300, centers=4, cluster_std=2.5, random_state=5)
+    rng = np.random.default_rng(0)
+    rows = rng.choice(len(X), 60, replace=False)
+    return X, {
+        "known": {int(i): "abcd"[y[i]] for i in rows[:20]},
+        "must_link": [(i, j) for i, j in rows[20:40].reshape(-1, 2) if y[i] == y[j]],
+        "cannot_link": [(i, j) for i, j in rows[40:].reshape(-1, 2) if y[i] != y[j]],
+    }
+
+
+def test_all_estimators_with_one_set_of_centers_take_constraints():
+    names = {E.__name__ for E in registry.select(takes_constraints)}
+    assert names >= {
+        *("ApproxKernelKMeans", "KernelKMeans", "TwoStepKernelKMeans"),
+        *("SparseKernelKMeans", "DiffusionKernelKMeans"),
+    }
+
+
+@every
+def test_hard_constraints_are_satisfied(Estimator, problem):
+    X, constraints = problem
+    one, two = (
+        registry.create(Estimator, 4, n_jobs=n).fit(X, **constraints) for n in (1, 2)
+    )
+    labels, names = one.labels_, one.label_names_
+    assert all(names[labels[i]] == c for i, c in constraints["known"].items())
+    assert all(labels[i] == labels[j] for i, j in constraints["must_link"])
+    assert all(labels[i] != labels[j] for i, j in constraints["cannot_link"])
+    assert not any(len(rows) for rows in one.violated_.values())
+    np.testing.assert_array_equal(two.labels_, labels)
+    plain = registry.create(Estimator, 4).fit(X)
+    assert (plain.labels_ != labels).any()
+    assert not hasattr(plain, "violated_")
+
+
+@every
+def test_contradictions_are_refused(Estimator, problem):
+    model = registry.create(Estimator, 2)
+    with pytest.raises(ValueError, match="through the rows 0 - 2 - 1"):
+        model.fit(problem[0], must_link=[(0, 2), (2, 1)], cannot_link=[(0, 1)])
+
+
+@every
+def test_constrained_rows_keep_their_label_if_others_are_left_out(Estimator, problem):
+    X, constraints = problem
+    model = registry.create(Estimator, 4, coverage=0.5).fit(X, **constraints)
+    rows = list(constraints["known"])
+    assert (model.labels_[rows] >= 0).all()
+    assert (model.labels_ < 0).sum() > 100
+
+
+def test_two_steps_use_constrained_rows_as_landmarks(problem):
+    X, constraints = problem
+    model = akkm.TwoStepKernelKMeans(4, n_landmarks=30, random_state=0)
+    model.fit(X, known=constraints["known"])
+    assert set(constraints["known"]) <= set(model.landmark_indices_.tolist())
+
+
+def test_graphs_are_edited_as_worked_out_by_hand():
+    """Rows 0 - 1 - 2 - 3 in a chain; 0 and 3 belong together, 1 and 2 do not."""
+    W = sparse.diags_array([[1.0] * 3, [1.0] * 3], offsets=[1, -1]).tocsr()
+    found = read_constraints(9, must_link=[(0, 3)], cannot_link=[(1, 2)])
+    edited = constrain_graph(W, found, np.arange(4), False).toarray()
+    expected = [[0, 1, 0, 1], [1, 0, 0, 0], [0, 0, 0, 1], [1, 0, 1, 0]]
+    np.testing.assert_allclose(edited, expected)
+
+
+def test_rows_outside_the_graph_are_ignored():
+    W = sparse.csr_array(np.ones((2, 2)))
+    found = read_constraints(9, must_link=[(4, 7)], cannot_link=[(4, 8)])
+    edited = constrain_graph(W, found, np.array([7, 1]), False).toarray()
+    np.testing.assert_allclose(edited, np.ones((2, 2)))
