@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -225,3 +226,15 @@ def test_the_progress_names_what_the_method_does_first(estimator, text, monkeypa
     with Phases(shown=False) as phases:
         fit(estimator(3, random_state=0), load_iris().data, phases)
     assert shown[0] == text
+
+
+def test_without_a_terminal_progress_is_written_as_lines(monkeypatch, capfd):
+    monkeypatch.setattr("akkm.cli._progress._SECONDS", 0.01)
+    with Phases(shown=True) as phases, phases.phase("clustering") as phase:
+        phase.show("iteration 1")
+        time.sleep(0.1)
+    lines = capfd.readouterr().err.splitlines()
+    assert lines[-1] == "akkm: clustering, iteration 1 (0 s)"
+    with Phases(shown=False):  # --quiet
+        time.sleep(0.05)
+    assert capfd.readouterr().err == ""

@@ -11,6 +11,7 @@ import itertools
 import os
 import pathlib
 import random as random_module
+import re
 import shlex
 import shutil
 import subprocess
@@ -326,6 +327,7 @@ def _run_in_process(args, stdin):
 
 def _check_exit(outcome, args, code, out, err, leaked):
     problems = outcome.problems
+    err, leaked = (_PROGRESS.sub("", text) for text in (err, leaked))
     if code not in (0, 2):
         problems.append(f"exit code {code}: {err.strip()[-300:]}")
     for word in ("Traceback", "bug in akkm"):
@@ -365,6 +367,8 @@ def _check_files(outcome, args, code, before):
         outcome.problems.append(f"no file was written, expected {sorted(last)}")
 
 
+# A line of progress, which commands that take longer than 1.5 s write.
+_PROGRESS = re.compile(r"^akkm: .* \(\d+ s\)\n", re.MULTILINE)
 _OUTPUT_OPTIONS = [f"--{name}" for name in OUTPUTS]
 
 

@@ -20,8 +20,8 @@ class Printer:
 
     @property
     def shows_progress(self) -> bool:
-        """Whether to show progress: only on a terminal, and not if quiet."""
-        return sys.stderr.isatty() and not self._quiet
+        """Whether to show progress on standard error."""
+        return not self._quiet
 
     def say(self, text: str = "", style: str | None = None) -> None:
         """Print a line or paragraph; `style` is the name of a colour."""

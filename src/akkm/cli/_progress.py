@@ -1,24 +1,40 @@
-"""Progress bars on standard error: rows read, iterations, rows written, time."""
+"""Progress on standard error: rows read, iterations, rows written, time.
+
+On a terminal, there is one bar per phase. Otherwise a line is written every 1.5 s.
+"""
 
 from __future__ import annotations
 
 import math
 import os
+import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO
 
 from rich import progress
 from rich.console import Console
 
+# Seconds between two lines of progress, if standard error is not a terminal. This is
+# below two seconds, because some steps hold the interpreter's lock for a while.
+_SECONDS = 1.5
+
 
 class Phases(progress.Progress):
-    """Shows one line per phase of the work, if `shown`."""
+    """Shows the phases of the work, if `shown`: as bars, or as lines in a file."""
 
     def __init__(self, shown: bool) -> None:
         # A copy of standard error: `silenced_libraries` redirects the original.
-        self._stderr = os.fdopen(os.dup(2), "w") if shown else None
+        self._stderr = _copy_of_stderr() if shown else None
+        bars = self._stderr is not None and self._stderr.isatty()
+        self._finished = threading.Event()
+        self._lines: threading.Thread | None = None
+        if self._stderr is not None and not bars:
+            self._lines = threading.Thread(
+                target=self._write_lines, name="akkm-progress", daemon=True
+            )
         super().__init__(
             progress.SpinnerColumn(),
             progress.TextColumn("{task.description:<11}"),
@@ -27,13 +43,37 @@ class Phases(progress.Progress):
             progress.TimeElapsedColumn(),
             progress.TimeRemainingColumn(compact=True),
             console=Console(file=self._stderr, stderr=True),
-            disable=not shown,
+            disable=not bars,
         )
+
+    def __enter__(self) -> Phases:
+        super().__enter__()
+        if self._lines is not None:
+            self._lines.start()
+        return self
 
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
+        self._finished.set()
+        if self._lines is not None:
+            self._lines.join()
         if self._stderr is not None:
-            self._stderr.close()
+            with suppress(OSError):  # the reader has stopped
+                self._stderr.close()
+
+    def _write_lines(self) -> None:
+        """Write a line about the present phase every 1.5 s."""
+        started = time.perf_counter()
+        assert self._stderr is not None
+        while not self._finished.wait(_SECONDS):
+            tasks = self.tasks
+            words = [tasks[-1].description, tasks[-1].fields["detail"]] if tasks else []
+            text = ", ".join(filter(None, words)) or "starting"
+            seconds = time.perf_counter() - started
+            try:
+                print(f"akkm: {text} ({seconds:.0f} s)", file=self._stderr, flush=True)
+            except OSError:  # the reader has stopped
+                return
 
     @contextmanager
     def phase(self, name: str, total: int | None = None) -> Iterator[Phase]:
@@ -45,6 +85,14 @@ class Phases(progress.Progress):
         yield Phase(self, task)
         done = self.tasks[task].completed or 1
         self.update(task, total=done, completed=done)
+
+
+def _copy_of_stderr() -> TextIO | None:
+    """Return a copy of standard error; None if it is closed."""
+    try:
+        return os.fdopen(os.dup(2), "w", encoding=sys.stderr.encoding, errors="replace")
+    except OSError:
+        return None
 
 
 class Phase:
