@@ -86,7 +86,7 @@ def _shared_options(command: Callable[..., Any]) -> Callable[..., Any]:
     command = click.option(
         "--tiny",
         is_flag=True,
-        help="Use small generated twins of the data; a run takes about a minute.",
+        help="Use small generated data instead; all experiments take about a minute.",
     )(command)
     return click.option(
         "--folder",
@@ -101,7 +101,10 @@ def _shared_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @paper.command("list")
 @_shared_options
 def list_(folder: str, tiny: bool) -> None:
-    """List experiments, their progress, and where their data are."""
+    """List experiments, their progress, and where their data are.
+
+    A cell is one run of one method.
+    """
     from experiments.datasets import availability
     from experiments.paper import experiments
     from experiments.paper.report import count_done

@@ -23,9 +23,9 @@ _DEFAULT_SET = ("speed", "methods")
 def bench(context: click.Context) -> None:
     """Run the named benchmark, or by default the two benchmarks speed and methods.
 
-    Each result is stored in experiments/benchmarks/results as soon as it is measured,
-    and is not measured again. Tables are written from the stored results. Most
-    benchmarks need AKKM_DATA.
+    Some benchmarks store each result in experiments/benchmarks/results as soon as it is
+    measured, do not measure it again, and write tables from the stored results. The
+    others print their results. Most benchmarks need AKKM_DATA.
     """
     if context.invoked_subcommand is None:
         for name in _DEFAULT_SET:
@@ -73,11 +73,25 @@ _BENCHMARKS: dict[str, tuple[str, list[click.Parameter]]] = {
     "images": ("Features, kernel rows and quality on images.", []),
     "files": (
         "The command line, compared with a fit of an array.",
-        [_option("--rounds", type=click.IntRange(1), default=3)],
+        [
+            _option(
+                "--rounds",
+                type=click.IntRange(1),
+                default=3,
+                help="Number of runs of each kind, of which the medians are printed.",
+            )
+        ],
     ),
     "scale": (
         "Files larger than memory, compared with an array.",
-        [_option("--rows", type=click.IntRange(1), default=50_000_000)],
+        [
+            _option(
+                "--rows",
+                type=click.IntRange(1),
+                default=50_000_000,
+                help="Number of rows in the files.",
+            )
+        ],
     ),
     "solvers": ("Conjugate gradients, compared with steepest descent.", []),
     "stream": ("partial_fit on batches, compared with fit on all rows.", []),
@@ -87,7 +101,8 @@ _BENCHMARKS: dict[str, tuple[str, list[click.Parameter]]] = {
     ),
     "width": ("NMI of the rules for the kernel width (two minutes).", []),
     "workers": (
-        "Two Dask workers, compared with two threads.",
+        "Two Dask workers, compared with two threads (PART overhead); memory of the "
+        "client; time per row; estimated time of 10^9 rows.",
         [
             click.Argument(
                 ["part"],

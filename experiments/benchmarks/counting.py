@@ -199,7 +199,7 @@ def report(records: JsonLines) -> str:
                 "`counting.jsonl`, not by hand. Each seed generates new data. For real "
                 "data sets, the seed changes only the random choices of the method. "
                 '"3: 9 + 1" means that the estimate was 3 clusters for ten seeds: nine '
-                "of these estimates were sure, and one was unsure."
+                "of these estimates were sure (`evidence_.sure`), and one was unsure."
             ),
             *_blocks("Planted clusters", "planted", PLANTED, records),
             *_blocks(

@@ -6,7 +6,7 @@ encodings:
 
 * standard: standard scaling of all values;
 * standard, sentinels missing: standard scaling, with sentinels as missing values;
-* default: as before, but columns with heavy tails get shortened tails;
+* default: like the previous encoding, but columns with heavy tails get shortened tails;
 * robust: sentinels are missing values, and all columns get shortened tails.
 """
 

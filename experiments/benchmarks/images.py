@@ -1,6 +1,6 @@
 """Measure features, kernel rows and quality on images.
 
-The paper's first data set consists of similar images. AKKM_DATA names the folder with
+The images are like those of the paper's first data set. AKKM_DATA names the folder with
 imagenet12/imagenet12.tar.gz. AKKM_CACHE names the folder into which the archive is
 unpacked, and in which features are cached. aKKm and tKKm are approximate and two-step
 kernel k-means. The field `of` of a record says what was measured.
@@ -254,7 +254,7 @@ def _quality_section(records: JsonLines) -> Iterator[Block]:
     fits = records.find(of="fit")
     if fits:
         took = median(record["seconds"] for record in fits)
-        name = f"aKKm, m = {_M:,}, best of ten starts (the default), {took:.1f} s a fit"
+        name = f"aKKm, m = {_M:,}, default n_init, {took:.1f} s per fit"
         groups[name] = fits
     rows = [
         [name, _spread([record["nmi"] for record in runs]), str(len(runs))]

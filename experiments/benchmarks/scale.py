@@ -3,9 +3,9 @@
 The benchmark writes rows of 20 Gaussians in 100 columns as Parquet files, with a
 million rows per file. Existing files are kept. One fit reads all rows from the files.
 Another fit gets the first 4 million rows as an array. Each fit has 500 landmarks and
-its own process. The benchmark prints elapsed time and processor time per row, and peak
-memory. The files are in the folder that AKKM_SCALE names, by default in the benchmarks'
-cache.
+its own process. The benchmark prints elapsed time and processor time per row, peak
+memory, and passes: the number of evaluations divided by the number of rows. The files
+are in the folder that AKKM_SCALE names, by default in the benchmarks' cache.
 """
 
 from __future__ import annotations

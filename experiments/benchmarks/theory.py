@@ -145,7 +145,7 @@ def _between(coordinates: Array, labels: Array) -> float:
 
 
 def final_error(X: Array, C: int, kernel: Any, drawn: Array, labels: Array) -> float:
-    """Return the error of aKKm with these landmarks, started from the exact labels."""
+    """Return `inertia_` of aKKm with the landmarks `drawn`, started from `labels`."""
     model = ApproxKernelKMeans(C, kernel=kernel, landmarks=drawn, init=labels)
     return model.fit(X).inertia_
 

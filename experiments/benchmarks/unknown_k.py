@@ -189,9 +189,11 @@ def report(records: JsonLines) -> str:
     columns += ["NMI on the most certain rows", "CPU seconds"]
     text = (
         "Written by `python -m experiments bench unknown_k` from `unknown_k.jsonl`, "
-        "not by hand. Quality is NMI / ARI with the classes, as a mean over seeds. In "
-        "the column of all rows, rows without a label count as one cluster. Of EVoC's "
-        "layers, the one that it returns by default is measured."
+        "not by hand. The column of clusters lists the number of clusters for each "
+        "seed. Coverage is the share of rows with a label. Quality is NMI / ARI with "
+        "the classes, on labelled rows and on all rows; on all rows, those without a "
+        "label count as one cluster. Quality, coverage and seconds are means over "
+        "seeds. Of EVoC's layers, the one that it returns by default is measured."
     )
     return markdown(
         "Unknown number of clusters",

@@ -90,7 +90,8 @@ CLAIMS = (
                 for x in ("tKKm", "lKKm", "nysSC")
             )
         ),
-        "With 5,000 landmarks, nearly half of our 12,000 images are landmarks of tKKm.",
+        "Our data have only 12,000 images. With 5,000 landmarks, tKKm computes its "
+        "centers from nearly half of them.",
     ),
     Claim(
         "6.1.3, images",

@@ -88,8 +88,8 @@ def _two_step(prepared: PreparedData, cell: Cell) -> Outcome:
 
 
 def _spectral(prepared: PreparedData, cell: Cell) -> Outcome:
-    # NystroemSpectralClustering can't start from given labels. With n_init=1, its
-    # k-means on eigenvectors runs only once.
+    # k-means on the eigenvectors has one k-means++ start, not the random labels of
+    # `prepared.start`.
     rows, took = _landmarks(prepared, cell)
     model = NystroemSpectralClustering(
         prepared.n_clusters,

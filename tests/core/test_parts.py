@@ -1,4 +1,7 @@
-"""Row numbers in blocks, sorted by descending values of the rows."""
+"""`descending` yields blocks of row numbers, sorted by the values of the rows.
+
+The largest value comes first. Rows with negative values are left out.
+"""
 
 import numpy as np
 import pytest

@@ -198,7 +198,7 @@ class TestOutliers:
         assert set(model.labels_) == {0, 1}
 
     def test_small_components_are_attached_along_short_distances(self, rng):
-        """Three rows beside a large group are linked to one row of this group."""
+        """Three rows form a small group; one of them has a link to a large group."""
         X, y = make_blobs(600, 2, centers=[[0, 0], [50, 0]], random_state=0)
         G = neighbor_graph(X, mode="distance").tolil()
         G.resize((603, 603))

@@ -278,9 +278,10 @@ class Part:
             total += stats
 
     def lengths(self, rows: Any, phi: Array) -> Array:
-        """Return lengths of images (b,), within the span if k may be indefinite.
+        """Return the lengths (b,) of the rows' images; computed once, then stored.
 
-        `phi` (b, m) are the kernel rows. Lengths are computed once.
+        If the kernel may be indefinite, these are lengths within the span of the
+        landmarks, computed from the kernel rows `phi` (b, m).
         """
         length = self.state.length[rows]
         if np.isnan(length).any():

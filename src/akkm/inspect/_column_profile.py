@@ -8,7 +8,7 @@ import numpy as np
 from akkm.inspect._typed import Kind
 from akkm.typing import Array
 
-# The category of pooled values; it characterises no cluster.
+# The text of rare categories, which the encoder pools; it characterises no cluster.
 POOLED = "(other)"
 # A category is avoided if its share falls by more than this many times the largest rise
 # of another category's share.

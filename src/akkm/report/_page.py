@@ -57,7 +57,10 @@ def _sample_note(facts: Inspection) -> str:
 
 
 def _sections(shown: Shown, cards: Cards) -> dict[str, str]:
-    """Headings of the sections that apply; keys are ids and template names."""
+    """Headings of the sections that apply.
+
+    Each key is the id of a section on the page, and the name of its template.
+    """
     facts = shown.facts
     of_fit = " of the fit" if facts.new_rows or facts.sampled is not None else ""
     images = shown.images is not None

@@ -44,8 +44,8 @@ class Decoder:
         -----
         Numbers are rounded to the digits that single precision preserves. Dates, and
         whole numbers up to a few million, are decoded exactly. Missing values stay
-        filled, pooled values become "(other)", and text that `fit` did not see becomes
-        null.
+        filled, rare categories that were pooled become "(other)", and text that `fit`
+        did not see becomes null.
         """
         check_is_fitted(self)
         if self.matrix_ is not None:
@@ -135,9 +135,9 @@ class Decoder:
         -------
         list of b dict
             One dict per row, from column name to value: numbers in their original
-            units, dates as text, "(other)" for pooled values, and None for text that
-            `fit` did not see. Columns that were left out are absent, and so are zeros
-            of sparse rows.
+            units, dates as text, "(other)" for rare categories that were pooled, and
+            None for text that `fit` did not see. Columns that were left out are absent,
+            and so are zeros of sparse rows.
         """
         check_is_fitted(self)
         if self.matrix_ is not None:

@@ -98,7 +98,7 @@ class TableEncoder(Decoder, TransformerMixin, BaseEstimator):
     month, the weekday or the hour if these are distributed unevenly. Booleans are
     encoded as text, "true" or "false". Constant and empty columns are left out, and so
     are identifiers and free text. Text that `fit` did not see is encoded as "other" if
-    the column has pooled values, else as zeros.
+    rare categories of the column are pooled, else as zeros.
 
     `fit` and `encode` read a table in batches, so the file need not fit in memory.
 

@@ -80,7 +80,7 @@ class TextFormat:
         return (self.prefix or self.suffix).strip()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields, for an encoding."""
+        """Return the fields as a dict, to be stored in the encoding of the column."""
         return asdict(self)
 
 
