@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from akkm.core.gram import Gram
 from akkm.core.model import Model
@@ -26,7 +26,7 @@ from akkm.estimators._parameters import CommonParameters, estimator
 from akkm.estimators._progress import Progress
 from akkm.estimators._run import Run
 from akkm.guided.guide import Guidance
-from akkm.kernels import Kernel, Linear, Precomputed, narrow_indices, resolve
+from akkm.kernels import Kernel, Linear, Precomputed, resolve
 from akkm.landmarks import Landmarks, select_landmarks
 from akkm.layers.curve import LayerCurve
 from akkm.rows import apply_lazily, columns_of_dask, is_dask, is_rows, rows_of_dask
@@ -125,20 +125,16 @@ class KernelClusterer(
         return isinstance(self.kernel, Precomputed)
 
     def _validated(self, X: Any, reset: bool = True) -> RowsLike:
-        """Return valid rows: an array, a CSR matrix, or stored rows.
+        """Return valid rows: an array, a CSR matrix, or `Rows`.
 
-        Stored rows are `Rows` in files or on the workers of a Dask cluster.
+        `Rows` are float16 rows, or rows in files or on the workers of a Dask cluster.
         """
         if is_dask(X) and self._takes_stored:
             X = rows_of_dask(X)
         if is_rows(X):
             _checks.require_stored_rows_fit(self, X, reset)
             return X
-        accepted: Any = False if self._is_precomputed() else "csr"
-        dtypes = [np.float64, np.float32]
-        return narrow_indices(
-            validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=dtypes)
-        )
+        return _checks.validated_array(self, X, reset)
 
     def _new_rows(self, X: Any) -> RowsLike:
         """Return valid rows for predict, transform and score."""

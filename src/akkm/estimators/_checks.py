@@ -4,11 +4,15 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array
+from sklearn.utils import assert_all_finite, check_array
+from sklearn.utils.validation import validate_data
 
-from akkm.kernels import Kernel, Precomputed, PrecomputedStrip
+from akkm.kernels import Kernel, Precomputed, PrecomputedStrip, narrow_indices
 from akkm.rows import Rows, as_rows
 from akkm.typing import Array, RowsLike
+
+# Number of float16 rows that are converted at a time to check whether they are finite.
+_CHECK_ROWS = 4096
 
 
 def require_enough_rows(n: int, n_clusters: int, weights: Array | None) -> None:
@@ -57,6 +61,34 @@ def require_stored_rows_fit(estimator: Any, X: Rows, reset: bool) -> None:
             del estimator.feature_names_in_
         return
     require_columns(estimator, X.shape[1], X.names)
+
+
+def validated_array(estimator: Any, X: Any, reset: bool) -> RowsLike:
+    """Return valid rows in memory: an array, a CSR matrix, or float16 rows as `Rows`.
+
+    The arguments are those of scikit-learn's `validate_data`. If the estimator takes
+    rows in files, float16 rows are not copied: blocks of them are converted to float32
+    when they are read. Other estimators get a float32 copy.
+    """
+    half = isinstance(X, np.ndarray) and X.dtype == np.float16
+    precomputed = estimator._is_precomputed()
+    if half and estimator._takes_stored and not precomputed:
+        X = validate_data(
+            estimator, X, reset=reset, dtype=np.float16, ensure_all_finite=False
+        )
+        rows, name = as_rows(X), type(estimator).__name__
+        for block in rows.map_blocks(lambda block, _: block, block_rows=_CHECK_ROWS):
+            assert_all_finite(block, estimator_name=name, input_name="X")
+        return rows
+    return narrow_indices(
+        validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse=False if precomputed else "csr",
+            dtype=np.float32 if half else [np.float64, np.float32],
+        )
+    )
 
 
 def require_columns(

@@ -217,7 +217,8 @@ class DiffusionKernelKMeans(WalkClusterer):
     def _validated(self, X: Any, reset: bool = True) -> RowsLike:
         """Return valid rows, or a valid graph as a CSR matrix."""
         if not self._takes_graph:
-            return super()._validated(X, reset)
+            X = super()._validated(X, reset)
+            return X[:] if is_rows(X) and X.in_memory else X  # float16 rows
         if is_dask(X) or is_rows(X):
             raise ValueError(
                 f"Got {type(X).__name__}; metric={self.metric!r} needs the matrix in "

@@ -143,6 +143,7 @@ class Streaming(GuidedClusterer):
             self._validate_params()
             fitted = hasattr(self, "_model")
             X = self._validated(X, reset=not fitted)
+            X = X[:] if is_rows(X) else X  # float16 rows
             weights = validated_weights(sample_weight, X)
             if fitted:
                 self._require_as_many_centers()

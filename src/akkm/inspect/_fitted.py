@@ -133,6 +133,7 @@ def fitted_to(model: Any, X: Any, *, new_rows: bool) -> tuple[Any, RowsLike]:
     Labels of new rows are predicted, unless the model already has them.
     """
     X = model._new_rows(X)
+    X = X[:] if is_rows(X) else X  # float16 rows
     n = X.shape[0]
     if new_rows:
         if isinstance(model.kernel_, Precomputed):

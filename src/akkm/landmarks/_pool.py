@@ -8,7 +8,7 @@ import numpy as np
 from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.kernels import Kernel
-from akkm.rows import chunks
+from akkm.rows import as_rows, chunks
 from akkm.typing import Array, RowsLike
 
 # n_landmarks="auto" is the square root of n, within these limits.
@@ -131,7 +131,8 @@ class Pool:
         float64 array of shape (n,)
             The absolute values.
         """
-        return np.abs(self.kernel.diag(self.X))
+        blocks = as_rows(self.X).map_blocks(self.kernel.diag_of_block)
+        return np.abs(np.concatenate(list(blocks)))
 
     def strip(self, rows: Array, points: Array) -> Strip:
         """Return the float64 strip of the rows `rows` against the rows `points`.

@@ -166,18 +166,24 @@ class Partitions:
 
 
 class ArrayRows(Rows):
-    """Rows of an array or a CSR matrix: all of them, or those given by `indices`."""
+    """Rows of an array or a CSR matrix: all of them, or those given by `indices`.
+
+    Rows of type float16 are converted to float32 when they are read.
+    """
 
     in_memory = True
 
     def __init__(self, X: Any, indices: Array | None = None) -> None:
         self._X, self._indices = X, indices
         n = X.shape[0] if indices is None else len(indices)
-        self.shape, self.dtype = (n, X.shape[1]), X.dtype
+        self._half = X.dtype == np.float16
+        self.shape = (n, X.shape[1])
+        self.dtype = np.dtype(np.float32) if self._half else X.dtype
 
     def __getitem__(self, rows: Any) -> Any:
         """Return the rows of a slice or an index array: (b, d)."""
-        return self._X[rows if self._indices is None else self._indices[rows]]
+        block = self._X[rows if self._indices is None else self._indices[rows]]
+        return block.astype(np.float32) if self._half else block
 
     def subset(self, rows: Array) -> "ArrayRows":
         """Return `Rows` with only the given rows (b,), without copying them."""

@@ -87,7 +87,7 @@ def _as_array(X: Any, lengths: bool = True) -> tuple[Any, tuple[str, ...] | None
             "expected a 2-D Dask array or a Dask data frame."
         )
     if X.dtype not in (np.float32, np.float64):
-        X = X.astype(np.float64)
+        X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
     if X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
     return X, names
