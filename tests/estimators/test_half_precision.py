@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from akkm import ApproxKernelKMeans
+from akkm import ApproxKernelKMeans, DiffusionKernelKMeans
 from akkm.inspect import Inspection
 from akkm.rows import as_rows
 from registry import create, every, has_centers
@@ -64,6 +64,12 @@ def test_partial_fit_and_inspection_accept_float16_rows(half):
     expected = ApproxKernelKMeans(4, random_state=0).partial_fit(half.astype("f4"))
     np.testing.assert_array_equal(model.labels_, expected.labels_)
     assert Inspection(model, half).X.dtype == np.float32
+
+
+def test_a_dense_float16_graph_gives_the_usual_message():
+    model = DiffusionKernelKMeans(2, metric="precomputed_similarity")
+    with pytest.raises(ValueError, match="expected a sparse matrix"):
+        model.fit(np.eye(40, dtype=np.float16))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

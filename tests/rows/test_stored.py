@@ -15,7 +15,7 @@ from sklearn.datasets import make_blobs
 
 import akkm
 from akkm import ApproxKernelKMeans
-from akkm.approx import algorithm2 as approximate
+from akkm.approx import prepared_parts
 from akkm.rows import mapped
 from akkm.rows.batches import DiskRows
 
@@ -212,7 +212,7 @@ def test_prefetched_rows_are_read_in_the_same_pass(X, table, tmp_path):
 
 @pytest.mark.parametrize("form", STORED, ids=lambda f: f.__name__)
 def test_state_and_labels_can_be_kept_in_files(form, X, table, tmp_path, monkeypatch):
-    monkeypatch.setattr(approximate, "_MANY", 0)
+    monkeypatch.setattr(prepared_parts, "_MANY", 0)
     made = []
     full = mapped.full
     monkeypatch.setattr(
@@ -240,10 +240,10 @@ FULL = """
 import resource, sys
 import numpy as np
 import akkm
-from akkm.approx import algorithm2 as approximate
+from akkm.approx import prepared_parts
 folder, size, where = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 rows = akkm.open_rows(folder + "/x.npy")
-approximate._MANY = 0 if where == "state" else np.inf
+prepared_parts._MANY = 0 if where == "state" else np.inf
 more = {"checkpoint": folder} if where == "checkpoint" else {}
 if where == "labels":
     more = {"labels_file": folder + "/labels.npy"}

@@ -216,16 +216,15 @@ class DiffusionKernelKMeans(WalkClusterer):
 
     def _validated(self, X: Any, reset: bool = True) -> RowsLike:
         """Return valid rows, or a valid graph as a CSR matrix."""
-        if not self._takes_graph:
-            X = super()._validated(X, reset)
-            return X[:] if is_rows(X) and X.in_memory else X  # float16 rows
-        if is_dask(X) or is_rows(X):
+        if self._takes_graph and (is_dask(X) or is_rows(X)):
             raise ValueError(
                 f"Got {type(X).__name__}; metric={self.metric!r} needs the matrix in "
                 "memory."
             )
         X = super()._validated(X, reset)
-        return (require_graph if reset else canonical)(X, self.metric)
+        X = X[:] if is_rows(X) and X.in_memory else X  # float16 rows
+        prepare = require_graph if reset else canonical
+        return prepare(X, self.metric) if self._takes_graph else X
 
     def _fit(self, run: Run) -> None:
         """Embed the rows by walks in the graph and cluster them."""
