@@ -5,13 +5,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from akkm.core.threads import Threads
 from akkm.estimators._centers import CenterClusterer
 from akkm.estimators._parameters import GuidedParameters, estimator
 from akkm.guided.constraints import read_constraints
 from akkm.guided.guide import Guidance, Guide
 from akkm.guided.parts import GuidedParts
+from akkm.guided.questions import choose_questions
+from akkm.guided.reading import read_known
 from akkm.rows import is_dask
 from akkm.typing import Array
+from akkm.validation import require_count
 
 
 @estimator
@@ -78,6 +82,55 @@ class GuidedClusterer(GuidedParameters, CenterClusterer):
             return Guidance(found, strength, self.clusters_per_class, self.known_weight)
 
         return self._fit_guided(X, y, sample_weight, read)
+
+    def suggest(self, X: Any, n: int = 10, known: Any = None) -> Array:
+        """Choose rows to ask about: those whose classes would help most.
+
+        The rows are typical of regions in which clusters are uncertain, spread over all
+        rows. Pass their classes to `fit` as `known`.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR matrix of shape (m, d)
+            Rows; usually those of the fit.
+        n : int, default=10
+            Number of rows to choose.
+        known : array of shape (m,) or mapping, optional
+            Classes that are known already, as in `fit`. These rows are not chosen, and
+            regions near them need no question.
+
+        Returns
+        -------
+        int array of shape (n,)
+            Row numbers, the most useful first. There are fewer if fewer rows are
+            unknown.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from akkm import ApproxKernelKMeans
+        >>> X = np.repeat([[0.0], [5.0], [10.0]], 5, axis=0)
+        >>> model = ApproxKernelKMeans(3, kernel="linear", random_state=0).fit(X)
+        >>> sorted((model.suggest(X, 3) // 5).tolist())
+        [0, 1, 2]
+        """
+        require_count("n", n)
+        if is_dask(X):
+            raise TypeError(
+                "suggest got a Dask collection; expected rows in memory, such as a "
+                "sample: X[:10_000].compute()."
+            )
+        X = self._new_rows(X)
+        rows = np.empty(0, dtype=np.int64)
+        if known is not None:
+            rows = read_known(known, X.shape[0])[0]
+        with Threads(self.n_jobs) as engine:
+            points = self._embed(X, engine)
+            blocks = self._model.compare(points, engine)
+            squared = np.concatenate([block.squared for block in blocks])
+        distances = np.sqrt(squared.clip(0))
+        embeds = hasattr(self, "_embedding")
+        return choose_questions(distances, points if embeds else distances, n, rows)
 
     def _describe_constraints(self, parts: Any) -> None:
         """Set `label_names_` and `violated_` after a fit with constraints."""
