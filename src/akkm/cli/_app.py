@@ -29,6 +29,7 @@ from akkm.cli._info import info
 from akkm.cli._options import Run
 from akkm.cli._plan import plan
 from akkm.cli._predict import predict
+from akkm.cli._suggest import suggest
 from akkm.version import __version__
 
 # Error numbers: no space left, quota exceeded, file larger than allowed.
@@ -82,7 +83,7 @@ def app(debug: bool) -> None:
     """Kernel clustering of data sets that are too large for a kernel matrix."""
 
 
-for command in (cluster, images, predict, plan, info, compare, demo):
+for command in (cluster, images, predict, suggest, plan, info, compare, demo):
     app.add_command(command)
 
 

@@ -3,6 +3,7 @@
 import datetime
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -10,8 +11,9 @@ import click
 
 from akkm.cli import _work
 from akkm.cli._console import seconds, short_kernel
+from akkm.cli._known import constraint_notes, read_constraints
 from akkm.cli._labels import require_name, require_writable
-from akkm.cli._method import build, require_checkpoint
+from akkm.cli._method import build, require_checkpoint, require_guided
 from akkm.cli._options import (
     Encoding,
     Method,
@@ -19,8 +21,11 @@ from akkm.cli._options import (
     Source,
     TableOutput,
     checkpoint_option,
+    known_option,
     memory_option,
+    pairs_option,
     sample_option,
+    strength_option,
 )
 from akkm.cli._progress import Iterations, Phases
 from akkm.cli._records import options_of
@@ -35,6 +40,7 @@ Examples:
   akkm cluster shapes.csv -k auto --method sparse --report shapes.html
   akkm cluster log.parquet -k 8 --id session --labels out.parquet --model m.skops
   akkm cluster folder-of-parquet -k 20 --memory 2000 --labels out.parquet
+  akkm cluster rows.csv -k 12 --known answers.csv --pairs pairs.csv
   zcat data.csv.gz | akkm cluster - -k 5 --gamma median --labels out.csv
 """
 
@@ -46,6 +52,9 @@ Examples:
 @sample_option
 @memory_option
 @checkpoint_option
+@known_option
+@pairs_option
+@strength_option
 @options_of("output", TableOutput)
 @click.pass_obj
 def cluster(
@@ -56,6 +65,9 @@ def cluster(
     sample: int | None,
     memory: float,
     checkpoint: str | None,
+    known: str | None,
+    pairs: str | None,
+    strength: float | None,
     output: TableOutput,
 ) -> None:
     """Cluster the rows of DATA.
@@ -71,7 +83,13 @@ def cluster(
         estimator.set_params(checkpoint=checkpoint)
     if output.labels is not None:
         require_name(encoding.id)
-    with _work.start(run, output, {"DATA": source.data}) as job:
+    guided = known is not None or pairs is not None
+    require_guided(method, sample, checkpoint, guided, strength)
+    if strength is not None:
+        estimator.set_params(strength=strength)
+    files = {"DATA": source.data, "--known": known, "--pairs": pairs}
+    inputs = {name: path for name, path in files.items() if path is not None}
+    with _work.start(run, output, inputs) as job:
         table, encoder = _work.fit_encoder(source, encoding, job.phases)
         if sample is None:
             _work.require_memory(encoder, method, memory)
@@ -93,7 +111,12 @@ def cluster(
             "layers": method.layers,
         }
         model = SavedModel(encoder, estimator, about)
-        warned = cluster_rows(job, model, encoded, encoding.id, rows, table)
+        key, keys = encoding.id, encoded.ids
+        if keys is None or key is None:
+            key, keys = "row", encoded.rows
+        given = read_constraints(known, pairs, key, keys)
+        about["notes"] += constraint_notes(given, n)
+        warned = cluster_rows(job, model, encoded, encoding.id, rows, table, given)
     summarise(job, model, warned)
 
 
@@ -104,16 +127,18 @@ def cluster_rows(
     key: str | None,
     rows: Any = None,
     table: Any = None,
+    constraints: Mapping[str, Any] | None = None,
 ) -> list[str]:
     """Fit the estimator, write the output files, and return the texts of warnings.
 
     `rows` (s,) are the numbers of the rows to fit; None means all rows. `key` is the
-    column that identifies rows, and `table` contains the rows before encoding. Results
-    are added to `model.about`.
+    column that identifies rows, and `table` contains the rows before encoding.
+    `constraints` are further arguments of `fit`. Results are added to `model.about`.
     """
     estimator, about = model.estimator, model.about
     started = time.perf_counter()
-    warned = fit(estimator, encoded.X if rows is None else encoded.X[rows], job.phases)
+    X = encoded.X if rows is None else encoded.X[rows]
+    warned = fit(estimator, X, job.phases, constraints or {})
     about |= {
         "seconds_reading": round(started - job.started, 3),
         "seconds": round(time.perf_counter() - started, 3),
@@ -131,14 +156,16 @@ def cluster_rows(
     return warned
 
 
-def fit(estimator: Any, X: Any, phases: Phases) -> list[str]:
+def fit(
+    estimator: Any, X: Any, phases: Phases, constraints: Mapping[str, Any]
+) -> list[str]:
     """Fit the estimator and return the messages of its warnings."""
     members = getattr(estimator, "n_members", None)
     catching = warnings.catch_warnings(record=True, action="always")
     with catching as caught, phases.phase("clustering") as phase:
         estimator.set_callbacks(Iterations(phase, members))
         phase.show(estimator._preparation)
-        estimator.fit(X)
+        estimator.fit(X, **constraints)
         estimator.set_callbacks()
     return list(dict.fromkeys(str(warning.message) for warning in caught))
 
@@ -158,6 +185,12 @@ def setting_facts(estimator: Any) -> dict[str, str]:
             f"{(estimator.labels_ >= 0).mean():.1%} of the rows have a cluster; the "
             f"others, with a certainty below {estimator.certainty_limit_:.3g}, get -1"
         )
+    if hasattr(estimator, "label_names_"):
+        names = enumerate(estimator.label_names_)
+        named = [f"{k}: {name}" for k, name in names if name is not None]
+        violated = sum(map(len, estimator.violated_.values()))
+        facts["classes"] = ", ".join(named) or "no class is known"
+        facts["violated"] = f"{violated:,} constraints"
     facts["kernel"] = short_kernel(estimator._kernel_text)
     member = getattr(estimator, "members_", [finest])[0]
     if hasattr(member, "landmarks_"):

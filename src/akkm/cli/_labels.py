@@ -17,7 +17,7 @@ from akkm.tables import TableError, open_table, quoted_names
 
 # Number of rows that are assigned and written at a time.
 BATCH_ROWS = 2**17
-_COLUMNS = ("cluster", "distance", "margin", "agreement")
+_COLUMNS = ("cluster", "distance", "margin", "agreement", "class_name")
 # The apostrophe that akkm puts before a text that a spreadsheet would run as a formula.
 _APOSTROPHE = re.compile(r"^'([=@+\t\r-])")
 # Texts that spreadsheets run as formulas; "-" alone and "-5" are harmless.
@@ -46,6 +46,11 @@ def label_batches(
             for name, values in found.items()
         }
         clusters = clusters.astype(np.int32)
+        names = getattr(estimator, "label_names_", None)
+        if names is not None:
+            known = [None if name is None else str(name) for name in names]
+            texts = [known[k] if k >= 0 else None for k in clusters]
+            columns["class_name"] = pa.array(texts, pa.string())
         if layered:
             numbers = estimator.layer_numbers_
             merged = (estimator.merged(clusters, i) for i in range(len(numbers)))

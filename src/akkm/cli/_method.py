@@ -100,6 +100,36 @@ def require_checkpoint(method: Method, sample: int | None) -> None:
         )
 
 
+def require_guided(
+    method: Method,
+    sample: int | None,
+    checkpoint: str | None,
+    guided: bool,
+    strength: float | None,
+) -> None:
+    """Raise ValueError if the options don't allow --known, --pairs or --strength."""
+    if strength is not None and not guided:
+        raise ValueError("--strength needs --known or --pairs; leave it out.")
+    if not guided:
+        return
+    other = None
+    if method.ensemble is not None:
+        other = f"--ensemble {method.ensemble}"
+    elif is_layered(method):
+        other = "--layers" if method.layers else "a range for -k"
+    elif method.method in ("spectral", "leaders"):
+        other = f"--method {method.method}"
+    elif sample is not None:
+        other = f"--sample {sample}"
+    elif checkpoint is not None:
+        other = "--checkpoint"
+    if other is not None:
+        raise ValueError(
+            f"--known and --pairs can't be combined with {other}; leave out one of "
+            "them."
+        )
+
+
 def _require_compatible(method: Method, scale: str) -> None:
     """Raise ValueError for options that contradict each other."""
     kernel, name, m, k = method.kernel, method.method, method.landmarks, method.k

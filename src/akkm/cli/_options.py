@@ -309,6 +309,27 @@ checkpoint_option = click.option(
     "is run again (--method approx).",
 )
 
+known_option = click.option(
+    "--known",
+    metavar="FILE",
+    help="Known classes: a table with the columns 'row' (or that of --id) and 'label', "
+    "as 'akkm suggest' writes it. Empty labels are unknown.",
+)
+
+pairs_option = click.option(
+    "--pairs",
+    metavar="FILE",
+    help="Pairs of rows: a table with the columns 'first', 'second' and 'link' ('must' "
+    "or 'cannot').",
+)
+
+strength_option = click.option(
+    "--strength",
+    type=click.FloatRange(min=0),
+    metavar="NUMBER",
+    help="Cost of violating --known or --pairs. [default: never violate them]",
+)
+
 memory_option = click.option(
     "--memory",
     type=click.FloatRange(min=0),
