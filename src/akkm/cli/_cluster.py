@@ -138,7 +138,7 @@ def cluster_rows(
     estimator, about = model.estimator, model.about
     started = time.perf_counter()
     X = encoded.X if rows is None else encoded.X[rows]
-    warned = fit(estimator, X, job.phases, constraints or {})
+    warned = fit(estimator, X, job.phases, **(constraints or {}))
     about |= {
         "seconds_reading": round(started - job.started, 3),
         "seconds": round(time.perf_counter() - started, 3),
@@ -156,9 +156,7 @@ def cluster_rows(
     return warned
 
 
-def fit(
-    estimator: Any, X: Any, phases: Phases, constraints: Mapping[str, Any]
-) -> list[str]:
+def fit(estimator: Any, X: Any, phases: Phases, **constraints: Any) -> list[str]:
     """Fit the estimator and return the messages of its warnings."""
     members = getattr(estimator, "n_members", None)
     catching = warnings.catch_warnings(record=True, action="always")
