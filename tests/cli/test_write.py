@@ -38,6 +38,14 @@ def read(path):
 
 @pytest.mark.parametrize("memory", [1024, 0.01])
 @pytest.mark.parametrize("source", ["x.csv", "x.parquet"])
+def test_reports_list_the_words_of_free_text(source, memory, here):
+    output_of("cluster", source, "-k", 5, "--report", "r.html", "--memory", memory)
+    page = (here / "r.html").read_text()
+    assert page.count('<span class="what">words in comment</span>') == 5
+
+
+@pytest.mark.parametrize("memory", [1024, 0.01])
+@pytest.mark.parametrize("source", ["x.csv", "x.parquet"])
 @pytest.mark.parametrize("target", ["t.csv", "t.parquet"])
 def test_three_columns_are_added_to_the_table(source, target, memory, here, table):
     files = ("--write", target, "--labels", "l.parquet", "--memory", memory)

@@ -1,5 +1,7 @@
 """`akkm.cluster`: the same labels as the command line; frames, reports, notebooks."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -128,6 +130,18 @@ def test_the_report_describes_the_clusters(found):
     page = found.report(title="My customers")
     assert "My customers" in page.html
     assert "9,999,999 in " in page.html
+
+
+def test_the_report_lists_words_of_texts_that_were_not_clustered(found):
+    page = found.report().html
+    assert page.count('<span class="what">words in comment</span>') == 5
+    assert "warehouse" in page
+    assert page.count('class="quotes"') == 5
+    # Names do not depend on the texts: --write has no texts when it names clusters.
+    titles = re.findall(r'data-name="(.*?)"', page)
+    assert sorted(title.lower() for title in titles) == sorted(found.names)
+    with pytest.raises(ValueError, match="comment has 3 entries, but X has 3000 rows"):
+        found.report(texts={"comment": np.array(["a", "b", "c"])})
 
 
 def test_repr_and_notebook_table_describe_the_clusters(found):

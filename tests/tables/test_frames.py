@@ -114,7 +114,7 @@ def test_amounts_of_money_are_numbers(values, tabulate):
 def test_free_text_is_left_out(tabulate):
     encoder = TableEncoder().fit(tabulate(PROSE))
     assert encoder.feature_names_ == ["size"]
-    assert encoder.describe()[-1] == "left out, as free text: x"
+    assert encoder.describe()[-1].startswith("left out, as free text")
 
 
 def test_identifiers_are_left_out(tabulate):

@@ -128,7 +128,9 @@ class TestLeftOut:
         assert [f.name for f in encoder.facts()] == ["income", "town"]
         lines = encoder.describe()
         assert lines[2].endswith(": customer, order_id")
-        assert lines[3] == "left out, as free text: comment"
+        assert lines[3] == (
+            "left out, as free text (reports describe clusters by its words): comment"
+        )
         assert lines[4].startswith("left out, as most values occur only once")
         forced = TableEncoder(text=["ticket"], columns=["order_id", "ticket"])
         assert [f.name for f in forced.fit(table).facts()] == ["order_id", "ticket"]

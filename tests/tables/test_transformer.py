@@ -202,3 +202,15 @@ def test_whole_numbers_equal_to_the_mean_do_not_count_as_filled():
     decoded = encoder.original_table(encoder.transform(table), filled=False)
     assert decoded["x"].null_count == 0
     assert decoded["y"].null_count == 1
+
+
+def test_free_text_is_read_from_frames_and_files(tmp_path):
+    said = [f"we have seen number {i} " + "x" * 2_000 * (i == 9) for i in range(40)]
+    table = pa.table({"size": pa.array(range(1, 80, 2)), "said": said})
+    csv.write_csv(table, tmp_path / "x.csv")
+    for data in (table, table.to_pandas(), open_table(str(tmp_path / "x.csv"))):
+        encoder = TableEncoder().fit(data)
+        found = encoder.free_text(data, np.array([3, 9, 39]))
+        assert list(found) == ["said"]
+        assert found["said"].to_pylist() == [said[3], said[9][:1_000], said[39]]
+        assert encoder.free_text(table.select(["size"]), np.arange(2)) == {}

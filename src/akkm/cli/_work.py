@@ -185,7 +185,7 @@ def write_results(
         with job.phases.phase("table", about["rows"]) as phase:
             write_table(table, model, encoded, assigned[0], certainty, file, phase)
     if "--report" in job.outputs:
-        _write_report(job, model, encoded, None if fitted else assigned)
+        _write_report(job, model, encoded, None if fitted else assigned, table)
 
 
 def _write_labels(
@@ -265,12 +265,16 @@ def _rand_index(counts: Any) -> float:
 
 
 def _write_report(
-    job: Job, model: SavedModel, encoded: Any, assigned: Sequence[Any] | None
+    job: Job,
+    model: SavedModel,
+    encoded: Any,
+    assigned: Sequence[Any] | None,
+    table: Any,
 ) -> None:
     """Write the HTML report.
 
     `assigned` has the clusters and the agreement of new rows. It is None if the rows
-    are the training rows.
+    are the training rows. `table` contains the free text of the rows.
     """
     encoder, estimator, about = model.encoder, model.estimator, model.about
     notes = list(about["notes"])
@@ -293,6 +297,7 @@ def _write_report(
             estimator,
             encoded.X,
             encoder=encoder if model.of_table else None,
+            texts=encoder.free_text(table, encoded.rows) if model.of_table else None,
             images=None if model.of_table else encoded.files,
             ids=encoded.rows if encoded.ids is None else encoded.ids,
             labels_true=labels,

@@ -159,6 +159,7 @@ class Clustering:
         encoded, encoder = self.encoded, self.encoder
         given = {
             "encoder": encoder,
+            "texts": encoder.free_text(self.data, encoded.rows),
             "ids": encoded.rows if encoded.ids is None else encoded.ids,
             "labels_true": encoded.labels,
             "notes": [*encoder.describe(), *self.notes],

@@ -1,6 +1,6 @@
 """All facts about a fitted model; each is computed on first use."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -47,6 +47,8 @@ from akkm.inspect._values import (
     encoded_values,
     most_different,
     original_values,
+    texts_of,
+    with_texts,
 )
 from akkm.kernels import Precomputed
 from akkm.typing import Array, RowsLike
@@ -86,6 +88,9 @@ class Inspection:
         Whether X contains other rows than those of the fit. If so, their labels are
         predicted. Labels are also predicted if the model was read from a file, because
         such a model has no labels.
+    texts : dict, optional
+        Column name -> n texts (an array or Arrow array). These columns were not
+        clustered, but `profiles` describes clusters by their words.
     rows : int array of shape (s,), optional
         If X is a sample: the numbers of its rows among all rows. The sizes of clusters
         then count all rows, by the model's `labels_`. All other facts describe the
@@ -136,9 +141,11 @@ class Inspection:
         original: Callable[[Array], list[dict[str, Any]]] | None = None,
         encoder: Any = None,
         new_rows: bool = False,
+        texts: Mapping[str, Any] | None = None,
         rows: Array | None = None,
     ) -> None:
         self._records: Records | None = None
+        self._texts = dict(texts or {})
         if isinstance(model, Pipeline):
             encoder = table_encoder(model)
             model, X, feature_names, self._records = split_pipeline(
@@ -168,7 +175,9 @@ class Inspection:
             model = at_rows(model, self.sampled.rows)
         self.model, self._X = fitted_to(model, X, new_rows=self.new_rows)
         if original is not None:
-            self._records = lambda rows: original(self.X[rows])
+            self._records = lambda rows: with_texts(
+                original(self.X[rows]), self._texts, rows
+            )
 
     @property
     def X(self) -> RowsLike:
@@ -294,6 +303,7 @@ class Inspection:
         else:
             read = encoded_columns(self.X, sample.rows, self.columns, _PROFILE_COLUMNS)
         chosen = most_different(read, self.columns, _PROFILE_COLUMNS)
+        chosen |= texts_of(self._texts, sample.rows)
         return cluster_profiles(
             chosen,
             sample,
@@ -302,6 +312,11 @@ class Inspection:
             original=self._records is not None,
             roles={readable_name(f.name): (f.role, f.unit) for f in facts},
         )
+
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        """Columns of text that were not clustered, but describe clusters."""
+        return tuple(self._texts)
 
     def row_values(self, n_columns: int = 5) -> RowValues | None:
         """Return a reader of the values of single rows.

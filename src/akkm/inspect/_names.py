@@ -51,7 +51,9 @@ def cluster_names(facts: Inspection) -> tuple[str, ...]:
     numbers = range(facts.n_clusters)
     if found is None:
         return tuple(f"cluster {k}" for k in numbers)
-    parts = [_parts(found, k) if facts.sizes[k] else [] for k in numbers]
+    # Names must not depend on texts that were not clustered: not all callers have them.
+    silent = facts.text_columns
+    parts = [_parts(found, k, silent) if facts.sizes[k] else [] for k in numbers]
     names = [", ".join(p[:_USUAL]) for p in parts]
     for length in range(_USUAL + 1, _MOST + 1):
         shared = Counter(names)
@@ -66,9 +68,12 @@ def cluster_names(facts: Inspection) -> tuple[str, ...]:
     )
 
 
-def _parts(found: ClusterProfiles, cluster: int) -> list[str]:
+def _parts(
+    found: ClusterProfiles, cluster: int, silent: tuple[str, ...] = ()
+) -> list[str]:
     """Words for the columns in which a cluster differs, largest difference first."""
-    parts = (_part(column, cluster) for column in found.traits(cluster))
+    traits = (c for c in found.traits(cluster) if c.name not in silent)
+    parts = (_part(column, cluster) for column in traits)
     return [part for part in parts if part][:_MOST]
 
 

@@ -1,7 +1,7 @@
 """Values of single rows in a few columns, before encoding if possible."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,6 +84,26 @@ def columns_of(records: list[dict[str, Any]]) -> dict[str, Any]:
     """Values (b,) of rows in each column; None where a row lacks the column."""
     names = {str(name): name for record in records[:1] for name in record}
     return {text: [r.get(name) for r in records] for text, name in names.items()}
+
+
+def texts_of(texts: Mapping[str, Any], rows: Array) -> dict[str, list[Any]]:
+    """Values (b,) of rows in columns of text; a column has a method `take`."""
+    found = {name: column.take(rows) for name, column in texts.items()}
+    return {
+        name: column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+        for name, column in found.items()
+    }
+
+
+def with_texts(
+    records: list[dict[str, Any]], texts: Mapping[str, Any], rows: Array
+) -> list[dict[str, Any]]:
+    """Add columns of text to one dict per row (b,)."""
+    columns = texts_of(texts, rows)
+    return [
+        {**record, **{name: column[i] for name, column in columns.items()}}
+        for i, record in enumerate(records)
+    ]
 
 
 def most_different(

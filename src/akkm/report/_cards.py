@@ -61,6 +61,7 @@ class Cards:
             else tuple(f"cluster {k}" for k in range(self.facts.n_clusters))
         )
         self.profiles = self.facts.profiles
+        self._texts = set(self.facts.text_columns)
         clusters, sizes = self.facts.clusters, self.facts.sizes
         order = np.argsort(-sizes[clusters], kind="stable")[:MAX_CARDS]
         self.clusters = [int(k) for k in clusters[order]]
@@ -86,7 +87,8 @@ class Cards:
             clear = 1 - uncertain
         found = self.profiles
         traits = found.traits(cluster) if found and self._shown.images is None else []
-        lines = [_sentences.line(column, cluster) for column in traits[:_LINES]]
+        described = _with_text(traits)
+        lines = [_sentences.line(column, cluster) for column in described]
         rows, typical = self._typical(cluster, traits)
         texts = {short(c.title) for c in traits if c.kind == "text"}
         quotes = [cells for cells in typical if cells[0] in texts]
@@ -123,7 +125,12 @@ class Cards:
         at = [reader.names.index(name) for name in named if name in reader.names]
         rest = [j for j in range(len(reader.names)) if j not in at]
         cells = []
-        for j in [*at, *rest][:_VALUES]:
+        shown = [j for j in [*at, *rest] if reader.names[j] not in self._texts][
+            :_VALUES
+        ]
+        spoken = [c.name for c in _with_text(traits) if c.name in self._texts]
+        shown += [reader.names.index(name) for name in spoken if name in reader.names]
+        for j in shown:
             name = reader.names[j]
             title = short(named[name].title if name in named else name)
             texts = [self._cell(row[j], named.get(name)) for row in values]
@@ -179,6 +186,12 @@ class Cards:
         more = np.abs(column.shares - column.overall_shares).max(axis=0)
         chosen = {j for k in self.clusters for j in column.top_values(k, 3)}
         return sorted(chosen, key=lambda j: -more[j])[:_CATEGORIES]
+
+
+def _with_text(traits: list[ColumnProfile]) -> list[ColumnProfile]:
+    """The columns of a card's lines: the first ones, and one column of text."""
+    text = [column for column in traits[_LINES:] if column.kind == "text"]
+    return [*traits[:_LINES], *text[:1]]
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 import html
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -81,6 +81,7 @@ def report(
     original: Callable[[Any], list[dict[str, Any]]] | None = None,
     encoder: Any = None,
     new_rows: bool = False,
+    texts: Mapping[str, Any] | None = None,
     rows: Array | None = None,
     images: Sequence[Any] | None = None,
 ) -> Report:
@@ -133,6 +134,10 @@ def report(
         Whether X contains other rows than those of the fit. If so, their labels are
         predicted. Labels are also predicted if the model was read from a file, because
         such a model has no labels.
+    texts : dict, optional
+        Column name -> n texts (an array or Arrow array), such as the result of
+        `TableEncoder.free_text`. These columns were not clustered. The page lists their
+        characteristic words in each cluster, and quotes typical texts.
     rows : int array of shape (s,), optional
         If X is a sample: the numbers of its rows in the complete data. The page then
         says that it describes a sample. `ids`, `labels_true` and `images` must then
@@ -175,13 +180,14 @@ def report(
         original=original,
         encoder=encoder,
         new_rows=new_rows,
+        texts=texts,
         rows=rows,
     )
     n = facts.X.shape[0]
     if facts.sampled is not None and rows is None:  # X is a sample of stored rows
         n = facts.sampled.n
     given = {"ids": ids, "labels_true": labels_true, "images": images}
-    for name, values in given.items():
+    for name, values in {**given, **(texts or {})}.items():
         if values is not None and len(values) != n:
             raise ValueError(
                 f"{name} has {len(values)} entries, but X has {n} rows; give one entry "

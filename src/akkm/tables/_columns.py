@@ -43,7 +43,7 @@ REASONS = {
     "equal": "left out, as all values are equal",
     "empty": "left out, as all values are missing",
     "id": "left out, as identifiers (--columns uses them, --id adds them to labels)",
-    "prose": "left out, as free text",
+    "prose": "left out, as free text (reports describe clusters by its words)",
     "rare": "left out, as most values occur only once (--text uses them)",
 }
 

@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from akkm.tables._columns import describe_columns
+from akkm.tables._columns import describe_columns, is_left_out
 from akkm.tables._decoded import original_entries, original_rows, original_table
 from akkm.tables._facts import ColumnFact, column_facts
-from akkm.tables._frame import as_frame
+from akkm.tables._frame import as_frame, as_table
+from akkm.tables._prose import read_texts
 from akkm.tables._validity import require_valid_encoder
 from akkm.typing import Array
 
@@ -144,6 +145,41 @@ class Decoder:
             return original_entries(X, self.feature_names_, self.matrix_["scale"])
         filled = filled or self.missing != "mean"
         return original_rows(_rows(X), self.columns_, filled=filled)
+
+    def free_text(self, table: Any, rows: Any) -> dict[str, Any]:
+        """Read the columns that were left out as free text.
+
+        Parameters
+        ----------
+        table : Table or data frame
+            The table, as in `encode`.
+        rows : int array of shape (b,)
+            The numbers of the rows to read, in ascending order.
+
+        Returns
+        -------
+        dict
+            Column name -> Arrow array of b texts. Long texts are cut after 1,000
+            characters. A column that the table lacks is absent.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from akkm.tables import TableEncoder
+        >>> said = [f"I like the number {i}" for i in range(30)]
+        >>> frame = pd.DataFrame({"age": range(1, 60, 2), "said": said})
+        >>> TableEncoder().fit(frame).free_text(frame, [2, 7])["said"].to_pylist()
+        ['I like the number 2', 'I like the number 7']
+        """
+        check_is_fitted(self)
+        table = as_table(table)
+        there = {column.name for column in table.columns}
+        prose = [
+            e["name"]
+            for e in self.columns_
+            if is_left_out(e) and e["reason"] == "prose" and e["name"] in there
+        ]
+        return read_texts(table, prose, np.asarray(rows)) if prose else {}
 
     def require_valid(self) -> None:
         """Raise an exception if the fitted attributes contradict each other.
