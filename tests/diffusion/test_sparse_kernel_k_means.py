@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from akkm import SparseKernelKMeans
+from akkm import DiffusionKernelKMeans, SparseKernelKMeans
 from akkm.cli._app import app
 
 
@@ -118,3 +118,32 @@ def test_command_line_options_that_do_not_apply_are_refused():
     ):
         with pytest.raises(ValueError, match=message):
             build(replace(fine, **change), "standard")
+
+
+@pytest.fixture(scope="module")
+def directions():
+    """Six directions in 80 columns; the lengths of the rows vary without meaning."""
+    rng = np.random.default_rng(0)
+    y = np.arange(900) % 6
+    X = rng.normal(size=(6, 80))[y] + 0.6 * rng.normal(size=(900, 80))
+    return X * rng.uniform(0.2, 5, size=(900, 1)), y
+
+
+def test_cosine_equals_the_fit_to_rows_of_unit_length(directions):
+    X, y = directions
+    model = SparseKernelKMeans(6, metric="cosine", random_state=0).fit(X)
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    expected = SparseKernelKMeans(6, random_state=0).fit(unit)
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    np.testing.assert_array_equal(model.predict(7 * X), model.labels_)
+    sparse_rows = SparseKernelKMeans(6, metric="cosine", random_state=0)
+    assert adjusted_rand_score(sparse_rows.fit(sparse.csr_array(X)).labels_, y) == 1
+
+
+@pytest.mark.parametrize("Estimator", [SparseKernelKMeans, DiffusionKernelKMeans])
+def test_strongly_varying_lengths_of_embeddings_give_a_warning(Estimator, directions):
+    X, _ = directions
+    with pytest.warns(UserWarning, match="The lengths of the rows vary strongly"):
+        Estimator(6, random_state=0).fit(X)
+    Estimator(6, metric="cosine", random_state=0).fit(X)  # no warning
+    Estimator(6, random_state=0).fit(np.abs(X))  # no embedding: no negative entries

@@ -195,7 +195,6 @@ class DiffusionKernelKMeans(WalkClusterer):
     """
 
     n_neighbors: Any = parameter(COUNT, AUTO, default="auto")
-    metric: str = parameter(str, default="euclidean")
     outliers: str = parameter(StrOptions({"attach", "mark"}), default="attach")
     max_rows: Any = parameter(
         Interval(Integral, 2, None, closed="left"), AUTO, default="auto"

@@ -9,6 +9,7 @@ from akkm.approx import kmeans_problem, solve
 from akkm.core.lloyd import Solution, Step
 from akkm.core.threads import Threads
 from akkm.diffusion.estimate_k import Evidence, check_balance
+from akkm.diffusion.row_lengths import varying_lengths
 from akkm.estimators._centers import CenterClusterer
 from akkm.estimators._guided import GuidedClusterer
 from akkm.estimators._number import decide_by_layers, measure_by_walks
@@ -75,6 +76,7 @@ class WalkClusterer(GuidedClusterer, EmbeddingClusterer):
     """Base class of estimators whose embedding is made by random walks."""
 
     diffusion: Any = parameter(POSITIVE, AUTO, default="auto")
+    metric: str = parameter(str, default="euclidean")
 
     @property
     def _kernel_text(self) -> str:
@@ -133,6 +135,14 @@ class WalkClusterer(GuidedClusterer, EmbeddingClusterer):
 
     def _cluster_walks(self, run: Run, embedding: Any, points: RowsLike) -> Solution:
         """Run k-means on points (n, q), and set the attributes of the fit."""
+        if self.metric == "euclidean" and (lengths := varying_lengths(run.X)):
+            short, long = lengths
+            run.warn(
+                f"The lengths of the rows vary strongly: 5 % are below {short:.3g}, "
+                f"and 5 % are above {long:.3g}. If the rows are embeddings, only their "
+                "directions may matter; then use metric='cosine'.",
+                UserWarning,
+            )
         kernel = embedding.kernel
         self.n_clusters_ = kernel.n_clusters
         solution = self._cluster(run, embedding, points, kernel.n_clusters)

@@ -1,18 +1,21 @@
 """SparseKernelKMeans."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
+from akkm.core.threads import Threads
 from akkm.diffusion.landmark_embedding import N_NEIGHBORS, fit_landmark_embedding
 from akkm.diffusion.landmark_positions import place_landmarks, resolve_n_landmarks
+from akkm.diffusion.row_lengths import unit_length
 from akkm.estimators import _checks
 from akkm.estimators._embedding import WalkClusterer
 from akkm.estimators._parameters import AUTO, COUNT, estimator, parameter
 from akkm.estimators._run import Run
 from akkm.kernels import Linear
-from akkm.typing import RowsLike
+from akkm.typing import Array, RowsLike
 from akkm.validation import require_count
 
 
@@ -28,7 +31,6 @@ class SparseKernelKMeans(WalkClusterer):
 
     This estimator is made for many rows. Its time is linear in n. Its memory is O(n p),
     in addition to the data and the embedding. There is no kernel width to choose.
-    Distances are Euclidean.
 
     Parameters
     ----------
@@ -50,6 +52,10 @@ class SparseKernelKMeans(WalkClusterer):
         "uniform" uses random rows. An array contains points (m, d) or row indices (m,).
     n_neighbors : int, default=3
         Number p of landmarks that each row is tied to.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        How rows are compared. "cosine" scales rows and given landmarks to unit length
+        first, so that only their directions matter. It suits embeddings of texts whose
+        lengths vary.
     diffusion : float or "auto", default="auto"
         Length t of the walks. "auto" sets it so that the sum of eigenvalue^(2t), the
         effective number of dimensions, is 0.9 times the number of clusters. Shorter
@@ -130,9 +136,19 @@ class SparseKernelKMeans(WalkClusterer):
         default="k-means",
     )
     n_neighbors: int = parameter(COUNT, default=N_NEIGHBORS)
+    metric: str = parameter(StrOptions({"euclidean", "cosine"}), default="euclidean")
+
+    def _scaled(self, X: RowsLike) -> RowsLike:
+        """Return the rows (n, d) that are compared: of unit length for cosine."""
+        return unit_length(X) if self.metric == "cosine" else X
+
+    def _embed(self, X: RowsLike, engine: Threads) -> Array:
+        """Map valid rows (n, d) to points of the embedding (n, q)."""
+        return super()._embed(self._scaled(X), engine)
 
     def _fit(self, run: Run) -> None:
         """Embed the rows by walks through landmarks and cluster them."""
+        run = replace(run, X=self._scaled(run.X))
         landmarks_rng, pairs_rng = run.rng.spawn(2)
         run.progress.log(f"{run.X.shape[0]:,} rows, placing landmarks")
         landmarks = self._landmark_points(run, landmarks_rng)
@@ -163,7 +179,7 @@ class SparseKernelKMeans(WalkClusterer):
         n_clusters = self._given_n_clusters
         if not isinstance(self.landmarks, str):
             given = _checks.landmark_array(self.landmarks, X, Linear(), n_clusters or 1)
-            return X[given] if given.ndim == 1 else given
+            return X[given] if given.ndim == 1 else self._scaled(given)
         if self.n_landmarks != "auto":
             require_count("n_landmarks", self.n_landmarks, n_clusters or 1)
         rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
