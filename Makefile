@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: demo test fuzz check bench paper clean
+.PHONY: demo test fuzz check docs wheel workflows lock bench paper clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "akkm needs Python 3.11 or newer, this is " + sys.version)'
@@ -17,6 +17,14 @@ BIN = .venv/bin
 
 .venv/bench: .venv/ready
 	$(BIN)/python -m pip install --quiet --group bench
+	touch $@
+
+.venv/docs: .venv/ready
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
+.venv/release: .venv/ready
+	$(BIN)/python -m pip install --quiet --group release
 	touch $@
 
 demo: .venv/ready  ## cluster points that k-means can't separate, and a table of customers
@@ -38,6 +46,20 @@ check: .venv/ready  ## check style, format, types, docstrings and imports
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest --quiet --durations 0 --durations-min 1 tests/test_docstrings.py tests/test_project.py
+
+wheel: .venv/release  ## build sdist and wheel, and test the wheel with old and new dependencies
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python .ci/test_wheel.py dist/*.whl
+
+workflows: .venv/release  ## check the workflow files and CITATION.cff
+	$(BIN)/zizmor --offline --no-progress .github/workflows
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+
+lock: .venv/release  ## write dev.lock: the versions with which the project is developed
+	$(BIN)/uv pip compile pyproject.toml --quiet --universal --all-extras --group dev --group docs \
+		--group release --no-annotate --no-emit-index-url --custom-compile-command "make lock" --output-file dev.lock
 
 bench: .venv/bench  ## measure the numbers that the docs quote; set AKKM_DATA for real data
 	$(BIN)/python -m experiments bench

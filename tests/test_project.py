@@ -5,6 +5,7 @@ import graphlib
 import importlib
 import pathlib
 import re
+import tomllib
 import types
 from collections import defaultdict
 from typing import NamedTuple
@@ -24,7 +25,7 @@ TESTS = pathlib.Path(__file__).parent
 LAYERS = [
     ["forks"],
     [
-        *("atomic_file", "extras", "limits", "silence"),
+        *("atomic_file", "documentation", "extras", "limits", "silence"),
         *("typing", "user_warnings", "version"),
     ],
     ["rows"],
@@ -248,3 +249,14 @@ def test_the_version_is_that_of_the_distribution():
     from importlib.metadata import version
 
     assert version("akkm") == akkm.__version__
+
+
+def test_html_links_lead_to_pages_of_the_api_reference():
+    pyproject = tomllib.loads((TESTS.parent / "pyproject.toml").read_text())
+    address = pyproject["project"]["urls"]["Documentation"]
+    tables = importlib.import_module("akkm.tables")
+    kinds = {f"akkm.{kind.__name__}": kind(2) for kind in registry.ESTIMATORS}
+    kinds["akkm.tables.TableEncoder"] = tables.TableEncoder()
+    kinds["akkm.images.SpatialPyramid"] = akkm.images.SpatialPyramid()
+    for name, estimator in kinds.items():
+        assert estimator._get_doc_link() == f"{address}/api/generated/{name}.html"

@@ -36,31 +36,19 @@ class Stop(Exception):
 
 
 class StopAt:
-    """Callback that raises Stop at a given iteration."""
+    """Observer that raises Stop at a given iteration."""
 
     def __init__(self, iteration):
         self.iteration = iteration
-
-    def setup(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
 
     def on_step(self, step):
         if step.iteration == self.iteration:
             raise Stop
 
-    def on_fit_task_end(self, estimator, context):
-        return False
-
-    def teardown(self, estimator, context):
-        pass
-
 
 def interrupt(X, folder, iteration, weights=None, **settings):
     model = ApproxKernelKMeans(**{**SETTINGS, "checkpoint": folder, **settings})
-    model.set_callbacks(StopAt(iteration))
+    model._observer = StopAt(iteration)
     with pytest.raises(Stop):
         model.fit(X, sample_weight=weights)
 

@@ -1,12 +1,17 @@
 """Progress of a fit: verbose output, progress bars and callbacks."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
-from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.metrics import adjusted_rand_score
 
 from akkm import ApproxKernelKMeans
 from registry import create, every, has_centers
+
+needs_callbacks = pytest.mark.skipif(
+    find_spec("sklearn.callback") is None, reason="scikit-learn 1.9 has callbacks"
+)
 
 
 @every(has_centers)
@@ -20,8 +25,11 @@ def test_verbose_reports_every_iteration(Estimator, digits, capsys):
     assert capsys.readouterr().out == ""
 
 
+@needs_callbacks
 @every()
 def test_a_progress_bar_names_the_estimator(Estimator, digits, capsys):
+    from sklearn.callback import ProgressBar
+
     create(Estimator, 5).set_callbacks(ProgressBar()).fit(digits[0][:600])
     assert Estimator.__name__ in capsys.readouterr().out
 
@@ -47,6 +55,7 @@ class StopAtTwo:
         pass
 
 
+@needs_callbacks
 @every(has_centers)
 def test_a_callback_gets_fitted_models_and_can_stop_the_fit(Estimator, digits):
     """A stop by a callback gives no warning and skips the remaining starts."""
@@ -59,7 +68,10 @@ def test_a_callback_gets_fitted_models_and_can_stop_the_fit(Estimator, digits):
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
+@needs_callbacks
 def test_a_scoring_monitor_records_every_iteration(digits):
+    from sklearn.callback import ScoringMonitor
+
     monitor = ScoringMonitor(scoring="adjusted_rand_score")
     model = ApproxKernelKMeans(5, init="random", random_state=0)
     model.set_callbacks(monitor).fit(*digits)

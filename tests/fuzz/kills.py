@@ -197,7 +197,7 @@ def fit(case, folder, name, address, iteration):
         place = None if name == "expected" else folder / "checkpoint"
         model = ApproxKernelKMeans(**case.settings, checkpoint=place)
         if iteration is not None:
-            model.set_callbacks(KillAt(iteration))
+            model._observer = KillAt(iteration)
         (folder / f"{name}.began").touch()
         began = time.monotonic()
         model.fit(rows, sample_weight=case.weights())
@@ -223,26 +223,14 @@ def rows_for(case, folder):
 
 
 class KillAt:
-    """Callback that kills its own process after a given iteration."""
+    """Observer that kills its own process after a given iteration."""
 
     def __init__(self, iteration):
         self.iteration = iteration
 
-    def setup(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
-
     def on_step(self, step):
         if step.iteration == self.iteration:
             os.kill(os.getpid(), signal.SIGKILL)
-
-    def on_fit_task_end(self, estimator, context):
-        return False
-
-    def teardown(self, estimator, context):
-        pass
 
 
 def read(path):

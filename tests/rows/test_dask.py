@@ -248,26 +248,14 @@ def test_an_ensemble_gives_the_same_labels_as_for_an_array(
 
 
 class _Interrupting:
-    """Callback that calls `action` after iteration `at`."""
+    """Observer that calls `action` after iteration `at`."""
 
     def __init__(self, at, action):
         self.at, self.action = at, action
 
-    def setup(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
-
     def on_step(self, step):
         if step.iteration == self.at:
             self.action()
-
-    def on_fit_task_end(self, estimator, context):
-        return False
-
-    def teardown(self, estimator, context):
-        pass
 
 
 def slow_settings():
@@ -285,7 +273,7 @@ def test_a_killed_worker_does_not_change_the_labels(client, X):
         os.kill(worker.pid, signal.SIGKILL)
 
     model = ApproxKernelKMeans(**slow_settings())
-    model.set_callbacks(_Interrupting(2, kill_one))
+    model._observer = _Interrupting(2, kill_one)
     model.fit(rows)
     np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
     assert model.n_iter_ == expected.n_iter_
@@ -297,7 +285,7 @@ def test_losing_all_workers_raises_an_error(X, monkeypatch):
     with started(1) as client, client.as_current():
         rows = da.from_array(X, chunks=(5_000, 6))
         model = ApproxKernelKMeans(**slow_settings())
-        model.set_callbacks(_Interrupting(2, lambda: client.cluster.scale(0)))
+        model._observer = _Interrupting(2, lambda: client.cluster.scale(0))
         with pytest.raises(RuntimeError, match="workers were lost"):
             model.fit(rows)
         assert not hasattr(model, "labels_")

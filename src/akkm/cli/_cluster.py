@@ -161,10 +161,10 @@ def fit(estimator: Any, X: Any, phases: Phases, **constraints: Any) -> list[str]
     members = getattr(estimator, "n_members", None)
     catching = warnings.catch_warnings(record=True, action="always")
     with catching as caught, phases.phase("clustering") as phase:
-        estimator.set_callbacks(Iterations(phase, members))
+        estimator._observer = Iterations(phase, members)
         phase.show(estimator._preparation)
         estimator.fit(X, **constraints)
-        estimator.set_callbacks()
+        del estimator._observer
     return list(dict.fromkeys(str(warning.message) for warning in caught))
 
 

@@ -137,21 +137,15 @@ class _WatchedTable:
 
 
 class Iterations:
-    """A callback for estimators that shows their iterations, or an ensemble's members.
+    """An estimator's observer that shows its iterations, or an ensemble's members.
 
-    `members` is the number of members. akkm calls `on_step`; scikit-learn calls the
-    other methods.
+    `members` is the number of members.
     """
 
     def __init__(self, phase: Phase, members: int | None = None) -> None:
         self._phase, self._members, self._done = phase, members, 0
         self._changed: list[int] = []
         self._last = time.perf_counter()
-
-    def setup(self, estimator: Any, context: Any) -> None:
-        """Do nothing when the fit begins."""
-
-    on_fit_task_begin = teardown = setup
 
     def on_step(self, step: Any) -> None:
         """Show an iteration and the estimated time left."""
@@ -165,12 +159,11 @@ class Iterations:
             text += f", about {max(1, round(left * took))} s left"
         self._phase.show(text)
 
-    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+    def on_member(self, name: str) -> None:
         """Show how many members are done."""
-        if self._members and context.parent is not None:
+        if self._members:
             self._done += 1
-            self._phase.show(context.task_name, done=self._done, total=self._members)
-        return False
+            self._phase.show(name, done=self._done, total=self._members)
 
 
 def iterations_left(changed: Sequence[int]) -> float | None:

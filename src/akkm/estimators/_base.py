@@ -12,7 +12,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -20,7 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 from akkm.core.gram import Gram
 from akkm.core.model import Model
 from akkm.core.threads import Threads
+from akkm.documentation import DocumentationLink
 from akkm.estimators import _checks
+from akkm.estimators._callbacks import CallbackSupportMixin, with_callbacks
 from akkm.estimators._number import measure_in_kernel_space, number_of
 from akkm.estimators._parameters import CommonParameters, estimator
 from akkm.estimators._progress import Progress
@@ -42,7 +43,7 @@ _NEGATIVE = 0.1
 _RUNS = 4
 
 
-class _Attributes:
+class _Attributes(CallbackSupportMixin, DocumentationLink):
     """Declares fitted attributes, and parameters that only some estimators have."""
 
     kernel: Any = None
@@ -60,17 +61,12 @@ class _Attributes:
     _embedding: Any
     # Warnings of a member of an ensemble are queued here instead of being emitted.
     _warnings: list[tuple[str, type[Warning]]] | None = None
+    # on_step(step) and on_member(name) of this object are called during a fit.
+    _observer: Any = None
 
 
 @estimator
-class KernelClusterer(
-    CommonParameters,
-    _Attributes,
-    CallbackSupportMixin,
-    ClusterMixin,
-    BaseEstimator,
-    ABC,
-):
+class KernelClusterer(CommonParameters, _Attributes, ClusterMixin, BaseEstimator, ABC):
     """Base class of all estimators: validates input and emits warnings.
 
     Parameters

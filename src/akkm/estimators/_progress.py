@@ -46,11 +46,8 @@ class Progress:
             f"iteration {step.iteration:3d}: {step.changed:,} labels changed, "
             f"{step.evaluated:,} rows evaluated ({share:.3g} %)"
         )
-        # A callback with a method `on_step` gets the whole step, in addition to
-        # scikit-learn's events.
-        for callback in getattr(self._estimator, "_skl_callbacks", []):
-            if hasattr(callback, "on_step"):
-                callback.on_step(step)
+        if self._estimator._observer is not None:
+            self._estimator._observer.on_step(step)
         return self._task(
             f"iteration {step.iteration}", reconstruction_attributes=fitted
         )
@@ -58,6 +55,8 @@ class Progress:
     def member(self, name: str, text: str) -> bool:
         """Report a fitted member; return true if a callback asks the fit to stop."""
         self.log(f"{name}: {text}")
+        if self._estimator._observer is not None:
+            self._estimator._observer.on_member(name)
         return self._task(name)
 
     def _task(self, name: str, **extra: Any) -> bool:

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from akkm.core.threads import Threads
+from akkm.documentation import DocumentationLink
 from akkm.images._descriptors import Descriptors, dense_sift, detected_sift
 from akkm.images._files import ImageError, image_name, read_image, silenced_opencv
 from akkm.images._pyramid import n_cells, pyramid_histogram
@@ -47,7 +48,7 @@ class DescribedImages:
 
 
 @dataclass(eq=False, repr=False, match_args=False)
-class SpatialPyramid(TransformerMixin, BaseEstimator):
+class SpatialPyramid(DocumentationLink, TransformerMixin, BaseEstimator):
     """Histograms of visual words in the cells of a spatial pyramid.
 
     Each patch of an image is described by SIFT and replaced by the nearest of `n_words`

@@ -21,7 +21,10 @@ _PER_ROW = (
     *("layers_", "certainty_", "exemplars_"),
 )
 # Attributes that only make sense in the process that fitted the model.
-_OF_PROCESS = ("_warnings", "_skl_callbacks", "_reservoir", "_stream", "_schedule")
+_OF_PROCESS = (
+    *("_warnings", "_observer", "_skl_callbacks"),
+    *("_reservoir", "_stream", "_schedule"),
+)
 # Parameters that name files on this machine.
 _FILES = {"checkpoint", "labels_file"}
 

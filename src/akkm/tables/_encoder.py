@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from akkm.documentation import DocumentationLink
 from akkm.rows.formats import TableError
 from akkm.tables._columns import feature_names, sparse_encoding
 from akkm.tables._decoder import Decoder
@@ -23,7 +24,7 @@ from akkm.tables._table import Column, Table
 __all__ = ["TableEncoder"]
 
 
-class TableEncoder(Decoder, TransformerMixin, BaseEstimator):
+class TableEncoder(DocumentationLink, Decoder, TransformerMixin, BaseEstimator):
     r"""Scale numbers and one-hot encode text.
 
     Text columns with amounts of money, percentages, durations or dates are recognised
