@@ -60,6 +60,8 @@ def validated_weights(sample_weight: Any, X: RowsLike) -> Array | None:
     weights = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
+    if not weights.any():  # scikit-learn checks this only in new versions
+        raise ValueError("Sample weights must contain at least one non-zero number.")
     least, most = weights[weights > 0].min(), weights.max()
     if least < _LEAST_WEIGHT or most > _MOST_WEIGHT:
         raise ValueError(

@@ -15,7 +15,8 @@ Option = Callable[[Command], Command]
 COUNT = click.IntRange(min=1)
 
 
-class NumberOr(click.ParamType[Any]):
+# Subscripting ParamType fails before click 8.4.
+class NumberOr(click.ParamType):  # type: ignore[type-arg]
     """A positive number, or one of several words."""
 
     name = "number or word"

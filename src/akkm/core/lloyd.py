@@ -2,7 +2,7 @@
 
 In each iteration, a sweep over the rows returns new labels and sums of kernel rows per
 cluster (`Stats`). The new centers are computed from these sums. Bounds prove most
-labels without evaluating the rows again (docs/design.md derives these bounds). The loop
+labels without evaluating the rows again (docs/how-bounds.md derives them). The loop
 does not know where the rows are stored.
 """
 

@@ -15,7 +15,7 @@ _SYMMETRY_ROWS = 1024
 
 @dataclass(frozen=True)
 class Function(Kernel):
-    """Kernel given by a function, k(X, Y) = function(X, Y, **params).
+    """Kernel given by a function, `k(X, Y) = function(X, Y, **params)`.
 
     Parameters
     ----------

@@ -1,0 +1,84 @@
+"""Settings of the documentation site (`make docs`)."""
+
+import os
+import re
+import sys
+import warnings
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "examples"))  # examples import texts.py
+
+project = "akkm"
+author = "The akkm developers"
+copyright = "the akkm developers"
+release = version_of("akkm")
+version = ".".join(release.split(".")[:2])
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_gallery.gen_gallery",
+]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_build", "README.md", "results/labels"]
+templates_path = ["_templates"]
+default_role = "code"
+nitpicky = False
+suppress_warnings = ["config.cache"]
+
+myst_enable_extensions = ["deflist"]
+myst_heading_anchors = 4
+
+autosummary_generate = True
+numpydoc_show_class_members = False
+numpydoc_validation_checks = set()  # tests/test_docstrings.py validates docstrings
+
+html_theme = "pydata_sphinx_theme"
+html_title = "akkm"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "navbar_persistent": ["search-button"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "show_prev_next": True,
+    "pygments_light_style": "tango",
+}
+html_sidebars = {"examples/*": [], "index": []}
+
+warnings.filterwarnings("ignore", category=UserWarning, message=".*unsure.*")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+sphinx_gallery_conf = {
+    "examples_dirs": str(ROOT / "examples"),
+    "gallery_dirs": "examples",
+    "filename_pattern": r"plot_",
+    "ignore_pattern": r"texts\.py",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "min_reported_time": 0,
+    "show_memory": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "within_subsection_order": "ExampleTitleSortKey",
+}
+
+
+def escape_bars(app, what, name, obj, options, lines):
+    """Escape |x| in formulas, which reStructuredText takes for a substitution."""
+    for i, line in enumerate(lines):
+        if "|" in line and ">>>" not in line:
+            lines[i] = re.sub(r"(``?[^`]*``?)|\|", lambda m: m[1] or r"\|", line)
+
+
+def setup(app):
+    """Connect the hook; it runs after numpydoc's."""
+    app.connect("autodoc-process-docstring", escape_bars, priority=900)

@@ -1,0 +1,32 @@
+"""
+How certain is a label?
+=======================
+
+`ConsensusKernelKMeans` combines twenty fits. The share of fits that agree on a row
+says how certain its label is.
+"""
+
+# %%
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_digits
+
+from akkm import ConsensusKernelKMeans
+
+X, y = load_digits(return_X_y=True)
+model = ConsensusKernelKMeans(10, random_state=0).fit(X)
+
+# %%
+# A label is wrong here if most digits of its cluster belong to another class. Labels
+# on which the fits agree are rarely wrong.
+majority = np.array([np.bincount(y[model.labels_ == k]).argmax() for k in range(10)])
+wrong = majority[model.labels_] != y
+edges = np.quantile(model.agreement_, [0, 0.1, 0.25, 0.5, 1])
+names, shares = [], []
+for low, high in zip(edges[:-1], edges[1:], strict=True):
+    rows = (model.agreement_ >= low) & (model.agreement_ <= high)
+    names.append(f"{low:.2f} to {high:.2f}")
+    shares.append(100 * wrong[rows].mean())
+figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
+ax.bar(names, shares)
+ax.set(xlabel="share of fits that agree", ylabel="wrong labels, %")
