@@ -47,6 +47,11 @@ check: .venv/ready  ## check style, format, types, docstrings and imports
 	$(BIN)/mypy
 	$(BIN)/python -m pytest --quiet --durations 0 --durations-min 1 tests/test_docstrings.py tests/test_project.py
 
+docs: .venv/docs  ## build the site in docs/_build/html: guide, examples and API reference
+	$(BIN)/codespell README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs/*.md docs/api/*.md examples src/akkm
+	MPLBACKEND=Agg OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx --fail-on-warning --quiet docs docs/_build/html
+	$(BIN)/python .ci/check_site.py docs/_build/html
+
 wheel: .venv/release  ## build sdist and wheel, and test the wheel with old and new dependencies
 	rm -rf dist
 	$(BIN)/python -m build
@@ -69,4 +74,4 @@ paper: .venv/ready  ## repeat the paper's experiments on tiny generated data; ta
 	$(BIN)/python -m experiments paper report --tiny --folder paper-results/tiny
 
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv build dist docs/_build docs/examples docs/api/generated .mypy_cache .ruff_cache .pytest_cache

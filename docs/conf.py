@@ -66,19 +66,21 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "min_reported_time": 0,
     "show_memory": False,
+    "write_computation_times": False,
     "show_signature": False,
     "remove_config_comments": True,
     "within_subsection_order": "ExampleTitleSortKey",
 }
 
 
-def escape_bars(app, what, name, obj, options, lines):
-    """Escape |x| in formulas, which reStructuredText takes for a substitution."""
+def escape(app, what, name, obj, options, lines):
+    """Escape what reStructuredText takes for markup: |x| and names such as labels_."""
     for i, line in enumerate(lines):
-        if "|" in line and ">>>" not in line:
-            lines[i] = re.sub(r"(``?[^`]*``?)|\|", lambda m: m[1] or r"\|", line)
+        if ">>>" not in line:
+            pattern = r"(``.*?``|`.*?`)|(\||(?<=\w)_(?=[,.)\s\"]|$))"
+            lines[i] = re.sub(pattern, lambda m: m[1] or "\\" + m[2], line)
 
 
 def setup(app):
     """Connect the hook; it runs after numpydoc's."""
-    app.connect("autodoc-process-docstring", escape_bars, priority=900)
+    app.connect("autodoc-process-docstring", escape, priority=900)

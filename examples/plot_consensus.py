@@ -7,6 +7,8 @@ says how certain its label is.
 """
 
 # %%
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
@@ -23,7 +25,7 @@ majority = np.array([np.bincount(y[model.labels_ == k]).argmax() for k in range(
 wrong = majority[model.labels_] != y
 edges = np.quantile(model.agreement_, [0, 0.1, 0.25, 0.5, 1])
 names, shares = [], []
-for low, high in zip(edges[:-1], edges[1:], strict=True):
+for low, high in pairwise(edges):
     rows = (model.agreement_ >= low) & (model.agreement_ <= high)
     names.append(f"{low:.2f} to {high:.2f}")
     shares.append(100 * wrong[rows].mean())

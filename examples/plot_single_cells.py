@@ -33,9 +33,8 @@ print(f"{(counts == 0).mean():.0%} of all counts are zero")
 shares = counts / counts.sum(axis=1, keepdims=True)
 X = PCA(30, random_state=0).fit_transform(np.log1p(1e4 * shares))
 model = akkm.DiffusionKernelKMeans("auto", random_state=0).fit(X)
-print(
-    f"{model.n_clusters_} clusters, ARI {akkm.metrics.adjusted_rand_index(y, model.labels_):.2f}"
-)
+score = akkm.metrics.adjusted_rand_index(y, model.labels_)
+print(f"{model.n_clusters_} clusters, ARI {score:.2f}")
 
 # %%
 # Mean of each marker gene in each cluster:

@@ -200,7 +200,7 @@ def test_all_formats_give_the_same_labels(here, iris):
 
 
 def test_sparse_rows_work_with_cluster_predict_and_plan(here):
-    X = sparse.random_array((200, 30), density=0.2, rng=0, format="csr")
+    X = sparse.random(200, 30, density=0.2, random_state=0, format="csr")
     sparse.save_npz("x.npz", X)
     args = ("--labels", "a.csv", "--model", "m.skops")
     output_of("cluster", "x.npz", "-k", 4, *args)

@@ -15,8 +15,7 @@ Option = Callable[[Command], Command]
 COUNT = click.IntRange(min=1)
 
 
-# Subscripting ParamType fails before click 8.4.
-class NumberOr(click.ParamType):  # type: ignore[type-arg]
+class NumberOr(click.ParamType[Any]):
     """A positive number, or one of several words."""
 
     name = "number or word"

@@ -204,9 +204,10 @@ def image_name(source: Any) -> str:
 @contextmanager
 def silenced_opencv() -> Iterator[None]:
     """Keep OpenCV from printing messages about files that it can't read."""
-    logging = opencv().utils.logging
+    cv2 = opencv()
+    logging = getattr(cv2.utils, "logging", cv2)  # the functions moved in OpenCV 5
     level = logging.getLogLevel()
-    logging.setLogLevel(logging.LOG_LEVEL_SILENT)
+    logging.setLogLevel(0)  # LOG_LEVEL_SILENT
     try:
         yield
     finally:
