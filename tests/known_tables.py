@@ -1,7 +1,7 @@
 """Generated tables with the columns of well-known data sets.
 
-Each function returns an Arrow table, and the expected role of each column, such as
-"number" or "category", according to the description of the data set.
+Each function returns an Arrow table, and what is expected of each column: its role,
+such as "number", or the reason why it is left out, such as "id".
 """
 
 import numpy as np

@@ -67,7 +67,7 @@ def npy(array):
 
 
 def alterations(array):
-    """Yield the names of changes of shape, type or range, and the changed arrays."""
+    """Yield the names of changes of shape, type or values, and the changed arrays."""
     yield "shorter", array[:-1]
     yield "longer", np.concatenate([array, array[:1]])
     if array.ndim == 2:

@@ -1,4 +1,4 @@
-"""Algorithm 2 on samples of the paper's data sets, read from the folder AKKM_DATA."""
+"""Fits of samples of the paper's data sets in AKKM_DATA, compared with oracles."""
 
 import gzip
 

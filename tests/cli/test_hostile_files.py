@@ -75,7 +75,7 @@ def large_member(path):
 
 
 def large_picture(path):
-    """A PNG of 16,000 x 16,000 black pixels, 250 kB."""
+    """Write a folder with one PNG: 16,000 x 16,000 black pixels, 250 kB."""
     path.mkdir()
     packer = zlib.compressobj(9)
     rows = [packer.compress(bytes(16_001 * 1000)) for _ in range(16)]

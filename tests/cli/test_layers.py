@@ -1,4 +1,4 @@
-"""Unknown numbers of clusters on the command line: ranges, layers and coverage."""
+"""Ranges for -k, --layers and --coverage on the command line."""
 
 import re
 from pathlib import Path

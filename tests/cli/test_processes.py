@@ -78,7 +78,7 @@ def test_a_stopped_run_writes_no_file(number, code, long_command):
     else:
         assert names == []
     if number == signal.SIGINT:
-        # There may be lines of progress before.
+        # Lines of progress may come before this line.
         assert err.splitlines()[-1] == "akkm: stopped; no file was written."
 
 
@@ -154,7 +154,7 @@ def test_progress_is_shown_on_a_terminal(long_command):
     while True:
         try:
             part = os.read(ours, 65536)
-        except OSError:  # the other end of the pipe is closed
+        except OSError:  # the program has closed its end of the terminal
             break
         if not part:
             break

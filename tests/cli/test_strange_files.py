@@ -1,4 +1,4 @@
-"""Files that are unusual rather than damaged: names, cells, links, label files."""
+"""Unusual or invalid files: headers, names, cells, links, label files."""
 
 import os
 import struct
@@ -131,7 +131,7 @@ def test_messages_about_long_names_are_short(tmp_path):
 
 
 class TestSpreadsheets:
-    """Spreadsheets run cells that begin with =, +, - or @ as formulas."""
+    """Spreadsheets run texts that begin with =, +, -, @ or a tab as formulas."""
 
     FORMULAS = ("=1+2", "+cmd|' /C calc'!A0", "-x", "@SUM(A1)", "\tx")
     HARMLESS = ("-5", "+", "a=b", "'q")

@@ -1,4 +1,4 @@
-"""Helpers that run Lloyd's iterations on arrays from given landmarks and labels."""
+"""Helpers that run Lloyd's iterations with given landmarks and initial labels."""
 
 from akkm.approx import factored as approximate
 from akkm.core.lloyd import lloyd

@@ -1,4 +1,4 @@
-"""Lloyd's iterations equal slow oracles; invariants; empty and shrinking clusters."""
+"""Lloyd's iterations: equal to slow oracles, invariants, empty clusters."""
 
 import numpy as np
 import pytest

@@ -19,8 +19,9 @@ def mixture(rng, n=4000, d=24, dtype=np.float32):
 def neighbours(X, k, metric="euclidean", threads=1, seed=0):
     """Return the neighbours, the search, its order of the rows, and its reach.
 
-    The neighbours (n, k) are row numbers of X. The reach (n,) says how far the
-    neighbours of each row are.
+    The neighbours (n, k) are row numbers of X. The reach (n,), in the order
+    of the search, is the distance of each row to its farthest neighbour, as
+    `search.new_rows` measures it.
     """
     rng = np.random.default_rng(seed)
     with Threads(threads) as engine:
@@ -143,8 +144,8 @@ class TestNewRows:
         own = indices[:, 0] == np.arange(len(X))
         assert own.mean() > 0.99  # the nearest point of a row is the row itself
         near = distances[:, -1] <= reach * 1.001 + 1e-3
-        # Both numbers are distances in the projection. These are smaller than distances
-        # in all columns.
+        # Both `distances` and `reach` are measured in the projection. Distances in all
+        # columns are larger.
         assert near.mean() > 0.9
 
     def test_only_kept_points_are_returned(self, rng):

@@ -8,7 +8,10 @@ from akkm.diffusion.chebyshev import leading_eigenpairs_by_filter
 
 
 def random_walk(W):
-    """D^(-1/2) W D^(-1/2) as CSR, and its leading eigenvector as a column."""
+    """D^(-1/2) W D^(-1/2) as CSR, and its leading eigenvector as a column.
+
+    D is the diagonal matrix of the row sums of W.
+    """
     degree = W.sum(axis=1)
     S = W / np.sqrt(degree) / np.sqrt(degree)[:, None]
     first = np.sqrt(degree / degree.sum())
@@ -35,7 +38,7 @@ class TestEigenpairs:
         assert np.abs(known.T @ vectors).max() < 1e-6  # the known vector is left out
 
     def test_rates_far_below_the_precision_of_float32_are_found(self, rng):
-        """One edge joins two groups of 300 rows, so the rate is about 1e-8.
+        """One edge joins two groups of 300 rows, so the first rate is about 2e-9.
 
         A rate is 1 - eigenvalue.
         """

@@ -66,7 +66,7 @@ class TestGaps:
         assert found.sure == (sure or number == 2)
 
     def test_clusters_followed_by_negative_eigenvalues_are_counted(self):
-        """The eigenvalues are those of a graph of three separate complete graphs."""
+        """The eigenvalues are those of three separate complete graphs."""
         found = estimate_n_clusters(np.array([1.0, 1.0, 1.0, -0.14, -0.14]))
         assert (found.n_clusters, found.sure) == (3, True)
         slow = estimate_n_clusters(np.array([1.0, 0.3, 0.2, 0.1, -0.1]))

@@ -198,7 +198,8 @@ def test_cached_data_are_available(folders):
     cache = folders[1]
     cache.mkdir()
     (cache / "pyramids.npz").touch()
-    assert not availability("imagenet12")[0]  # the images' folders name the classes
+    # The classes are missing: they are the names of the folders of images.
+    assert not availability("imagenet12")[0]
     (cache / "imagenet12").mkdir()
     assert availability("imagenet12") == (True, f"cached in {cache}")
     assert not availability("kddcup99-full")[0]

@@ -47,7 +47,7 @@ def write_table(random, path, wrong):
 
 
 def draw_table(random, rng, wrong):
-    """Draw a table with columns of numbers and text, and with stranger columns."""
+    """Draw a table of numbers and text; if `wrong` > 0, also with strange columns."""
     n = random.choice([30, 60, 100])
     if random.random() < 2 * wrong:
         n = random.choice([0, 1, 2, 5, 12])

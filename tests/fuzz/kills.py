@@ -48,7 +48,7 @@ class Case:
     d: int
     dtype: str
     weighted: bool
-    every: float  # seconds between checkpoints
+    every: float  # minimum number of seconds between checkpoints; -1: no minimum
     settings: dict
 
     def __str__(self):

@@ -252,7 +252,8 @@ def is_definite(model):
 def scale_of(case, model):
     """Size of the terms that cancel in the clustering error.
 
-    The terms of a row x are k(x, x) and the mean of k(x, y) over a cluster.
+    The terms of a row x are k(x, x) and means of k(x, y) over the rows y of a cluster.
+    Instead of these means, the mean of |k(x, y)| over all rows y is used.
     """
     if isinstance(model.kernel_, PrecomputedStrip):
         return float(np.abs(case.X).max()) * len(case.X)

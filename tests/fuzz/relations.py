@@ -82,7 +82,7 @@ def check_weights(case, model, folder):
         return  # the random sample depends on the number of rows
     w = np.random.default_rng(1).integers(1, 4, size=n)
     if Estimator.__name__ == "KernelKMeans" and not np.ndim(params.get("init")):
-        return  # KernelKMeans initialises with landmarks, which differ here
+        return  # its initialisation uses landmarks, which depend on the number of rows
     two_steps = Estimator.__name__ == "TwoStepKernelKMeans"
     if n < 20 and has("init")(Estimator) and k != "auto" and not two_steps:
         # With few rows, a random start may end in another local minimum.

@@ -1,4 +1,4 @@
-"""Random small problems with constraints, compared with the best of all labels.
+"""Random small problems with constraints; fits are compared with the best labels.
 
 `python -m tests.guided.random_problems --count 500` prints how often a fit reaches the
 lowest objective, and fails below 95 %.
@@ -105,7 +105,7 @@ class Problem:
 
 
 def compare(problem, **options):
-    """Return the objective of a fit divided by the lowest one; None if impossible."""
+    """Return a fit's objective divided by the lowest one; None if it is refused."""
     lowest = problem.lowest()
     if np.isinf(lowest):
         try:
@@ -118,7 +118,7 @@ def compare(problem, **options):
     try:
         model = problem.fit(**options)
     except ValueError as error:
-        # A pair within a must-link group is refused even if it is not hard.
+        # A cannot-link pair within a must-link group is refused for any strength.
         if problem.strength == "hard" or "must_link joins" not in str(error):
             raise
         return None
@@ -142,8 +142,8 @@ def main():
             ratios.append(ratio)
             worst.append((ratio, seed))
     good = np.mean(np.array(ratios) <= 1 + 1e-9)
-    print(f"{len(ratios)} problems with a solution; {good:.1%} reach the lowest")
-    print("farthest:", [(f"{r:.3f}", s) for r, s in sorted(worst)[-8:]])
+    print(f"{len(ratios)} fits; {good:.1%} reach the lowest objective")
+    print("highest ratios and seeds:", [(f"{r:.3f}", s) for r, s in sorted(worst)[-8:]])
     raise SystemExit(0 if good >= 0.95 else 1)
 
 

@@ -63,7 +63,7 @@ def test_local_moves_never_raise_the_cost_and_find_solutions(hard, monkeypatch):
         first = total(cost, pairs, penalty, labels)
         assert np.isfinite(first)
         allowed = np.where(np.isinf(cost), np.inf, 1 - cost)
-        other = assignment.assign(allowed, tie)  # the best labels for other costs
+        other = assignment.assign(allowed, tie)  # labels for other costs
         later = assignment.assign(cost, tie, other)
         assert total(cost, pairs, penalty, later) <= total(cost, pairs, penalty, other)
         reached.append(first <= best + 1e-12)

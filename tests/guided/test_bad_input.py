@@ -1,4 +1,4 @@
-"""Each kind of invalid constraint gives one clear message, and leaves the model."""
+"""Invalid constraints give one clear message and leave the model unchanged."""
 
 import numpy as np
 import pytest
@@ -103,7 +103,7 @@ def test_there_are_forty_kinds_of_bad_input():
 
 
 def test_weighted_constraints_may_contradict_each_other():
-    """With a number as strength, classes joined by must-links are weighed."""
+    """Must-links join rows 0, 1 and 2; the class of row 1 is then ignored."""
     model = ApproxKernelKMeans(2, kernel="linear", strength=1.0, random_state=0)
     model.fit(X, known={0: "a", 1: "b", 2: "a"}, must_link=[(0, 1), (1, 2)])
     assert model.violated_["known"].tolist() == [1]

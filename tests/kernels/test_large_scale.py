@@ -1,4 +1,4 @@
-"""Kernels that depend on distances are exact at every scale of the data."""
+"""Kernels that depend on distances are accurate at every scale of the data."""
 
 import warnings
 

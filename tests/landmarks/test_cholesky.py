@@ -19,7 +19,7 @@ def test_the_proposals_that_explain_most_are_taken(digits, rng):
     H = K[np.ix_(some, some)]
     # With the rows of K instead of a sketch, reductions of the trace are exact.
     taken, lower = _take(H, K[some], np.full(80, 1e-9), 20)
-    assert 3 < len(taken) < 20  # _take stops at half of the trace
+    assert 3 < len(taken) < 20  # _take stops when half of the trace is left
     assert some[taken].tolist() == greedy_pivots(K, some, len(taken))
     taken, lower = _take(H, K[some], np.full(80, 1e-9), 3)
     assert some[taken].tolist() == greedy_pivots(K, some, 3)

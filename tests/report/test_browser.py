@@ -74,7 +74,7 @@ def pages(tmp_path_factory, model, blobs):
 def opened(browser, pages):
     """Return a function that opens a report, by default in the analyst's view.
 
-    Fail at teardown if a page logged anything or made a request.
+    Fail at teardown if a page logged anything or made another request.
     """
     problems, views = [], []
 

@@ -51,7 +51,7 @@ def test_missing_values_of_typical_rows_are_not_filled_with_means():
 
 
 def test_typical_rows_have_the_values_of_the_card():
-    """The rows nearest to the centers have rare colours, but are not shown."""
+    """Rows nearest to a center are not shown if their colour is rare."""
     frame = pd.DataFrame(
         {
             "x": np.r_[

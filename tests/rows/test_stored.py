@@ -84,7 +84,7 @@ def rows(request, X, table, tmp_path):
     ids=lambda s: "-".join(str(v)[:8] for v in s.values()),
 )
 def expected(request, X):
-    """A fit in memory, with several settings."""
+    """A fit in memory, with each of the settings in turn."""
     settings = {"n_landmarks": 100, "random_state": 0, **request.param}
     return ApproxKernelKMeans(5, **settings).fit(X)
 

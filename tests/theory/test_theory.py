@@ -203,7 +203,7 @@ class TestTheorem1:
         assert (np.diff(bounds) < 0).all()
         assert bounds[-1] > exact
         # All rows are repeated s times, so the exact error is multiplied by s. The
-        # number of landmarks m is always n.
+        # number of landmarks is always the number of rows.
         shares = [
             expected_error_bound(
                 np.tile(rows[:100], (s, 1)),

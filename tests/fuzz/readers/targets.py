@@ -1,4 +1,4 @@
-"""Valid files of each format, and functions that read files made from them."""
+"""Valid files of each format, functions that read them, and random changes."""
 
 import gzip
 import io
