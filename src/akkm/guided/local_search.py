@@ -1,4 +1,4 @@
-"""Local search for few rows: single moves and exchanges that lower the objective.
+"""Local search for few rows: moves of one or two units that lower the objective.
 
 Lloyd's algorithm compares a row with the present centers. With few rows per cluster, a
 move also changes the centers considerably, and Lloyd's algorithm stops too early. This
@@ -13,9 +13,10 @@ from akkm.typing import Array
 
 # Maximum number of moves.
 _MOVES = 1000
-# Smallest relative decrease of the objective that counts.
+# A move must lower the objective by more than this share of the sum of squared lengths.
 _SAME = 1e-10
-# Exchanges are tried if the number of units times clusters is at most this.
+# Two units are moved at once if the number of units times the number of clusters is at
+# most this.
 _MOST_EXCHANGES = 300
 # In this search, a violated hard constraint costs this number times the sum of squared
 # lengths.
@@ -24,7 +25,7 @@ _HARD = 1e3
 
 @dataclass(frozen=True)
 class Units:
-    """Rows, and groups of rows that change cluster together."""
+    """The u units: single rows, and groups of rows that change cluster together."""
 
     sums: Array  # (u, q) weighted sums of points
     weights: Array  # (u,) positive total weights
@@ -50,9 +51,10 @@ class Units:
 
 
 def improve(units: Units, labels: Array) -> Array:
-    """Return labels (u,) that no single move improves, starting from labels (u,).
+    """Return labels (u,) that no move of one unit improves, starting from labels (u,).
 
-    If there are few units, no two moves improve the result, either.
+    If there are few units, no move of two units improves the result, either. The search
+    stops after `_MOVES` moves, even if further moves would improve the result.
     """
     labels = labels.copy()
     few = units.class_cost.size <= _MOST_EXCHANGES

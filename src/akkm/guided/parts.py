@@ -1,7 +1,7 @@
 """The rows of the loop, with constrained rows assigned separately.
 
-Constrained rows have weight zero among the other rows, which the loop assigns as usual:
-bounds and pruning stay exact. The constrained rows are held in this process. They are
+The loop assigns free rows as usual, with exact bounds and pruning. There, constrained
+rows have weight zero. A copy of the constrained rows is held in this process, and is
 evaluated in every iteration, in a fixed order.
 """
 
@@ -115,7 +115,7 @@ class GuidedParts:
         kernel, X, gram = held.strip.kernel, held.strip.X, held.gram
         if kernel.psd or gram is None:
             return self._free.trace() + held.trace()
-        # A precomputed kernel needs the numbers of the rows among all rows.
+        # A precomputed kernel needs row numbers that count all rows, not only these.
         rows = self.guide.constraints.rows.tolist()
         blocks = [
             kernel.diag_of_block(X[i : i + 1], slice(row, row + 1))

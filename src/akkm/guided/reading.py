@@ -16,8 +16,8 @@ def read_known(known: Any, n: int) -> tuple[Array, list[Hashable]]:
     Parameters
     ----------
     known : mapping or array of shape (n,)
-        A mapping from row numbers to classes, or one class per row. In an array, -1,
-        None and NaN mean that the class is not known.
+        A mapping from row numbers to classes, or one class per row. -1, None and NaN
+        mean that the class is not known.
     n : int
         The number of rows.
 
@@ -155,7 +155,7 @@ def read_pairs(pairs: Any, n: int, name: str) -> Array:
 
 
 def _checked_array(pairs: Array, n: int, name: str) -> Array:
-    """Return an integer array of pairs (p, 2) if all its rows exist."""
+    """Return pairs (p, 2) as int64; refuse missing rows and pairs of equal rows."""
     outside = pairs[(pairs < 0) | (pairs >= n)]
     if outside.size:
         _row_number(outside[0], n, name)

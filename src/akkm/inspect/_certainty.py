@@ -126,6 +126,6 @@ class Certainty:
 
 
 def _round_width(width: float) -> float:
-    """The next number of the form 1, 2 or 5 times a power of ten."""
+    """The smallest number >= width that is 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(max(width, 1e-6)))
     return next(f * power for f in (1, 2, 5, 10) if f * power >= width)

@@ -24,7 +24,7 @@ class ClusterChange:
     kind : {"same", "changed", "split", "merged", "dissolved", "new"}
         "same": the cluster has the same rows. "changed": it lost or got some rows.
         "split": several clusters of the second fit get most of their rows from it.
-        "merged": most of its rows, and most rows of other clusters, are now in one
+        "merged": most of its rows are now in one cluster, with most rows of another
         cluster. "dissolved": no cluster of the second fit continues it. "new": it is a
         cluster of the second fit, and continues no cluster of the first fit.
     size : int

@@ -77,7 +77,7 @@ def compare_with_classes(labels_true: Any, labels: Array) -> ClassComparison:
         )
     known = codes >= 0
     if not known.any():
-        raise ValueError("All values of labels_true are missing; leave it out.")
+        raise ValueError("All values of labels_true are missing; omit labels_true.")
     compared = known & (labels >= 0)
     codes, labels = codes[compared], labels[compared]
     shape = len(names), int(labels.max(initial=-1)) + 1

@@ -8,12 +8,12 @@ import numpy as np
 from akkm.inspect._typed import Kind
 from akkm.typing import Array
 
-# The text of rare categories, which the encoder pools; it characterises no cluster.
+# The encoder replaces all rare categories by this text. It characterises no cluster.
 POOLED = "(other)"
-# A category is avoided if its share falls by more than this many times the largest rise
-# of another category's share.
+# A cluster avoids a category if the category's share is smaller there than in all rows,
+# and this fall is more than this many times the largest rise of another category.
 _RARER = 2.0
-# Rises of shares count as at least this.
+# In this comparison, smaller rises count as this.
 _RARE = 0.025
 
 
@@ -134,9 +134,9 @@ class ColumnProfile:
         Returns
         -------
         int or None
-            Index of the category in `values` that is much rarer in the cluster than in
-            all rows. It is None if another category is more than half as much more
-            frequent than this one is rarer.
+            Index in `values` of the category whose share falls most from all rows to
+            the cluster. It is None unless this fall is more than twice the largest rise
+            of another category's share, and more than 0.05.
         """
         if self.kind != "category":
             return None

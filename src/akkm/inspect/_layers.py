@@ -1,4 +1,4 @@
-"""Layers of a model: its tree of clusters, and how reproducible each number is."""
+"""The tree of clusters of a model, and how reproducible numbers of clusters are."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -19,7 +19,8 @@ _AGREE = 0.5
 _VERY = 0.8
 # The name says "no" before a category if a smaller share of the cluster's rows has it.
 _NONE = 0.01
-# The name mentions a second category if its share rises this much as that of the first.
+# The name mentions a second category if the rise of its share is at least this fraction
+# of the first category's rise.
 _ALIKE = 0.9
 
 

@@ -25,7 +25,7 @@ def split_pipeline(
 
 
 def table_encoder(pipeline: Pipeline) -> Any:
-    """The `TableEncoder` of a pipeline, or None if it has any other transformer."""
+    """The `TableEncoder` of a pipeline, or None unless it is the only transformer."""
     steps = pipeline[:-1]
     decodes = len(steps) == 1 and hasattr(steps[0], "original_table")
     return steps[0] if decodes else None

@@ -80,7 +80,7 @@ class LandmarkCoverage:
         Share of the negative eigenvalues in the sum of all absolute eigenvalues; the
         maximum over members.
     threshold : float or None
-        Distance up to which a row follows a leader.
+        Largest distance of a row to the leader that represents it.
 
     Examples
     --------

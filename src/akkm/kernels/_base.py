@@ -270,7 +270,8 @@ def right_factor(
 ) -> RowsLike:
     """Return scale · Zᵀ (d, m), laid out for products with blocks of rows.
 
-    The result is dense, unless Z is sparse and would need more than `dense_bytes`.
+    The result is dense, unless Z is sparse and a dense result would need more than
+    `dense_bytes`.
     """
     if sparse.issparse(Z):
         transposed = (Z.T * Z.dtype.type(scale)).tocsr()

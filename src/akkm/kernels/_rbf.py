@@ -1,10 +1,10 @@
 """The Gaussian kernel.
 
 The exponent -gamma |x - z|² is computed as 2 gamma x·z - gamma |x|² - gamma |z|², by
-one matrix product. Its rounding error is proportional to gamma (|x|² + |z|²). If this
-error may be too large, the exponents of pairs that are near to each other are computed
-again from the differences x - z. So k(x, x) = 1 and 0 ≤ k ≤ 1 hold at every scale of
-the data, up to this error.
+one matrix product. Its rounding error is proportional to gamma (|x|² + |z|²). If the
+error of a pair may exceed `_MAX_ERROR`, its exponent is computed again from x - z,
+unless k is zero anyway. So k(x, x) = 1 and 0 ≤ k ≤ 1 hold at every scale of the data,
+up to the accepted error.
 """
 
 from collections.abc import Callable

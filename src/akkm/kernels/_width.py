@@ -11,9 +11,10 @@ from akkm.kernels._distances import squared_distances
 from akkm.rows import as_rows
 from akkm.typing import Array, RowsLike
 
-# gamma="median" measures distances between this many sampled rows.
+# gamma="median" measures distances between this many sampled rows. gamma="neighbors"
+# measures distances of as many sampled rows to their neighbours.
 _SAMPLE = 1000
-# gamma="neighbors" searches the neighbours of these rows among this many sampled rows.
+# gamma="neighbors" searches these neighbours among this many sampled rows.
 _NEIGHBOR_SAMPLE = 10_000
 # gamma="neighbors" measures the distance to the 7th nearest neighbour.
 _NEIGHBOR = 7

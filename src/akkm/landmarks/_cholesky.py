@@ -4,9 +4,10 @@ A row's residual is the part of k(x, x) outside the span of the pivots so far. C
 Epperly, Tropp and Webber (2024) draw one pivot at a time, with probabilities
 proportional to the residuals. As in the accelerated form (Epperly, Tropp and Webber
 2024), pivots are proposed in blocks, so that most of the work is matrix products. Of
-the proposals, those that explain most are taken. Let E be the residual matrix and E_i
-its row i. Pivot i reduces the trace of E by |E_i|² / E_ii. The lengths |E_i| are
-estimated from a random sketch E Ω, which is updated after each pivot.
+the proposals, those that explain most are taken. Let E be the kernel matrix minus the
+part that the pivots so far explain, and E_i its row i. E_ii is the residual of row i.
+Pivot i reduces the trace of E by |E_i|² / E_ii. The lengths |E_i| are estimated from a
+sketch E Ω with a random matrix Ω. The sketch is updated after each pivot.
 """
 
 import numpy as np
@@ -79,7 +80,11 @@ def _pivots(pool: Pool, rows: Array, m: int, rng: np.random.Generator) -> Array:
 
 
 def _sketch(pool: Pool, rows: Array, weights: Array, rng: np.random.Generator) -> Array:
-    """Return K Ω (N, p) for the rows' kernel matrix K (N, N) and a Gaussian Ω."""
+    """Return K Ω (N, p) for the kernel matrix K of N rows and a Gaussian Ω.
+
+    Row j of Ω is scaled by the square root of weight w_j. So column j of K counts w_j
+    times in the estimated lengths.
+    """
     omega = rng.standard_normal((len(rows), _SKETCH)) * np.sqrt(weights)[:, None]
     Z = pool.kernel.select(pool.X, rows)
     product = KernelProduct(pool.kernel, Z, omega, np.float64)

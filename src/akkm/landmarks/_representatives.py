@@ -12,15 +12,15 @@ from akkm.silence import ignore_warnings
 from akkm.typing import Array
 
 _PER_LANDMARK = 10  # number of candidates per landmark
-_COORDINATES = 256
+_COORDINATES = 256  # number of rows whose span contains the coordinates
 _ITERATIONS = 5
 
 
 def k_means(pool: Pool, m: int, rng: np.random.Generator) -> Array:
     """Divide 10 m candidates into m clusters; select the row nearest to each center.
 
-    k-means runs on the leading coordinates of the kernel's space. It therefore works
-    for every kernel and for sparse rows.
+    k-means runs on coordinates in the span of 256 random rows. It therefore works for
+    every kernel and for sparse rows.
     """
     rows = pool.sample(_PER_LANDMARK * m, rng)
     points = _coordinates(pool, rows, rng)
@@ -43,7 +43,7 @@ def k_means(pool: Pool, m: int, rng: np.random.Generator) -> Array:
 
 
 def _coordinates(pool: Pool, rows: Array, rng: np.random.Generator) -> Array:
-    """Return the leading coordinates (b, q) of the images of the rows `rows` (b,)."""
+    """Return coordinates (b, q) of `rows` (b,) in the span of 256 random rows."""
     basis = pool.sample(_COORDINATES, rng)
     whitener = gram.factor(kernel_matrix(pool.X, pool.kernel, basis)).whitener
     return pool.map_kernel_rows(lambda phi: phi @ whitener, rows, basis)

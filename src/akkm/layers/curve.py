@@ -132,7 +132,10 @@ class LayerCurve:
     def reason(self) -> str:
         """The reason for being sure or unsure of the finest layer, in a few words."""
         if self.n_clusters is None:
-            return "no number is more reproducible than in data without clusters"
+            return (
+                "no number of clusters is more reproducible than in data without "
+                "clusters"
+            )
         at = int(np.flatnonzero(self.numbers == self.n_clusters)[0])
         return (
             "independent halves of the rows agree on the clusters by "

@@ -20,9 +20,9 @@ _TWO_SPLITS, _THREE_SPLITS = 5_000, 2_500
 _GRAPH_SPLITS = 2
 # Number of splits of points in a kernel's space.
 _POINT_SPLITS = 3
-# FEW_PAIRS limit the number of clusters that can be measured. If the best number is
-# above this share of the limit, there may be more clusters. All numbers are then
-# measured again with MANY_PAIRS.
+# FEW_PAIRS eigenpairs limit the number of clusters that can be measured. If the best
+# number is above this share of the limit, there may be more clusters. All numbers are
+# then measured again with MANY_PAIRS eigenpairs.
 _NEAR_LIMIT = 0.6
 
 

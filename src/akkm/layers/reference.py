@@ -28,8 +28,9 @@ def permuted_components(X: RowsLike, rng: np.random.Generator) -> Array:
 
     Returns
     -------
-    array of shape (n, d), or (n, 256) if X is sparse or has very many columns
-        The reference rows, with the dtype of X.
+    array of shape (n, d) or (n, q)
+        The reference rows, with the dtype of X. If X is sparse or has more than 1,024
+        columns, these are the q <= 256 leading components themselves.
 
     Examples
     --------

@@ -23,7 +23,7 @@ FEW_PAIRS, MANY_PAIRS = 110, 320
 _PAIRS_PER_CLUSTER = 2
 # Smallest mean number of rows in a cluster.
 _ROWS_PER_CLUSTER = 20
-# Smallest number of rows in a component of the graph.
+# Components of the graph with fewer rows than this are small.
 _SMALL_ROWS = 3
 
 
@@ -133,7 +133,11 @@ def sample_graph(
 
 
 def _large_components(W: Any) -> Array:
-    """The nodes (m,) of W (n, n) in components that are not small."""
+    """The nodes (m,) of W (n, n) in components that are not small.
+
+    A component is also small if it has less than the share OUTLIER_SHARE of the nodes.
+    The largest component always remains.
+    """
     label, sizes = graph.label_components(W)
     least = max(_SMALL_ROWS, OUTLIER_SHARE * W.shape[0])
     return np.flatnonzero(sizes[label] >= min(least, sizes[0]))

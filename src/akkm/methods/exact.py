@@ -1,10 +1,11 @@
 """Exact kernel k-means (the paper's section 2.3) in O(n C) memory.
 
 Lloyd's algorithm does not need the n x n kernel matrix K itself. It needs F = K Uᵀ
-(n, C), the similarity of each row to each cluster. When rows change cluster, their
-columns of K are computed, added to one column of F and subtracted from another. After a
-good initialisation, few rows change cluster, so that a fit costs little more than one
-pass over K. Only half of K is computed, because K is symmetric.
+(n, C), where entry (k, i) of U is the weight of row i in cluster k, or 0 if the row is
+in another cluster. When rows change cluster, their columns of K are computed, added to
+one column of F and subtracted from another. After a good initialisation, few rows
+change cluster, so that a fit costs little more than one pass over K. Only half of K is
+computed, because K is symmetric.
 """
 
 from collections.abc import Callable, Iterator
@@ -83,7 +84,7 @@ def kernel_k_means(
         largest = np.maximum(largest, counts)
         shrunk = filled & (counts < SHRUNK * largest)
         if shrunk.any():
-            # The rounding errors of the large sums would distort the small ones.
+            # Sum again: rounding errors of the former, larger sums distort small sums.
             F[:, shrunk], largest[shrunk] = 0, counts[shrunk]
             rows = np.flatnonzero(shrunk[labels])
             members = _members(labels[rows], w[rows], n_clusters)
@@ -99,7 +100,7 @@ def kernel_k_means(
             array[:, ~filled] = array[:, [first]]
         scores = norms[:, None] - 2 * G.T
         require_finite(scores, dtype)
-        alpha = np.ascontiguousarray(U.T)  # Û
+        alpha = np.ascontiguousarray(U.T)  # coefficients of the centers
         centers = Centers(np.empty((n_clusters, 0)), alpha, norms)
 
         scorer = Scorer.of(alpha, norms, dtype)
@@ -236,8 +237,9 @@ def _reseed(
 ) -> bool:
     """Move the row farthest from its center to an empty cluster, if there is one.
 
-    `free` (n,) are the weights, with zeros for rows that must not be moved. Returns
-    whether a row was moved.
+    `free` (n,) are the weights, with zeros for rows that must not be moved. A row at
+    its center, with a squared distance of at most `noise` (n,), is not moved, either.
+    Returns whether a row was moved.
     """
     counts = np.bincount(labels, weights, n_clusters)
     empty = np.flatnonzero(counts <= 0)

@@ -186,7 +186,8 @@ class LeaderSearch:
     def _lead_each_other(self, rows: Array, threshold: float) -> tuple[Array, Array]:
         """Select leaders (l,) among rows (b,) that have no leader yet.
 
-        Returns their positions in `rows`, and the number (b,) of each row's leader.
+        Returns their positions in `rows`, and for each row, which of the l leaders it
+        follows (b,).
         """
         within = self._compare(rows, self._points(rows, threshold), np.less_equal)
         own = np.full(len(rows), -1, dtype=np.int32)

@@ -120,7 +120,8 @@ def _with_suffix(sizes: Sizes, q: int) -> dict[str, int]:
 _DERIVED = {"_ranks"}
 _POINTS = {"kernel": _kernel, "points": rows("m d")}
 # The attributes of each part of a model, with their checks. One-letter sizes are: m
-# points with d columns, C clusters, q coordinates of an embedding, r eigenvalues.
+# points with d columns, C clusters, q coordinates of an embedding, r eigenvalues, k
+# neighbours.
 _PARTS: dict[str, dict[str, Check]] = {
     "Model": {
         **_POINTS,

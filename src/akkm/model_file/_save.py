@@ -15,7 +15,7 @@ from akkm.model_file._description import unprintable
 from akkm.model_file._types import ModelFileError, SavedModel
 from akkm.version import __version__
 
-# Fitted attributes with one entry per training row. Prediction does not need them.
+# Fitted attributes that describe training rows. Prediction does not need them.
 _PER_ROW = (
     *("labels_", "agreement_", "embedding_", "outlying_", "violated_"),
     *("layers_", "certainty_", "exemplars_"),
