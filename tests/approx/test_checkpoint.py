@@ -148,7 +148,7 @@ def test_a_checkpoint_of_other_data_is_refused(X, stopped):
 
 
 def test_a_checkpoint_is_refused_if_rows_were_replaced_or_changed_places(X, stopped):
-    """Only rows that are no landmarks change; the number of rows stays the same."""
+    """Only rows that are not landmarks change; the number of rows stays the same."""
     expected = ApproxKernelKMeans(**SETTINGS).fit(X)
     others = np.setdiff1d(np.arange(len(X)), expected.landmark_indices_)
     replaced, swapped, negated = X.copy(), X.copy(), X.copy()

@@ -36,7 +36,10 @@ def test_the_table_shows_the_result_of_each_check(model, blobs):
         ("Largest cluster", "60 % of the rows"),
         ("Smallest cluster", "40 rows"),
         ("Widest column", "column 0: 46 % of the variance"),
-        ("Similarity of rows (1: equal)", "0.59 typically, 0.99 to the nearest row"),
+        (
+            "Similarity of rows (1: equal)",
+            "0.59 typically, 0.99 to the nearest compared row",
+        ),
         ("Share covered by the landmarks", "100 %"),
         ("Rows near a border between clusters", "0.83 %"),
         ("Shown by the map", "71 % of the variance"),

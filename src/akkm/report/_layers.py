@@ -44,7 +44,7 @@ def tree_data(layers: Layers, sizes: Array) -> dict[str, Any]:
 
 
 def curve_data(layers: Layers, n_clusters: int) -> dict[str, Any]:
-    """The curve of stability, with its spread, and that of rows without clusters."""
+    """The stability curve with its spread, and the curve of rows without clusters."""
     curve = layers.curve
     assert curve is not None
     marked = layers.numbers or (n_clusters,)

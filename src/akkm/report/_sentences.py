@@ -114,7 +114,7 @@ def single(value: Any, column: ColumnProfile) -> str:
 
 
 def is_usual(value: Any, column: ColumnProfile, cluster: int) -> bool:
-    """Whether a value is one that `line` gives for the cluster.
+    """Whether a value agrees with what `line` says about the cluster.
 
     Numbers are usual if they are in the middle half of the cluster's values. Dates and
     texts are never usual.

@@ -78,7 +78,7 @@ function stability({ numbers, stability, spread, reference, marked }) {
     }
     shapeElement(
       "text", { x: left + room / 2, y: bottom + 38, "text-anchor": "middle", class: "axis" },
-      svg, "number of clusters (dots: layers)");
+      svg, "number of clusters (dots: chosen numbers)");
     if (place.querySelector(".keys")) return;
     const keys = element("div", { class: "keys" }, place);
     key(keys, "line", "agreement of the halves");

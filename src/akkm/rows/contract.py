@@ -109,9 +109,10 @@ class Rows(ABC):
         """Return the points (n, width) and marks (n,) that `function` returns.
 
         function(shared, block) returns points (b, width) with the dtype of the rows,
-        and marks (b,) of type bool. Workers receive `shared` once. The points are
-        stored where the rows are: in memory, in a temporary file, or on the workers.
-        The marks (n,) are a Dask array if the rows are on workers, else a NumPy array.
+        and marks (b,) of type bool, such as marks of outliers. Workers receive `shared`
+        once. The points are stored where the rows are: in memory, in a temporary file,
+        or on the workers. The marks (n,) are a Dask array if the rows are on workers,
+        else a NumPy array.
         """
 
     @abstractmethod

@@ -56,9 +56,9 @@ class NumberFacts:
     weight: float = 1.0
     form: TextFormat | None = None
     sentinels: tuple[float, ...] = ()
-    center: float = 0.0
+    center: float = 0.0  # center and width of the scaling "robust"
     width: float = 1.0
-    parts: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()  # parts of dates, such as "hour"
     part_means: tuple[float, ...] = ()  # means of the sine and cosine of each part
     whole: bool = False
 
@@ -102,7 +102,7 @@ def number_encoding(
         "parts": list(facts.parts),
         "part_means": list(facts.part_means),
         "whole": facts.whole,
-        "distance": 2 * facts.weight * spread,
+        "distance": 2 * facts.weight * spread,  # mean squared distance of two rows
     }
     if facts.form is None:
         return encoding

@@ -187,7 +187,10 @@ def _as_time(values: Array, target: Any) -> pa.Array:
 
 
 def _moment(value: float, exact: bool, kind: str) -> Any:
-    """Return seconds as the text of a date or time; durations stay numbers."""
+    """Return seconds as the text of a date or time; durations stay numbers.
+
+    Times have no seconds unless `exact`.
+    """
     if kind.startswith("duration"):
         return value
     try:

@@ -147,7 +147,7 @@ def _is_sentinel(values: Array, counts: Array, is_date: bool) -> bool:
     if count < _REPEATED:
         return False
     gap, span = abs(float(rest[0]) - value), abs(float(rest[-1] - rest[0]))
-    near = counts[1:6].max()  # counts of the nearest other values
+    near = counts[1:6].max()  # largest count of the five nearest other values
     if is_date:
         return value in _SENTINEL_DATES and gap > 0.05 * span and count >= 3 * near
     if gap > span:

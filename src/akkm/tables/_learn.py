@@ -65,7 +65,9 @@ class _Plan:
     formats: Mapping[str, TextFormat]
     empty: frozenset[str] = frozenset()  # columns without any values
     sentinels: Mapping[str, Sentinels] = field(default_factory=dict)
+    # Center and width of columns with the scaling "robust".
     robust: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    # Parts of dates that are used, such as "hour".
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -138,7 +140,7 @@ def _recognise_formats(
 def _read(
     table: Table, used: list[Column], settings: Settings, plan: _Plan
 ) -> _Summary:
-    """Read all rows once, except the columns that are empty."""
+    """Read all rows once, without the columns that are empty."""
     filled = [c for c in used if c.name not in plan.empty]
     is_text = {
         c.name: c.name in settings.text

@@ -131,7 +131,7 @@ class Counts:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether the column can't be categorical, whatever the next rows contain."""
+        """Whether counting stops early, because the column is not categorical."""
         distinct = len(self.values)
         return distinct > _MOST or (distinct > self._early and self.is_identifier)
 

@@ -33,7 +33,7 @@ class Column:
         and times are read as numbers of seconds, since 1970 or since midnight. Columns
         of kind "other", such as lists, can't be encoded.
     type : str
-        The type in the file, for messages.
+        The name of the type in the file, such as "date32[day]".
 
     Examples
     --------

@@ -86,7 +86,7 @@ def nystroem_error(
     The trace is computed over all rows, in float64 and O(n) memory. The spectral norm
     is exact for at most `n_rows` rows. For more rows it is estimated from the residual
     of a uniform sample: the off-diagonal entries of this residual are multiplied by
-    n / n_rows. Then the mean of their sums over rows is about the same as for all rows.
+    n / n_rows. Then the mean of their row sums is about the same as for all rows.
     The norm without this factor is a lower bound.
 
     Examples
