@@ -5,11 +5,11 @@ import inspect
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import make_blobs
+from sklearn.datasets import make_blobs, make_moons
 
 import akkm
 import registry
-from akkm.diffusion.constrained_graph import constrain_graph
+from akkm.diffusion.constrained_graph import class_scores, constrain_graph
 from akkm.guided.constraints import read_constraints
 
 
@@ -78,6 +78,39 @@ def test_two_steps_use_constrained_rows_as_landmarks(problem):
     model = akkm.TwoStepKernelKMeans(4, n_landmarks=30, random_state=0)
     model.fit(X, known=constraints["known"])
     assert set(constraints["known"]) <= set(model.landmark_indices_.tolist())
+
+
+def test_walks_carry_known_classes_to_near_rows():
+    """Two known rows in each of two noisy moons separate them better."""
+    before, after = [], []
+    for seed in (0, 1):
+        X, y = make_moons(600, noise=0.15, random_state=seed)
+        rng = np.random.default_rng(seed)
+        rows = [rng.choice(np.flatnonzero(y == k), 2, replace=False) for k in (0, 1)]
+        model = akkm.DiffusionKernelKMeans(2, random_state=0).fit(X)
+        right = (model.labels_ == y).mean()
+        before.append(max(right, 1 - right))
+        model.fit(X, known={int(i): int(y[i]) for i in np.concatenate(rows)})
+        after.append((np.array(model.label_names_)[model.labels_] == y).mean())
+        assert (model.predict(X) == model.labels_).mean() > 0.98
+    assert np.mean(after) > np.mean(before) + 0.05
+
+
+def test_class_scores_solve_their_equation():
+    rng = np.random.default_rng(0)
+    W = sparse.random_array((60, 60), density=0.2, rng=rng).tocsr()
+    W = W + W.T
+    found = read_constraints(90, known={1: "a", 70: "b", 5: "b", 80: "c", 33: "c"})
+    rows = rng.permutation(90)[:60]
+    scores = class_scores(W, found, rows)
+    D = np.diag(np.asarray(W.sum(axis=1)).ravel())
+    B = (1.01 * D - W.toarray()) @ scores
+    here = np.isin(rows, found.known_rows)
+    assert 2 <= here.sum() < 5
+    np.testing.assert_allclose(B[~here], 0, atol=1e-3)
+    classes = found.known[found.positions(rows[here])]
+    np.testing.assert_array_equal(B[here].argmax(axis=1), classes)
+    np.testing.assert_allclose(B.sum(axis=1), 0, atol=1e-3)
 
 
 def test_graphs_are_edited_as_worked_out_by_hand():

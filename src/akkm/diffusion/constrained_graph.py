@@ -10,11 +10,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from akkm.diffusion.diffusion_time import unit_rows
 from akkm.guided.constraints import Constraints
 from akkm.typing import Array
 
 # The added links of a row have together this number times the weight of its own edges.
 _LINK_SHARE = 1.0
+# Share ε of the walks that end in each step, when scores of classes are computed.
+_KILLED = 1e-2
+# Conjugate gradients stop at this relative residual, or after this many steps.
+_RESIDUAL, _MOST_STEPS = 1e-4, 500
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,84 @@ class GraphEdit:
     def __call__(self, W: Any, rows: Array) -> Any:
         """Return the edited similarities W (u, u); `rows` (u,) are those of nodes."""
         return constrain_graph(W, self.constraints, rows, self.join_classes)
+
+    def extend(self, points: Array, W: Any, rows: Array) -> Array:
+        """Add coordinates to points (v, q) that say near which known rows they are.
+
+        W (v, v) are the edited similarities of the nodes, and `rows` (v,) their rows.
+        Classes get coordinates only if each class has one cluster.
+        """
+        if not self.join_classes or len(self.constraints.classes) < 2:
+            return points
+        scores = class_scores(W, self.constraints, rows)
+        near = unit_rows(scores).astype(points.dtype)
+        return unit_rows(np.hstack([points, near]))
+
+
+def class_scores(W: Any, constraints: Constraints, rows: Array) -> Array:
+    """Compute how near each node is to the known rows of each class, by walks.
+
+    Parameters
+    ----------
+    W : symmetric CSR array of shape (u, u)
+        Similarities of the nodes.
+    constraints : Constraints
+        Constraints on the rows.
+    rows : int array of shape (u,)
+        The row of each node.
+
+    Returns
+    -------
+    array of shape (u, number of classes)
+        The scores F that solve (D - W + ε D) F = B. D are the degrees. A row of B is 0,
+        or the indicator of the class of a known row minus the mean of all indicators
+        (Poisson learning, Calder, Cook, Thorpe and Slepčev 2020). The known rows of
+        each class have together the same weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from akkm.diffusion.constrained_graph import class_scores
+    >>> from akkm.guided.constraints import read_constraints
+    >>> W = sparse.diags_array([[1.0] * 3, [1.0] * 3], offsets=[1, -1]).tocsr()
+    >>> found = read_constraints(4, known={0: "a", 3: "b"})
+    >>> class_scores(W, found, np.arange(4)).argmax(axis=1).tolist()
+    [0, 0, 1, 1]
+    """
+    node = np.full(constraints.n, -1)
+    node[rows] = np.arange(len(rows))
+    classes = constraints.group_classes()[constraints.group]
+    own = node[constraints.rows]
+    given = (own >= 0) & (classes >= 0)
+    own, classes = own[given], classes[given]
+    indicator = np.eye(len(constraints.classes))[classes]
+    indicator /= np.maximum(indicator.sum(axis=0), 1)
+    B = np.zeros((W.shape[0], indicator.shape[1]))
+    np.add.at(B, own, indicator - indicator.sum(axis=1, keepdims=True) / len(B.T))
+    degree = np.asarray(W.sum(axis=1)).ravel().astype(np.float64)
+    scale = 1 / np.sqrt(np.where(degree > 0, degree, 1))
+    scaled = sparse.diags_array(scale)
+    S = sparse.csr_array(scaled @ W.astype(np.float64) @ scaled)
+    return scale[:, None] * _solve(S, scale[:, None] * B)
+
+
+def _solve(S: Any, B: Array) -> Array:
+    """Solve ((1 + ε) I - S) F = B by conjugate gradients, for all columns at once."""
+    F, residual = np.zeros_like(B), B.copy()
+    direction = residual.copy()
+    size = (residual**2).sum(axis=0)
+    first = np.maximum(size, 1e-300)
+    for _ in range(_MOST_STEPS):
+        product = (1 + _KILLED) * direction - S @ direction
+        step = size / np.maximum((direction * product).sum(axis=0), 1e-300)
+        F += step * direction
+        residual -= step * product
+        before, size = size, (residual**2).sum(axis=0)
+        if (size <= _RESIDUAL**2 * first).all():
+            break
+        direction = residual + size / np.maximum(before, 1e-300) * direction
+    return F
 
 
 def constrain_graph(
@@ -59,7 +142,7 @@ def constrain_graph(
     >>> from akkm.guided.constraints import read_constraints
     >>> W = sparse.csr_array(np.array([[0.0, 2, 0], [2, 0, 2], [0, 2, 0]]))
     >>> found = read_constraints(3, known={0: "a", 1: "b", 2: "a"})
-    >>> constrain_graph(W, found, np.arange(3), True).toarray().tolist()
+    >>> constrain_graph(W, found, np.arange(3), True).toarray().round(6).tolist()
     [[0.0, 0.0, 2.0], [0.0, 0.0, 0.0], [2.0, 0.0, 0.0]]
     """
     node = np.full(constraints.n, -1)

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from akkm.core.threads import Threads
 from akkm.diffusion import neighbour_graph as graph
+from akkm.diffusion.constrained_graph import GraphEdit
 from akkm.diffusion.diffusion_time import diffusion_map, unit_rows
 from akkm.diffusion.estimate_k import OUTLIER_SHARE
 from akkm.diffusion.landmark_positions import project
@@ -55,8 +56,7 @@ class GraphSettings:
     metric: str
     t: float | None  # None: chosen from the spectrum
     decide: Decision = spectrum_decides  # chooses n_clusters if it is to be estimated
-    # edits the similarities W (u, u), given the row (u,) of each node
-    edit: Callable[[Any, Array], Any] | None = None
+    edit: GraphEdit | None = None  # applies constraints to the graph
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,11 @@ def fit_graph_embedding(
         kernel = replace(kernel, evidence=replace(kernel.evidence, sure=False, why=why))
     outside = points[order[~inside]]
     target = graph.attach_small_components(outside, search, inside, label, engine)
-    embedding = walks.embedding[(np.cumsum(inside) - 1)[target]]
+    embedding = walks.embedding
+    if settings.edit is not None:
+        inner = W[inside][:, inside]
+        embedding = settings.edit.extend(embedding, inner, rows[order][inside])
+    embedding = embedding[(np.cumsum(inside) - 1)[target]]
     keys = _hashes(points, order)
     places = np.argsort(keys, kind="stable")
     return GraphEmbedding(

@@ -288,7 +288,7 @@ class DiffusionKernelKMeans(WalkClusterer):
         say(f"placing {X.shape[0]:,} rows")
         return graph, *graph(X, engine)
 
-    def _graph_edit(self, run: Run) -> Callable[[Any, Array], Any] | None:
+    def _graph_edit(self, run: Run) -> GraphEdit | None:
         """Return the function that applies constraints to the graph, or None."""
         if run.guidance is None or is_rows(run.X) or self.n_clusters == "auto":
             return None
