@@ -175,6 +175,6 @@ def memory_needed(task: Task, contestant: str) -> int:
 
 
 def fits_in_memory(task: Task, contestant: str) -> bool:
-    """Whether a contestant needs at most 80 % of the machine's memory."""
+    """Whether `memory_needed` is at most 80 % of the machine's memory."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return memory_needed(task, contestant) <= 0.8 * total

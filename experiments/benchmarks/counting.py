@@ -196,8 +196,12 @@ def report(records: JsonLines) -> str:
         [
             Paragraph(
                 "Written by `python -m experiments bench counting` from "
-                "`counting.jsonl`, not by hand. Each seed generates new data. For real "
-                "data sets, the seed changes only the random choices of the method. "
+                "`counting.jsonl`, not by hand. The columns sparse and diffusion are "
+                "for `SparseKernelKMeans` and `DiffusionKernelKMeans`. The Gaussians "
+                'have standard deviation 1; "10 apart" means that the distance between '
+                "any two centers is at least 10. Each seed generates new data. For "
+                "real data sets, the seed changes only the random choices of the "
+                "method. "
                 '"3: 9 + 1" means that the estimate was 3 clusters for ten seeds: nine '
                 "of these estimates were sure (`evidence_.sure`), and one was unsure."
             ),

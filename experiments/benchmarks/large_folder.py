@@ -46,7 +46,10 @@ def write_part(path: Path, number: int) -> None:
 
 
 def write_folder(folder: Path, gigabytes: float) -> int:
-    """Write files until they have this total size; return the actual size in bytes."""
+    """Write files until they have this total size; return the actual size in bytes.
+
+    Files that exist are not written again. Files beyond this size are deleted.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     size, number = 0, 0
     while size < gigabytes * 1e9:
@@ -78,7 +81,9 @@ def main() -> None:
     """Measure the whole folder, then compare the labels of its first file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="folder for the files")
-    parser.add_argument("--gigabytes", type=float, default=8.0)
+    parser.add_argument(
+        "--gigabytes", type=float, default=8.0, help="total size of the files"
+    )
     parser.add_argument("--memory", default="1024", help="akkm's memory limit, in MB")
     given = parser.parse_args()
     size = write_folder(given.folder, given.gigabytes)

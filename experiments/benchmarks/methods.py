@@ -203,7 +203,7 @@ def report(records: JsonLines) -> str:
         ),
         _mcla(records),
         Heading("Ensemble, MNIST, sigmoid kernel"),
-        Paragraph("NMI is that of clusters and digits. Seconds are median times."),
+        Paragraph("NMI compares clusters with digits. Seconds are median times."),
         _ensemble(records),
     ]
     return markdown("Methods compared", blocks)

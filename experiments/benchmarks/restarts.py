@@ -222,13 +222,15 @@ def report(records: JsonLines) -> str:
                 "`restarts.jsonl`, not by hand."
             ),
             Paragraph(
-                "The first column names a data set and an estimator. k-means runs on "
-                "the points that this estimator computes from the data. The columns "
-                "local search and breathing show the lowest error that the algorithm "
-                "reaches in the time of ten restarts, divided by the lowest error of "
-                "these restarts. Values are means over seeds. A value below 1 is "
-                "better than restarts. The numbers in brackets count the seeds in "
-                "which the error is lower, equal (to 1e-6) and higher."
+                "The first column names a data set and an estimator: aKKm is "
+                "`ApproxKernelKMeans`, and sparse is `SparseKernelKMeans`. k-means "
+                "runs on the points that this estimator computes from the data. The "
+                "column seconds shows the time of ten restarts. The columns local "
+                "search and breathing show the lowest error that the algorithm "
+                "reaches in this time, divided by the lowest error of the ten "
+                "restarts. Values are means over seeds. A value below 1 is better "
+                "than restarts. The numbers in brackets count the seeds in which the "
+                "error is lower, equal (to 1e-6) and higher."
             ),
             ResultTable("", head, rows),
         ],

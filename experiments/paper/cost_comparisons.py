@@ -33,7 +33,7 @@ _MUCH_LONGER = 10
 
 
 def kernel_time_saved(results: Results) -> list[Comparison]:
-    """Compare on images: does aKKm save 90 % of the time for kernel values?"""
+    """Compare on images: does aKKm save over 90 % of the time for kernel values?"""
     data = "imagenet12"
     full = results.get("seconds", data, "full kernel")
 

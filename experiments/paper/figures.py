@@ -84,10 +84,10 @@ def figures(results: Results) -> dict[str, Picture]:
     ensembles = [Panel(d, "nmi", "NMI with the classes", members) for d in DATA]
     captions = {
         "3": "Error reduction against the number of landmarks. A higher reduction "
-        "means more compact clusters",
-        "4": "Normalised mutual information of clusters and classes",
-        "5": "aKKm with four strategies to sample landmarks",
-        "6": "Single runs of aKKm and ensembles of ten",
+        "means more compact clusters. Bars and bands",
+        "4": "Normalised mutual information of clusters and classes. Bars and bands",
+        "5": "aKKm with four strategies to sample landmarks. Bars",
+        "6": "Single runs of aKKm and ensembles of ten. Bars",
     }
     panels = {"3": reduction, "4": scored, "5": sampled, "6": ensembles}
     return {
@@ -95,7 +95,7 @@ def figures(results: Results) -> dict[str, Picture]:
             results,
             f"figure{number}.png",
             panels[number],
-            f"Figure {number}. {caption}. Bars show the standard deviation over seeds.",
+            f"Figure {number}. {caption} show the standard deviation over seeds.",
         )
         for number, caption in captions.items()
     }

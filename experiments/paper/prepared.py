@@ -96,7 +96,10 @@ class PreparedData:
         return norms, perf_counter() - start
 
     def kernel_pass(self, points: Array) -> None:
-        """Compute and discard the kernel values of all rows with the rows `points`."""
+        """Compute and discard kernel values of all rows with some rows.
+
+        `points` are the numbers of these rows.
+        """
         X, kernel = self.data.X, self.data.kernel
         with Threads() as engine:
             for s in range(0, len(points), _COLUMNS):
@@ -114,6 +117,7 @@ class PreparedData:
     def threshold(self) -> float:
         """The distance threshold that gives about 1,000 leaders.
 
+        If there are fewer than 10,000 rows, it gives about one leader per ten rows.
         lKKm takes this threshold as a parameter, so the search for it is not timed.
         """
         n_leaders, rng = min(_N_LEADERS, self.n // 10), np.random.default_rng(0)

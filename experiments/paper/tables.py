@@ -123,7 +123,7 @@ def paper_total(results: Results, data: str, method: str, m: int) -> Spread | No
 
     The paper's times of aKKm and tKKm do not include the time of kernel values, so this
     time is added. The paper's time of nysSC includes it, except on images: there, the
-    time of nysSC is below the time of kernel values alone.
+    time of nysSC is below the time of kernel values alone, so this time is added, too.
     """
     kernel, clustering = (
         results.paper("seconds", data, x, m) for x in ("kernel", method)

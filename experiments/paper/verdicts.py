@@ -160,5 +160,5 @@ def compare_means(
 
 
 def three_digits(value: float) -> str:
-    """Format a number with three significant digits, or all digits if it is large."""
+    """Format a number with three digits; from 100 on, as a whole number."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -68,7 +68,7 @@ CASES = [
     (
         {"must_link": [(3, 5)], "cannot_link": [(4, 5)], "known": {3: "a", 4: "a"}},
         {"clusters_per_class": 1},
-        "rows 4 and 5, but both belong to class 'a'.*5 - 3 is known as 'a'",
+        "rows 4 and 5, but both belong to class 'a'.*rows 5 - 3 are joined, and row 3",
     ),
     (
         {"cannot_link": [[1, 4, 7, 8]]},

@@ -7,8 +7,10 @@ arrays. Parameters, validation and attributes of estimators do not belong here.
     The factored kernel matrix K̂ of the landmarks, and the strip of kernel rows.
 `seeding`
     The initialisation: centers from samples.
-`algorithm2`
-    Initialise and iterate; return the best of several runs.
+`prepared_parts`
+    The rows, prepared for the loop in this process or on workers.
+`algorithm2`, `guided_runs`
+    Initialise and iterate, without or with constraints; return the best run.
 `checkpoint`, `digest`
     Resume an interrupted fit, and check that its rows have not changed.
 `stream`

@@ -37,8 +37,9 @@ def solve(
     `GuidedParts`. Constraints and a checkpoint can't be combined.
 
     If a checkpoint is given, there is only one run. If the folder of the checkpoint has
-    the position of an interrupted run, this run is resumed. Every run, also on samples,
-    ends if an iteration decreases the error by less than the share `tol`.
+    the position of an interrupted run, this run is resumed. A run ends if an iteration
+    decreases the error by less than the share `tol`. This also holds for runs on
+    samples, unless there are constraints.
     """
     if guidance is not None:
         assert checkpoint is None

@@ -24,7 +24,8 @@ from akkm.guided.local_search import improve
 from akkm.guided.parts import GuidedParts, weights_of_others
 from akkm.typing import Array
 
-# Maximum number of constrained rows in a sample, unless there are more classes.
+# Maximum number of constrained rows in a sample. It may be exceeded, because a sample
+# has at least one group of each class.
 _SAMPLE = 20_000
 # Samples of at most _FEW rows are clustered by local searches from _SEARCHES starts.
 _FEW, _SEARCHES = 200, 16
@@ -160,9 +161,10 @@ class _Samples:
         return owner, centers
 
     def _held_positions(self, rng: np.random.Generator) -> Array:
-        """Return positions of the constrained rows in samples, ascending.
+        """Choose the constrained rows of all samples.
 
-        Whole groups are drawn, and at least one group of each class.
+        Returns their positions among all constrained rows, ascending. Whole groups are
+        drawn, and at least one group of each class.
         """
         found = self._guidance.constraints
         if len(found.rows) <= _SAMPLE:
@@ -185,7 +187,8 @@ class _Sample:
     def place(self, rows: Array, held: Array, n_free: int) -> None:
         """Set constraints and weights of the sample's rows (s,), ascending.
 
-        `held` are the positions of the sample's constrained rows in the constraints.
+        `held` are the positions of the sample's constrained rows among all constrained
+        rows. `n_free` is the number of free rows in the sample.
         """
         of = self._of
         found = of._guidance.constraints
@@ -221,9 +224,10 @@ class _Sample:
     def first_centers(self, seeds: Array) -> tuple[Array, Centers]:
         """Return the class (C,) of each cluster, and the centers of the best run.
 
-        One run starts from the best clusters without constraints. Clusters are matched
-        with classes. Further runs, one per seed, start from the means of known rows,
-        and from rows drawn by k-means++ for the other clusters.
+        First, the best clusters are found without constraints, and matched with the
+        classes. One run starts from these clusters. Further runs, one per seed, start
+        from the means of known rows, and from rows drawn by k-means++ for the other
+        clusters. For a small sample, local searches from such starts replace the runs.
         """
         of = self._of
         gram, n_clusters = of._factored.gram, of._n_clusters

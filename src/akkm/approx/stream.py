@@ -24,7 +24,8 @@ _MEMORY = 0.5
 # number of rows so far. A larger batch is cut, so that it does not outweigh all earlier
 # rows at once.
 _LARGEST_STEP = 0.25
-# Rows are put in their places in the sample when this share of its size waits for it.
+# Waiting rows are put in their places in the sample when their number reaches this
+# share of the sample's size.
 _WAITING = 0.25
 
 

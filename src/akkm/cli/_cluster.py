@@ -199,7 +199,7 @@ def setting_facts(estimator: Any) -> dict[str, str]:
         facts["leaders"] = f"{len(finest.leader_indices_):,}"
     if hasattr(estimator, "members_"):
         agreement = f"{estimator.agreement_.mean():.1%} of their votes agree"
-        facts["members"] = f"{len(estimator.members_)}, {agreement}"
+        facts["members"] = f"{len(estimator.members_)}, {agreement} with the labels"
     facts["iterations"] = str(finest.n_iter_)
     if hasattr(finest, "inertia_"):
         facts["error"] = f"{finest.inertia_:.6g}"

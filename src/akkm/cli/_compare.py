@@ -92,7 +92,7 @@ def compare(
     printer.facts(
         {
             "rows in both": f"{len(left):,}, by {key}",
-            "only in one file": " and ".join(only),
+            "only in one file": f"{only[0]} in the first, {only[1]} in the second",
             "NMI": f"{found.nmi:.4f}",
             "ARI": f"{found.ari:.4f}",
             "clusters": _changes(found),
@@ -132,7 +132,7 @@ def _places(keys: Any, others: Any) -> Array:
 
 
 def _plain(clusters: Any) -> Array:
-    """Clusters (n,) as numbers if possible: sorted as text, 10 is before 2."""
+    """Clusters (n,) as numbers if possible, because the text 10 sorts before 2."""
     with suppress(pa.ArrowInvalid):
         clusters = clusters.cast(pa.int64())
     return clusters.to_numpy(zero_copy_only=False)

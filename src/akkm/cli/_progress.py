@@ -17,13 +17,14 @@ from typing import Any, TextIO
 from rich import progress
 from rich.console import Console
 
-# Seconds between two lines of progress, if standard error is not a terminal. This is
-# below two seconds, because some steps hold the interpreter's lock for a while.
+# Seconds between two lines of progress, if standard error is not a terminal. Lines
+# should come at least every two seconds. Some steps hold the interpreter's lock and
+# delay them, so this number is smaller.
 _SECONDS = 1.5
 
 
 class Phases(progress.Progress):
-    """Shows the phases of the work, if `shown`: as bars, or as lines in a file."""
+    """Shows the phases of the work, if `shown`: bars on a terminal, lines elsewhere."""
 
     def __init__(self, shown: bool) -> None:
         # A copy of standard error: `silenced_libraries` redirects the original.

@@ -1,4 +1,4 @@
-"""`cluster`: encode a table, fit an estimator, and return both with the labels."""
+"""`cluster`: encode a table and fit an estimator in one call."""
 
 import os
 import time

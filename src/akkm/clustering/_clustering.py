@@ -222,7 +222,7 @@ def labelled_columns(
     Parameters
     ----------
     labels : int array of shape (c,)
-        The clusters; -1 for outliers.
+        The clusters; -1 for rows without a cluster.
     certainty : float array of shape (c,)
         How certain the labels are.
     names : sequence of str
@@ -251,7 +251,7 @@ def labelled_columns(
     place[rows] = np.arange(len(labels))
     at = pa.array(np.maximum(place, 0), mask=place < 0)
     clusters = pa.array(labels.astype(np.int32)).take(at)
-    # Outliers, with label -1, have no name.
+    # Rows without a cluster, with label -1, have no name.
     named = pa.array([*names, None], pa.string()).take(
         pa.array(np.where(labels < 0, len(names), labels))
     )

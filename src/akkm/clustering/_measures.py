@@ -22,7 +22,8 @@ def measures(
     X : array or CSR array of shape (b, d)
         The rows.
     clusters : int array of shape (b,), optional
-        The clusters of the rows; -1 for outliers. By default they are predicted.
+        The clusters of the rows; -1 for rows without a cluster. By default, they are
+        predicted.
 
     Returns
     -------
@@ -30,8 +31,9 @@ def measures(
         The clusters.
     measures : dict
         Arrays of shape (b,). "distance" is the distance to the center of the row's
-        cluster; for outliers, to the nearest center. "margin" is the distance to the
-        nearest other center minus "distance"; it is inf if there is only one center.
+        cluster; without a cluster, it is the distance to the nearest center. "margin"
+        is the distance to the nearest other center minus "distance"; it is inf if there
+        is only one center.
         For ensembles, the dict has only "agreement", the share of members that agree
         with the label.
 

@@ -259,7 +259,7 @@ def nearest_by_score(
 
 
 def _excess(scores: Array, ties: Array) -> Array:
-    """Return scores (C, b) minus the largest score that ties with the lowest one."""
+    """Return scores (C, b) minus the limits up to which they tie with the lowest."""
     lowest, columns = scores.argmin(axis=0), np.arange(scores.shape[1])
     tie = np.maximum(ties, ties[lowest, columns])
     return np.asarray(scores - scores[lowest, columns] - tie)

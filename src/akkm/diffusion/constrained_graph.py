@@ -30,7 +30,7 @@ class GraphEdit:
     join_classes: bool
 
     def __call__(self, W: Any, rows: Array) -> Any:
-        """Return the edited similarities W (u, u); `rows` (u,) are those of nodes."""
+        """Return the edited similarities W (u, u); rows[i] is the row of node i."""
         return constrain_graph(W, self.constraints, rows, self.join_classes)
 
     def extend(self, points: Array, W: Any, rows: Array) -> Array:

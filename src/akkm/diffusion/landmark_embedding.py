@@ -200,7 +200,7 @@ def _link_components(A: Any, tied: TiedLandmarks, engine: Threads) -> Any:
 
     Each component is linked to the nearest landmark outside it. This is repeated until
     all components are connected (Borůvka's algorithm). Longer links are weaker, so
-    components in the same cluster are near each other.
+    near components tend to join the same cluster.
     """
     degree = np.asarray(A.sum(axis=1)).ravel()
     component, ends, lengths = tied.component, [], []

@@ -98,7 +98,11 @@ class ExactClusterer(IterationParameters, KernelParameters, CenterClusterer):
     def _guided_start(
         self, run: Run, labels: Array, matched: bool
     ) -> tuple[Array, Guide | None]:
-        """Return labels (n,) that satisfy the constraints of the run, and its guide."""
+        """Return labels (n,) that satisfy the constraints of the run, and its guide.
+
+        `matched` says whether the given labels decide which clusters belong to which
+        classes. Otherwise, the first clusters belong to the classes, in order.
+        """
         if run.guidance is None:
             return labels, None
         rows = run.guidance.constraints.rows

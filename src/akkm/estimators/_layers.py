@@ -72,7 +72,7 @@ class ClusterLayers(CoverageParameter, KernelClusterer):
     layer_numbers_ : list of int
         Number of clusters of each layer.
     labels_ : int32 array of shape (n,)
-        Labels of the finest layer, which is the default.
+        Labels of the finest layer, the last of `layers_`.
     n_clusters_ : int
         Number of clusters of the finest layer.
     certainty_ : float array of shape (n,)
@@ -160,8 +160,8 @@ class ClusterLayers(CoverageParameter, KernelClusterer):
         if self.stability_ is None:
             self.stability_ = model.stability_
         if model.stability_ is not None and _chooses_neighbours(model):
-            # A fit with a given number of clusters also chooses the number of
-            # neighbours.
+            # Only a fit with a given number of clusters chooses the number of
+            # neighbours. So fit again, with the number that was found.
             model.n_clusters = model.n_clusters_
             model.fit(run.X, sample_weight=run.weights)
         self.estimator_, self.n_clusters_ = model, model.n_clusters_
@@ -182,7 +182,11 @@ class ClusterLayers(CoverageParameter, KernelClusterer):
             run.warn(text, category)
 
     def _layer_numbers(self, model: Any) -> list[int]:
-        """Numbers of clusters of the layers: peaks of the score, and wide gaps."""
+        """Return the number of clusters of each layer, ascending.
+
+        They are the numbers that `stability_` shows as layers, numbers with a wide gap
+        in the spectrum, and the number of the finest layer.
+        """
         coarse = set(self.stability_.layers) if self.stability_ else set()
         if isinstance(model, WalkClusterer):
             evidence = model.evidence_

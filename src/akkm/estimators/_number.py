@@ -38,8 +38,9 @@ def measure_by_walks(
 ) -> LayerCurve | None:
     """Measure how reproducible each number of clusters is, by random walks.
 
-    `between` contains the smallest and the largest number of clusters (None: no limit).
-    Returns None if there are too few rows.
+    `W` contains the similarities of the rows; by default, they are computed. `between`
+    contains the smallest and the largest number of clusters (None: no limit). Returns
+    None if there are too few rows.
     """
     rows = distinct_rows(X, weights)
     if len(rows) > SAMPLE:

@@ -28,7 +28,7 @@ _PER_CLUSTER = 20
 # the second factor, the sample is clustered again in any case, until it is full.
 _CHECKED, _RECLUSTERED = 1.25, 8
 # If the sample would be clustered again when it is filled to more than this share, it
-# is clustered when it is full.
+# is clustered only when it is full.
 _PART = 0.125
 # The sample is clustered again if its mean error has grown by this factor.
 _MISFIT = 1.05
@@ -75,12 +75,12 @@ class Streaming(GuidedClusterer):
 
         A sample of all rows so far is kept. It is clustered at the first batch, and
         again when the number of rows has grown eightfold, until the sample has its full
-        size of about 20,000 rows. Each time the number of rows
-        has grown by a quarter, the centers are checked. If they fit the sample worse
-        than before, the sample is clustered again. Clusters keep their numbers when the
-        sample is clustered again. In between, centers move towards the rows of each
-        batch, and older rows lose influence. As long as there are fewer rows than
-        `n_landmarks`, all rows are landmarks.
+        size of about 20,000 rows. Each time the number of rows has grown by a quarter,
+        the centers are checked. If they fit the sample worse than before, the sample is
+        clustered again. Clusters keep their numbers when the sample is clustered again.
+        In between, centers move towards the rows of each batch, and older rows lose
+        influence. As long as there are fewer rows than `n_landmarks`, all rows are
+        landmarks.
 
         If the estimator was fitted by `fit`, there is no sample. The kernel and the
         landmarks of the fit are kept, and only the centers move.

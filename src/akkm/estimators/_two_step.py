@@ -135,7 +135,7 @@ class TwoStepKernelKMeans(GuidedClusterer, LandmarkParameters, ExactClusterer):
         self._warn_unless_converged(run, self.labels_, solution.finished)
 
     def _with_constrained_rows(self, run: Run, landmarks: Landmarks) -> Landmarks:
-        """Add constrained rows to the landmarks, at most as many as there are."""
+        """Add constrained rows to the m landmarks, at most m of them."""
         indices, kernel = landmarks.indices, run.kernel
         if run.guidance is None or indices is None:
             return landmarks
@@ -152,7 +152,8 @@ class TwoStepKernelKMeans(GuidedClusterer, LandmarkParameters, ExactClusterer):
     ) -> None:
         """Assign constrained rows, given squared distances (n, C) of all rows.
 
-        `guide` is that of the landmarks. The errors (n,) of the rows are changed.
+        `guide` is that of the landmarks; None if no landmark is constrained. The errors
+        (n,) of the rows are changed.
         """
         assert run.guidance is not None
         rows, n_clusters = run.guidance.constraints.rows, self._n_clusters

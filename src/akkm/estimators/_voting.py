@@ -15,14 +15,14 @@ from akkm.typing import Array
 
 @estimator
 class VotingClusterer(KernelClusterer):
-    """Base class of ensembles: each member has a vote, and the majority decides."""
+    """Base class of ensembles, whose members vote for the label of each row."""
 
     n_members: int = parameter(COUNT, default=10)
 
     _preparation = "fitting members"
 
     def predict(self, X: Any) -> Array:
-        """Assign each row to the cluster that most members vote for.
+        """Assign each row to the cluster that wins the vote of the members.
 
         Parameters
         ----------

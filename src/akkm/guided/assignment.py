@@ -1,10 +1,10 @@
 """The cheapest clusters of groups, given their costs in each cluster.
 
 A cannot-link pair adds a penalty if both its groups are in the same cluster. Groups
-without pairs, couples, and small sets of linked groups get the best labels of all.
-Larger sets are improved by moves that lower the total cost: a group changes cluster, a
-group displaces the groups that block it, or two clusters are exchanged along a chain of
-linked groups (a Kempe chain).
+without pairs, couples (two groups linked only to each other) and small sets of linked
+groups get optimal labels. Larger sets are improved by moves that lower the total cost:
+a group changes cluster, a group displaces the groups that block it, or two clusters are
+exchanged along a chain of linked groups (a Kempe chain).
 
 A label changes only if this lowers the cost by more than the rounding error, so that
 the total cost never increases and rounding errors never decide.
@@ -249,7 +249,11 @@ class _Moves:
         self.cost, self.tie, self.linked, self.labels = cost, tie, linked, labels
 
     def improve(self, chains: bool) -> bool:
-        """Try moves for each group that is not in its cheapest cluster."""
+        """Try moves of groups outside their cheapest cluster or in a violated pair.
+
+        Exchanges along chains are tried only if `chains`. Returns whether a move was
+        made.
+        """
         every = np.arange(len(self.cost))
         own = self.cost[every, self.labels]
         a, b = self.linked.pairs.T
@@ -310,7 +314,7 @@ class _Moves:
         return self._accept(changed, before)
 
     def _exchange(self, group: int, cluster: int) -> bool:
-        """Exchange two clusters along the chain of linked groups that starts here."""
+        """Exchange a group's cluster with another along the chain from the group."""
         present = int(self.labels[group])
         if present == cluster:
             return False
@@ -327,7 +331,7 @@ class _Moves:
         return self._accept(dict.fromkeys(sorted(chain)), before)
 
     def _accept(self, changed: dict[int, Any], before: Array) -> bool:
-        """Keep the labels if they cost less than those before; else restore them."""
+        """Keep the labels if they cost less than the labels `before`; else undo."""
         after = self._energy(changed)
         self.labels, before = before, self.labels
         limit = self._energy(changed) - sum(self.tie[group] for group in changed)

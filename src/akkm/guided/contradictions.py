@@ -78,7 +78,10 @@ def refuse_separated_class(
     texts = []
     for row in pair.tolist():
         witness = int(known[np.flatnonzero(groups[known] == groups[row])[0]])
-        texts.append(_text(chain(must_link, row, witness)) + f" is known as {name!r}")
+        joined = ""
+        if row != witness:
+            joined = f"rows {_text(chain(must_link, row, witness))} are joined, and "
+        texts.append(f"{joined}row {witness} is known as {name!r}")
     raise ValueError(
         f"cannot_link separates rows {pair[0]} and {pair[1]}, but both belong to class "
         f"{name!r}, which has one cluster ({'; '.join(texts)}); remove the pair, "

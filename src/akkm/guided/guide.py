@@ -48,14 +48,18 @@ class Guidance:
         return max(1.0, share)
 
     def row_weights(self, n_clusters: int, weights: Array | None) -> Array:
-        """Return the weights (r,) of the constrained rows, from those of all rows."""
+        """Return the weights (r,) of the constrained rows.
+
+        `weights` (n,) are the given weights of all rows. Those of known rows are
+        multiplied by `known_factor`.
+        """
         rows = self.constraints.rows
         own = np.ones(len(rows)) if weights is None else weights[rows].copy()
         own[self.constraints.known >= 0] *= self.known_factor(n_clusters)
         return own
 
     def all_weights(self, n_clusters: int, weights: Array | None) -> Array:
-        """Return the weights (n,) of all rows, with those of the constrained rows."""
+        """Return the weights (n,) of all rows, multiplied as in `row_weights`."""
         n = self.constraints.n
         every = np.ones(n) if weights is None else weights.copy()
         every[self.constraints.rows] = self.row_weights(n_clusters, weights)
