@@ -42,6 +42,11 @@ def test_reports_list_the_words_of_free_text(source, memory, here):
     output_of("cluster", source, "-k", 5, "--report", "r.html", "--memory", memory)
     page = (here / "r.html").read_text()
     assert page.count('<span class="what">words in comment</span>') == 5
+    out = output_of(
+        "cluster", source, "-k", 5, "--words", "comment", "--model", "m.skops"
+    )
+    assert "comment: text, encoded by 63 words (TF-IDF, 20 principal components)" in out
+    output_of("predict", "m.skops", source, "--labels", "l.csv", "--memory", memory)
 
 
 @pytest.mark.parametrize("memory", [1024, 0.01])

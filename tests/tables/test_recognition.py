@@ -129,7 +129,8 @@ class TestLeftOut:
         lines = encoder.describe()
         assert lines[2].endswith(": customer, order_id")
         assert lines[3] == (
-            "left out, as free text (reports describe clusters by its words): comment"
+            "left out, as free text (--words clusters by it; reports list its words): "
+            "comment"
         )
         assert lines[4].startswith("left out, as most values occur only once")
         forced = TableEncoder(text=["ticket"], columns=["order_id", "ticket"])

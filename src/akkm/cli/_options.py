@@ -141,6 +141,11 @@ class Encoding:
         help="Treat these columns as categories even if they hold numbers: a,b,c.",
         **_NAMES,
     )
+    words: Sequence[str] = option(
+        "--words",
+        help="Encode these columns of free text by their words (TF-IDF): a,b,c.",
+        **_NAMES,
+    )
     scale: str = _field(_scale_options)
     missing: str = choice(
         "--missing",

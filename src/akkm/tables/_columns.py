@@ -37,13 +37,13 @@ _ROLES = {
     "date": "dates",
     "time": "times of the day",
 }
-ROLES = (*_ROLES, "boolean", "category")
+ROLES = (*_ROLES, "boolean", "category", "prose")
 # For each reason why a column is left out: its text in descriptions.
 REASONS = {
     "equal": "left out, as all values are equal",
     "empty": "left out, as all values are missing",
     "id": "left out, as identifiers (--columns uses them, --id adds them to labels)",
-    "prose": "left out, as free text (reports describe clusters by its words)",
+    "prose": "left out, as free text (--words clusters by it; reports list its words)",
     "rare": "left out, as most values occur only once (--text uses them)",
 }
 
@@ -202,6 +202,8 @@ def feature_names(encoding: Encoding) -> list[str]:
             for function in ("sin", "cos")
         ]
         return [name, *parts]
+    if encoding["how"] == "words":
+        return [f"{name} (words, {i})" for i in range(1, len(encoding["axes"]) + 1)]
     return [f"{name}={value}" for value in encoding["values"]]
 
 
@@ -303,6 +305,11 @@ def _describe_number(encoding: Encoding) -> str:
 
 def describe_text(encoding: Encoding) -> str:
     """Describe the encoding of a text column."""
+    if encoding["how"] == "words":
+        return (
+            f"text, encoded by {len(encoding['words']):,} words (TF-IDF, "
+            f"{len(encoding['axes'])} principal components)"
+        )
     if not encoding["pooled"]:
         return f"text, {len(encoding['values']):,} values one-hot encoded"
     return (

@@ -100,11 +100,12 @@ def original_entries(
 
 
 def _parts(X: Array, encodings: Iterable[Encoding]) -> Iterator[tuple[Encoding, Array]]:
-    """Yield each used column with its part of X."""
+    """Yield each used column with its part of X, except text encoded by its words."""
     start = 0
     for encoding in encodings:
         if width := len(feature_names(encoding)):
-            yield encoding, X[:, start : start + width]
+            if encoding["how"] != "words":
+                yield encoding, X[:, start : start + width]
             start += width
 
 

@@ -46,7 +46,8 @@ class Decoder:
         Numbers are rounded to the digits that single precision preserves. Dates, and
         whole numbers up to a few million, are decoded exactly. Missing values stay
         filled, rare categories that were pooled become "(other)", and text that `fit`
-        did not see becomes null.
+        did not see becomes null. Text that is encoded by its words can't be decoded, so
+        these columns are absent.
         """
         check_is_fitted(self)
         if self.matrix_ is not None:
@@ -148,7 +149,7 @@ class Decoder:
         return original_rows(_rows(X), self.columns_, filled=filled)
 
     def free_text(self, table: Any, rows: Any) -> dict[str, Any]:
-        """Read the columns that were left out as free text.
+        """Read the columns of free text: those left out, and those in `words`.
 
         Parameters
         ----------
@@ -178,7 +179,8 @@ class Decoder:
         prose = [
             e["name"]
             for e in self.columns_
-            if is_left_out(e) and e["reason"] == "prose" and e["name"] in there
+            if e["name"] in there
+            and (e["how"] == "words" or (is_left_out(e) and e["reason"] == "prose"))
         ]
         return read_texts(table, prose, np.asarray(rows)) if prose else {}
 

@@ -15,6 +15,7 @@ from akkm.tables._blocks import Blocks, Selection
 from akkm.tables._columns import LARGEST, Encoding, feature_names
 from akkm.tables._distribution import part_angles
 from akkm.tables._files import Spool
+from akkm.tables._prose import WordEncoder
 from akkm.tables._table import Table, as_option, quoted_names
 from akkm.typing import Array
 
@@ -105,6 +106,9 @@ class RowEncoder:
             if e["how"] == "robust"
         ]
         self._dates = [(i, e) for i, e in enumerate(self.numbers) if e["parts"]]
+        self._words = {
+            e["name"]: WordEncoder(e) for e in self.texts if e["how"] == "words"
+        }
         self._unseen: dict[str, Counter[str]] = {}
         self._peaks = np.zeros(len(self.numbers))  # largest absolute values
 
@@ -116,10 +120,14 @@ class RowEncoder:
         if V.size:
             self._encode_numbers(V, X)
         for encoding, text in zip(self.texts, texts, strict=True):
+            start = self._starts[encoding["name"]]
+            if encoding["how"] == "words":
+                stop = start + len(encoding["axes"])
+                self._words[encoding["name"]].encode(text, X[:, start:stop])
+                continue
             codes = self._codes(encoding, text)
             rows = np.flatnonzero(codes >= 0)
-            at = self._starts[encoding["name"]] + codes[rows]
-            X[rows, at] = encoding["weight"] ** 0.5
+            X[rows, start + codes[rows]] = encoding["weight"] ** 0.5
 
     def require_single_precision(self, table: Table) -> None:
         """Raise TableError if a number was too large for float32."""

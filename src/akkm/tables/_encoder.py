@@ -43,6 +43,10 @@ class TableEncoder(DocumentationLink, Decoder, TransformerMixin, BaseEstimator):
     text : list of str, optional
         Columns to treat as categories even if they hold numbers, such as codes, or
         seem to hold identifiers.
+    words : list of str, optional
+        Columns of free text to encode by their words: the TF-IDF weights of up to 1,000
+        words, projected onto 20 principal components. Words are learned from the first
+        20,000 distinct texts. By default, free text is left out.
     scale : {"auto", "standard", "robust", "minmax", "none"}, default="auto"
         How to scale numbers. "standard": to mean 0 and standard deviation 1. "robust":
         first replace x by asinh((x - median) / width), which shortens heavy tails, then
@@ -156,6 +160,7 @@ class TableEncoder(DocumentationLink, Decoder, TransformerMixin, BaseEstimator):
         id: str | None = None,
         label: str | None = None,
         text: Sequence[str] = (),
+        words: Sequence[str] = (),
         scale: str = "auto",
         missing: str = "mean",
         sentinels: str = "missing",
@@ -167,6 +172,7 @@ class TableEncoder(DocumentationLink, Decoder, TransformerMixin, BaseEstimator):
         self.id = id
         self.label = label
         self.text = text
+        self.words = words
         self.scale = scale
         self.missing = missing
         self.sentinels = sentinels
@@ -196,7 +202,13 @@ class TableEncoder(DocumentationLink, Decoder, TransformerMixin, BaseEstimator):
         self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
         used = feature_columns(
-            table, self.columns, self.drop, self.text, self.weights or {}, self._roles()
+            table,
+            self.columns,
+            self.drop,
+            self.text,
+            self.words,
+            self.weights or {},
+            self._roles(),
         )
         clustered = {column.name for column in used}
         self.ignored_ = [c.name for c in table.columns if c.name not in clustered]
@@ -274,6 +286,7 @@ class TableEncoder(DocumentationLink, Decoder, TransformerMixin, BaseEstimator):
         settings = Settings(
             columns=self.columns or (),
             text=self.text,
+            words=self.words,
             held_out=self._held_out(),
             scale=self.scale,
             missing=self.missing,
@@ -290,8 +303,9 @@ class TableEncoder(DocumentationLink, Decoder, TransformerMixin, BaseEstimator):
         self.notes_ += learned.notes
 
     def _fit_sparse(self, table: Table, used: list[Column]) -> None:
-        if self.text:
-            raise TableError(f"{table.name}: a sparse table has no text; omit --text")
+        if self.text or self.words:
+            option = "--text" if self.text else "--words"
+            raise TableError(f"{table.name}: a sparse table has no text; omit {option}")
         names = [column.name for column in used]
         self.matrix_, notes = learn_sparse(table, names, self.scale, self.missing)
         self.n_rows_ = table.matrix.shape[0]

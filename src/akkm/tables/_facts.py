@@ -15,8 +15,8 @@ class ColumnFact:
     name : str
         The name of the column.
     role : str
-        "number", "money", "percentage", "duration", "date", "time", "boolean" or
-        "category".
+        "number", "money", "percentage", "duration", "date", "time", "boolean",
+        "category" or "prose".
     unit : str
         The unit of decoded values, such as "$", "%", "s" or ""; durations are decoded
         as seconds.
@@ -77,7 +77,7 @@ def column_facts(encodings: Iterable[Encoding]) -> list[ColumnFact]:
 
 
 def balance(facts: Iterable[ColumnFact]) -> str:
-    """Return the shares of numbers, dates and categories in mean squared distances.
+    """Return the shares of the kinds of columns in mean squared distances.
 
     Parameters
     ----------
@@ -97,9 +97,14 @@ def balance(facts: Iterable[ColumnFact]) -> str:
     >>> balance(TableEncoder().fit(frame).facts())
     'numbers 67%, categories 33%'
     """
-    groups = {"numbers": 0.0, "dates": 0.0, "categories": 0.0}
+    groups = {"numbers": 0.0, "dates": 0.0, "categories": 0.0, "texts": 0.0}
     for fact in facts:
-        group = {"date": "dates", "boolean": "categories", "category": "categories"}
+        group = {
+            "date": "dates",
+            "boolean": "categories",
+            "category": "categories",
+            "prose": "texts",
+        }
         groups[group.get(fact.role, "numbers")] += fact.share
     shares = [f"{name} {share:.0%}" for name, share in groups.items() if share]
     return ", ".join(shares)

@@ -26,6 +26,7 @@ from akkm.tables._distribution import (
     relevant_parts,
     tail_share,
 )
+from akkm.tables._prose import words_encoding
 from akkm.tables._summary import Counts, Moments
 from akkm.tables._table import Column, Table, as_option, as_text, quoted_names
 from akkm.tables._text_numbers import TextFormat, is_ambiguous_date, recognise
@@ -41,6 +42,7 @@ class Settings:
 
     columns: Sequence[str]  # columns that the user has chosen by name
     text: Sequence[str]
+    words: Sequence[str]
     held_out: Sequence[str]
     scale: str
     missing: str
@@ -87,7 +89,7 @@ def learn_columns(table: Table, used: list[Column], settings: Settings) -> Learn
 
     The plan changes if columns are empty, or have sentinels or heavy tails.
     """
-    table.read_as_text([*settings.text, *settings.held_out])
+    table.read_as_text([*settings.text, *settings.words, *settings.held_out])
     formats, notes = _recognise_formats(table, used, settings)
     plan = _Plan(formats)
     found = _read(table, used, settings, plan)
@@ -110,7 +112,9 @@ def _recognise_formats(
     names = [
         c.name
         for c in used
-        if c.kind == "text" and c.type != "bool" and c.name not in settings.text
+        if c.kind == "text"
+        and c.type != "bool"
+        and c.name not in (*settings.text, *settings.words)
     ]
     values: dict[str, dict[str, None]] = {name: {} for name in names}
     left = _PEEK
@@ -143,7 +147,7 @@ def _read(
     """Read all rows once, without the columns that are empty."""
     filled = [c for c in used if c.name not in plan.empty]
     is_text = {
-        c.name: c.name in settings.text
+        c.name: c.name in (*settings.text, *settings.words)
         or (c.kind == "text" and c.name not in plan.formats)
         for c in filled
     }
@@ -263,16 +267,15 @@ def _finish(
                 )
         encodings[name] = encoding
     for name, counts in found.texts.items():
+        weight = settings.weights.get(name, 1.0)
+        if name in settings.words:
+            encodings[name] = words_encoding(columns[name], counts, weight, table)
+            continue
         if settings.missing == "mean" and counts.missing:
             counts.values["missing"] += counts.missing
         as_chosen = name in settings.text
         encodings[name] = text_encoding(
-            columns[name],
-            counts,
-            settings.most_values,
-            settings.weights.get(name, 1.0),
-            as_chosen,
-            table,
+            columns[name], counts, settings.most_values, weight, as_chosen, table
         )
     notes += found.blocks.notes
     ordered = [encodings[column.name] for column in used]

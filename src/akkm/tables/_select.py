@@ -77,6 +77,7 @@ def feature_columns(
     columns: Sequence[str] | None,
     drop: Sequence[str],
     text: Sequence[str],
+    words: Sequence[str],
     weights: Mapping[str, float],
     roles: Mapping[str, str],
 ) -> list[Column]:
@@ -88,6 +89,12 @@ def feature_columns(
     require_columns(table, columns or (), "--columns")
     require_columns(table, drop, "--drop")
     require_columns(table, text, "--text")
+    require_columns(table, words, "--words")
+    if both := [name for name in words if name in text]:
+        raise TableError(
+            f"{table.name}: --text {both[0]!r} and --words {both[0]!r}: a column can't "
+            "be both; leave out one"
+        )
     _require_weights(table, weights)
     for option, name in roles.items():
         _require_single_values(table, name, option)

@@ -25,6 +25,7 @@ def require_valid_encoder(encoder: Any, held_out: list[str]) -> None:
     `held_out` has the names of the id and label columns.
     """
     names = (*held_out, *encoder.ignored_, *encoder.notes_, *encoder.text)
+    names += (*encoder.words,)
     given = (*encoder.drop, *encoder.feature_names_in_)
     if not all(isinstance(n, str) for n in (*names, *given)):
         raise ValueError("Some names of columns, or notes, are not text.")
@@ -102,6 +103,9 @@ def _require_valid(encoding: Encoding) -> None:
             )
         _require_valid_facts(encoding)
         return
+    if encoding["how"] == "words":
+        _require_valid_words(encoding)
+        return
     values, pooled = encoding["values"], encoding["pooled"]
     if not all(isinstance(value, str) for value in values) or not values:
         raise ValueError("A column of text has no values, or values that are not text.")
@@ -112,6 +116,21 @@ def _require_valid(encoding: Encoding) -> None:
         )
     if pooled:
         describe_text(encoding)
+
+
+def _require_valid_words(encoding: Encoding) -> None:
+    """Raise an exception if the encoding of a text by its words is not valid."""
+    words = encoding["words"]
+    if not all(isinstance(word, str) for word in words) or len(set(words)) < len(words):
+        raise ValueError("Some words of a column are equal, or not text.")
+    rows = [encoding["idf"], encoding["mean"], *encoding["axes"]]
+    if len(rows) < 3 or any(len(row) != len(words) for row in rows):
+        raise ValueError(
+            f"A column has {len(words)} words; expected as many weights, means and "
+            "coefficients of axes."
+        )
+    if not all(math.isfinite(float(value)) for row in rows for value in row):
+        raise ValueError("Some weights of words are not finite numbers.")
 
 
 def _require_valid_facts(encoding: Encoding) -> None:
