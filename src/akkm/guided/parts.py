@@ -1,8 +1,8 @@
 """The rows of the loop, with constrained rows assigned separately.
 
-The loop assigns free rows as usual, with exact bounds and pruning. There, constrained
-rows have weight zero. A copy of the constrained rows is held in this process, and is
-evaluated in every iteration, in a fixed order.
+The loop assigns free rows as usual, with exact bounds and pruning. In the loop,
+constrained rows have weight zero. A copy of the constrained rows is held in this
+process, and is evaluated in every iteration, in a fixed order.
 """
 
 from typing import Any

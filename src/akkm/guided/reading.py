@@ -155,7 +155,7 @@ def read_pairs(pairs: Any, n: int, name: str) -> Array:
 
 
 def _checked_array(pairs: Array, n: int, name: str) -> Array:
-    """Return pairs (p, 2) as int64; refuse missing rows and pairs of equal rows."""
+    """Return pairs (p, 2) as int64; raise an error if a pair is not valid."""
     outside = pairs[(pairs < 0) | (pairs >= n)]
     if outside.size:
         _row_number(outside[0], n, name)

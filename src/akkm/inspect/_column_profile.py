@@ -10,10 +10,10 @@ from akkm.typing import Array
 
 # The encoder replaces all rare categories by this text. It characterises no cluster.
 POOLED = "(other)"
-# A cluster avoids a category if the category's share is smaller there than in all rows,
-# and this fall is more than this many times the largest rise of another category.
+# A cluster avoids a category if the category's share falls, from all rows to the
+# cluster, by more than _RARER times the largest rise of another category's share.
 _RARER = 2.0
-# In this comparison, smaller rises count as this.
+# Rises below _RARE count as _RARE in this comparison.
 _RARE = 0.025
 
 

@@ -145,7 +145,7 @@ def column_names(model: Any, given: Sequence[str] | None, d: int) -> list[str]:
 
 
 def readable_name(name: Any) -> str:
-    """Name of a column; a name that starts with a column number gets a prefix.
+    """Name of a column, with the prefix "column" if it starts with a column number.
 
     Examples
     --------

@@ -15,7 +15,7 @@ def word_counts(texts: Any, members: Any) -> tuple[list[str], Array]:
     """Words, and the number of texts (C, w) of each cluster that contain each word.
 
     `texts` has length s, and entry (k, i) of `members` (C, s) is 1 if text i is in
-    cluster k. Words of less than three letters, and words that occur in one text only,
+    cluster k. Words of fewer than three letters, and words that occur in only one text,
     are left out.
 
     Examples

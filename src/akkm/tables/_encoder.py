@@ -79,7 +79,7 @@ class TableEncoder(DocumentationLink, Decoder, TransformerMixin, BaseEstimator):
         that are left out automatically.
     feature_names_ : list of str
         The names of the columns of X: the column's name for numbers, "name=value" for
-        text, and such as "name (hour, sin)" for parts of dates.
+        text, and names such as "name (hour, sin)" for parts of dates.
     ignored_ : list of str
         The columns that the user did not choose, or that are ids or labels.
     matrix_ : dict or None
