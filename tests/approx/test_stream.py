@@ -106,10 +106,10 @@ def test_a_batch_moves_the_centers_as_computed_by_hand():
     model._schedule = replace(schedule, check_at=6)
     model.partial_fit(np.array([[11.1]]))
     own = int(model.predict([[10.0]])[0])
-    # Weights of earlier rows are halved, so the 2 earlier rows of this cluster have a
-    # total weight of 1. The new row is the 5th, so it multiplies this weight by
-    # 1 - 1 / (5 / 2).
-    kept = 1.0 * (1 - 1 / 2.5)
+    # The weights of all rows are halved: the 4 earlier rows have a total weight of 2,
+    # and the 2 of this cluster have 1. With the 5th row the total becomes 5 / 2, of
+    # which the new row has 1. So the earlier weights are multiplied by 1.5 / 2.
+    kept = 1.0 * 1.5 / 2
     center = (kept * 10.1 + 11.1) / (kept + 1)
     distance = model.transform(np.array([[center]]))[0, own]
     assert distance == pytest.approx(0, abs=1e-6)

@@ -166,7 +166,8 @@ class Stream:
         scorer = self.model().scorer
         part = Part.of(strip, gram, engine, weights=weights)
         seen = self.seen + X.shape[0]
-        remaining = max(0.0, 1 - X.shape[0] / (_MEMORY * seen))
+        # The total weight was _MEMORY * self.seen, and is to be _MEMORY * seen.
+        remaining = max(0.0, (seen - X.shape[0] / _MEMORY) / self.seen)
         stats = Stats(self.stats.sums * remaining, self.stats.counts * remaining)
         stats += part.sweep(scorer, None, 0).stats
         centers = centers_of(stats, gram, self.centers)
