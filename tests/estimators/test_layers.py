@@ -200,3 +200,24 @@ def test_exemplars_are_rows_of_their_cluster():
     for c, rows in enumerate(model.exemplars_):
         assert 1 <= len(rows) <= 5
         assert (model.estimator_.labels_[rows] == c).all()
+
+
+@every(has_centers)
+def test_every_method_finds_exemplars_of_each_cluster(Estimator):
+    model = create(Estimator, 6).fit(OVERLAPPING)
+    certainty = model.certainty(OVERLAPPING)
+    for c, rows in enumerate(model.exemplars(OVERLAPPING, top=3)):
+        inside = np.flatnonzero(model.labels_ == c)
+        assert np.isin(rows, inside).all()
+        assert certainty[rows].min() >= np.sort(certainty[inside])[-3]
+
+
+@pytest.mark.filterwarnings("ignore:The estimate of")
+def test_a_clear_graph_is_not_fitted_again(monkeypatch):
+    fits = []
+    fit = akkm.DiffusionKernelKMeans._fit
+    counted = lambda self, run: (fits.append(self.n_clusters), fit(self, run))  # noqa: E731
+    monkeypatch.setattr(akkm.DiffusionKernelKMeans, "_fit", counted)
+    model = ClusterLayers(random_state=0).fit(OVERLAPPING)
+    assert model.estimator_.stability_ is not None  # the spectrum was not conclusive
+    assert fits == ["auto"]

@@ -119,6 +119,38 @@ def certainty_limit(certainty: Array, coverage: float | str) -> float:
     return float((ascending[at - 1] + ascending[at]) / 2) if at else 0.0
 
 
+def most_certain(
+    labels: Array, certainty: Array, n_clusters: int, top: int = 5
+) -> list[Array]:
+    """The most certain rows of each cluster.
+
+    Parameters
+    ----------
+    labels : int array of shape (n,)
+        The cluster of each row.
+    certainty : float array of shape (n,)
+        The certainty of each row.
+    n_clusters : int
+        Number of clusters.
+    top : int, default=5
+        Maximum number of rows of each cluster.
+
+    Returns
+    -------
+    list of int arrays
+        For each cluster, row numbers; the most certain row comes first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.core.membership import most_certain
+    >>> most_certain(np.array([0, 1, 0]), np.array([0.2, 0.5, 0.9]), 2)
+    [array([2, 0]), array([1])]
+    """
+    order = np.argsort(-certainty, kind="stable")
+    return [order[labels[order] == c][:top] for c in range(n_clusters)]
+
+
 def memberships_of(distances: Array, top: int) -> sparse.csr_array:
     """Soft memberships (n, C) with at most `top` entries per row.
 

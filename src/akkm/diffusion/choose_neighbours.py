@@ -74,9 +74,9 @@ def fit_graph(
     """
     own = rng.spawn(1)[0]  # so that the same graph results if the number is given
     graph = fit_graph_embedding(X, rows, settings, engine, rng, say)
-    if not choose or settings.n_clusters in (None, 1) or len(rows) < _FEW_ROWS:
+    if not choose or settings.n_clusters is None:
         return graph
-    if _share_in_own_cluster(graph, settings, engine, own) >= _CLEAR:
+    if is_clear(graph, settings.n_clusters, engine, own):
         return graph
     k = choose_n_neighbors(X, rows, settings, engine, own, say)
     if k == settings.n_neighbors:
@@ -112,17 +112,19 @@ def choose_n_neighbors(
     return chosen
 
 
-def _share_in_own_cluster(
-    graph: GraphEmbedding,
-    settings: GraphSettings,
-    engine: Threads,
-    rng: np.random.Generator,
-) -> float:
-    """Return the share of neighbours that are in the same cluster as the row."""
-    labels = _cluster(graph.embedding, settings, engine, rng)
+def is_clear(
+    graph: GraphEmbedding, n_clusters: int, engine: Threads, rng: np.random.Generator
+) -> bool:
+    """Whether a graph is kept: nearly all neighbours are in the cluster of their row.
+
+    Graphs of few rows are kept, too.
+    """
+    if n_clusters == 1 or len(graph.embedding) < _FEW_ROWS:
+        return True
+    labels = _cluster(graph.embedding, n_clusters, engine, rng)
     neighbours = graph.neighbours.indices
     same = [(labels[column] == labels).mean() for column in neighbours.T]
-    return float(np.mean(same))
+    return bool(np.mean(same) >= _CLEAR)
 
 
 def _noise(agreement: float) -> float:
@@ -144,19 +146,19 @@ def _agreement(
     for half, rng in zip(halves, rngs, strict=True):
         embed = fit_graph_embedding(X, half, settings, engine, rng, lambda text: None)
         points, _ = embed(both, engine)
-        labels.append(_cluster(points, settings, engine, rng))
+        assert settings.n_clusters is not None
+        labels.append(_cluster(points, settings.n_clusters, engine, rng))
     return float(adjusted_mutual_info_score(*labels))
 
 
 def _cluster(
-    points: Array, settings: GraphSettings, engine: Threads, rng: np.random.Generator
+    points: Array, n_clusters: int, engine: Threads, rng: np.random.Generator
 ) -> Array:
     """Return the clusters (n,) of points (n, q) by k-means."""
-    assert settings.n_clusters is not None
     solution = solve(
         kmeans_problem(points),
         engine,
-        n_clusters=settings.n_clusters,
+        n_clusters=n_clusters,
         init="k-means++",
         n_init=_RUNS,
         max_iter=_ITERATIONS,

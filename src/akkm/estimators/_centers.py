@@ -13,6 +13,7 @@ from akkm.core.membership import (
     certainty_limit,
     certainty_of,
     memberships_of,
+    most_certain,
     own_and_other,
 )
 from akkm.core.model import Model
@@ -168,6 +169,27 @@ class CenterClusterer(
                 for labels, distances in self._distance_blocks(X)
             ]
         )
+
+    def exemplars(self, X: Any, top: int = 5) -> list[Array]:
+        """Find typical rows of each cluster: those with the highest certainty.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR matrix of shape (n, d)
+            Rows; k(rows, training rows) for a precomputed kernel.
+        top : int, default=5
+            Maximum number of rows of each cluster.
+
+        Returns
+        -------
+        list of int arrays
+            For each cluster, row numbers in X; the most certain row comes first.
+        """
+        require_count("top", top)
+        X = self._new_rows(X)
+        nameless = self._without_names()
+        labels, certainty = nameless.predict(X), nameless.certainty(X)
+        return most_certain(labels, certainty, self._n_features_out, top)
 
     def memberships(self, X: Any, top: int = 10) -> sparse.csr_array:
         """Compute soft memberships of rows in their nearest clusters.

@@ -8,9 +8,11 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
-from akkm.core.membership import certainty_limit
+from akkm.core.membership import certainty_limit, most_certain
+from akkm.diffusion.choose_neighbours import is_clear
 from akkm.diffusion.diffusion_time import diffusion_time, unit_rows
 from akkm.diffusion.estimate_k import CONFIDENT_GAP
+from akkm.diffusion.graph_embedding import GraphEmbedding
 from akkm.estimators._base import KernelClusterer
 from akkm.estimators._centers import CenterClusterer
 from akkm.estimators._diffusion import DiffusionKernelKMeans
@@ -28,9 +30,6 @@ from akkm.layers.curve import candidate_numbers
 from akkm.layers.tree import cut_tree, points_from_distances, ward_tree
 from akkm.rows import is_dask
 from akkm.typing import Array, RowsLike
-
-# Number of typical rows of each cluster.
-_EXEMPLARS = 5
 
 
 @estimator
@@ -159,7 +158,7 @@ class ClusterLayers(CoverageParameter, KernelClusterer):
         model.fit(run.X, sample_weight=run.weights)
         if self.stability_ is None:
             self.stability_ = model.stability_
-        if model.stability_ is not None and _chooses_neighbours(model):
+        if model.stability_ is not None and not _keeps_graph(model, run):
             # Only a fit with a given number of clusters chooses the number of
             # neighbours. So fit again, with the number that was found.
             model.n_clusters = model.n_clusters_
@@ -175,7 +174,7 @@ class ClusterLayers(CoverageParameter, KernelClusterer):
         kept = np.where(self.certainty_ < self.certainty_limit_, -1, model.labels_)
         n_layers = len(self.layer_numbers_)
         self.layers_ = [self.merged(kept, layer) for layer in range(n_layers)]
-        self.exemplars_ = _exemplars(model.labels_, self.certainty_, self.n_clusters_)
+        self.exemplars_ = most_certain(model.labels_, self.certainty_, self.n_clusters_)
         self.labels_ = self.layers_[-1]
         run.progress.log(f"layers of {self.layer_numbers_} clusters")
         for text, category in model._warnings:
@@ -274,9 +273,13 @@ def _measure(model: Any, run: Run, between: tuple[int, int]) -> Any:
     return model._measure_layers(run, between)
 
 
-def _chooses_neighbours(model: Any) -> bool:
-    """Whether the model chooses its number of neighbours if it knows n_clusters."""
-    return isinstance(model, DiffusionKernelKMeans) and model.n_neighbors == "auto"
+def _keeps_graph(model: Any, run: Run) -> bool:
+    """Whether a fit with a given number of clusters would keep the model's graph."""
+    chooses = isinstance(model, DiffusionKernelKMeans) and model.n_neighbors == "auto"
+    if not chooses or not isinstance(model._embedding, GraphEmbedding):
+        return True
+    rng = np.random.default_rng(model.random_state)
+    return is_clear(model._embedding, model.n_clusters_, run.engine, rng)
 
 
 def _tree(model: Any, X: RowsLike, weights: Array | None) -> Array:
@@ -313,12 +316,6 @@ def _walk_centers(model: Any, labels: Array, weights: Array, C: int) -> Array:
         np.add.at(sums, labels, weights[:, None] * points)
         centers.append(sums / sizes[:, None])
     return np.hstack(centers) / np.sqrt(len(numbers))
-
-
-def _exemplars(labels: Array, certainty: Array, n_clusters: int) -> list[Array]:
-    """Numbers of the most certain rows of each cluster."""
-    order = np.argsort(-certainty, kind="stable")
-    return [order[labels[order] == c][:_EXEMPLARS] for c in range(n_clusters)]
 
 
 def _merged(labels: Array, group: Array) -> Array:
