@@ -125,8 +125,8 @@ def require_guided(
         other = "--checkpoint"
     if other is not None:
         raise ValueError(
-            f"--known and --pairs can't be combined with {other}; leave out one of "
-            "them."
+            f"--known and --pairs can't be combined with {other}; leave out {other}, "
+            "or --known and --pairs."
         )
 
 

@@ -213,7 +213,8 @@ class Method:
     sampling: str | None = option(
         "--sampling",
         type=click.Choice(STRATEGIES),
-        help="How landmarks are selected. [default: uniform]",
+        help="How landmarks are selected. [default: uniform; k-means for --method "
+        "sparse]",
     )
     ensemble: int | None = option(
         "--ensemble",
@@ -318,7 +319,7 @@ known_option = click.option(
     "--known",
     metavar="FILE",
     help="Known classes: a table with the columns 'row' (or that of --id) and 'label', "
-    "as 'akkm suggest' writes it. Empty labels are unknown.",
+    "as 'akkm suggest' writes it. An empty label means an unknown class.",
 )
 
 pairs_option = click.option(
@@ -332,7 +333,8 @@ strength_option = click.option(
     "--strength",
     type=click.FloatRange(min=0),
     metavar="NUMBER",
-    help="Cost of violating --known or --pairs. [default: never violate them]",
+    help="Cost of violating --known or --pairs, relative to the mean squared distance "
+    "of rows to their mean. [default: never violate them]",
 )
 
 memory_option = click.option(

@@ -74,8 +74,8 @@ def mcla(
         The labels that each member gives, of any sortable type. Members may have
         different labels and different numbers of clusters.
     n_clusters : int
-        The number of meta-clusters. Some of them may get no rows. This always happens
-        if every member has fewer than `n_clusters` clusters.
+        The number of meta-clusters. Some of them may get no rows. With "matching", this
+        always happens if every member has fewer than `n_clusters` clusters.
     partitioner : {"matching", "metis"}, default="matching"
         How the graph is cut. "matching" matches members' clusters one to one with
         meta-clusters until no member has a better match. "metis" is the paper's graph

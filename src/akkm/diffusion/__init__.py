@@ -7,8 +7,11 @@ belong here.
 
 `neighbour_search`, `cell_search`
     Nearest neighbours: exact, or by cells for many rows.
-`neighbour_graph`
-    The similarity matrix W made of shared neighbours, and its components.
+`neighbour_graph`, `choose_neighbours`
+    The similarity matrix W made of shared neighbours, its components, and the choice of
+    the number of neighbours.
+`constrained_graph`
+    Constraints on labels, as changes of the graph.
 `landmark_positions`, `landmark_ties`
     Where landmarks are placed, and which landmarks each row is tied to.
 `spectrum`, `chebyshev`

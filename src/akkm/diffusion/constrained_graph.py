@@ -24,7 +24,7 @@ _RESIDUAL, _MOST_STEPS = 1e-4, 500
 
 @dataclass(frozen=True)
 class GraphEdit:
-    """The edit of a graph by constraints on its rows, as a function."""
+    """Applies constraints to a graph and to its embedding."""
 
     constraints: Constraints
     join_classes: bool
@@ -34,10 +34,10 @@ class GraphEdit:
         return constrain_graph(W, self.constraints, rows, self.join_classes)
 
     def extend(self, points: Array, W: Any, rows: Array) -> Array:
-        """Add coordinates to points (v, q) that say near which known rows they are.
+        """Add coordinates to points (v, q): how near they are to each known class.
 
         W (v, v) are the edited similarities of the nodes, and `rows` (v,) their rows.
-        Classes get coordinates only if each class has one cluster.
+        Points stay unchanged unless there are several classes with one cluster each.
         """
         if not self.join_classes or len(self.constraints.classes) < 2:
             return points
@@ -61,10 +61,11 @@ def class_scores(W: Any, constraints: Constraints, rows: Array) -> Array:
     Returns
     -------
     array of shape (u, number of classes)
-        The scores F that solve (D - W + ε D) F = B. D are the degrees. A row of B is 0,
-        or the indicator of the class of a known row minus the mean of all indicators
-        (Poisson learning, Calder, Cook, Thorpe and Slepčev 2020). The known rows of
-        each class have together the same weight.
+        The scores F that solve (D - W + ε D) F = B, where D is the diagonal matrix of
+        degrees, and ε is 0.01 (Poisson learning, Calder, Cook, Thorpe and Slepčev
+        2020). For a known row, B has the indicator of its class minus 1 / number of
+        classes, divided by the number of known rows of the class. So all classes have
+        the same weight. Other rows of B are zero.
 
     Examples
     --------

@@ -86,8 +86,8 @@ class GuidedClusterer(GuidedParameters, CenterClusterer):
     def suggest(self, X: Any, n: int = 10, known: Any = None) -> Array:
         """Choose rows to ask about: those whose classes would help most.
 
-        The rows are typical of regions in which clusters are uncertain, spread over all
-        rows. Pass their classes to `fit` as `known`.
+        The chosen rows are spread over the data, and typical of regions in which
+        clusters are uncertain. Pass their classes to `fit` as `known`.
 
         Parameters
         ----------
