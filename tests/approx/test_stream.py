@@ -163,6 +163,13 @@ def test_the_sample_is_clustered_rarely_if_the_centers_fit(small, monkeypatch):
     assert adjusted_rand_score(model.predict(X), y) > 0.99
 
 
+def test_a_full_sample_is_not_clustered_again_if_the_centers_fit(small, monkeypatch):
+    X, _ = blobs(6_600, std=0.5)
+    seen, _ = reclusterings(X, monkeypatch, batch=100)
+    assert len(seen) > 1
+    assert max(seen) < 1_000  # the sample has 500 rows
+
+
 def test_the_sample_is_clustered_again_if_new_clusters_appear(small, monkeypatch):
     X, y = blobs(std=0.5)
     order = np.argsort(y, kind="stable")
