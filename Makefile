@@ -27,7 +27,11 @@ BIN = .venv/bin
 	$(BIN)/python -m pip install --quiet --group release
 	touch $@
 
-demo: .venv/ready  ## cluster points that k-means can't separate, and a table of customers
+demo: .venv/ready  ## plan, cluster and report a real table; then layers, a disc in a ring and customers
+	$(BIN)/python examples/write_tables.py
+	$(BIN)/akkm plan akkm-demo-wines.csv --label cultivar
+	$(BIN)/akkm cluster akkm-demo-wines.csv --label cultivar --report akkm-demo-wines.html
+	$(BIN)/akkm cluster akkm-demo-digits.csv --label digit --scale none --layers --method diffusion --labels akkm-demo-layers.csv
 	$(BIN)/akkm demo
 
 test: .venv/ready  ## run the whole test suite; each worker uses one core

@@ -34,11 +34,15 @@ myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 4
 
 autosummary_generate = True
+autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_validation_checks = set()  # tests/test_docstrings.py validates docstrings
 
 html_theme = "pydata_sphinx_theme"
 html_title = "akkm"
+html_favicon = "_static/favicon.svg"
+html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
@@ -61,7 +65,7 @@ sphinx_gallery_conf = {
     "examples_dirs": str(ROOT / "examples"),
     "gallery_dirs": "examples",
     "filename_pattern": r"plot_",
-    "ignore_pattern": r"texts\.py",
+    "ignore_pattern": r"(texts|write_tables)\.py",
     "abort_on_example_error": True,
     "download_all_examples": False,
     "min_reported_time": 0,

@@ -20,7 +20,7 @@ from sklearn.datasets import make_blobs
 import akkm
 
 folder = Path(tempfile.mkdtemp())
-X, _ = make_blobs(200_000, n_features=5, centers=6, random_state=0)
+X, _ = make_blobs(200_000, n_features=5, centers=6, cluster_std=4, random_state=0)
 (folder / "rows").mkdir()
 for number, part in enumerate(np.array_split(X.astype(np.float32), 10)):
     frame = pd.DataFrame(part, columns=list("abcde"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -42,6 +42,18 @@ class ResultTable:
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
     prose: bool = False  # most cells are sentences, so they are left-aligned
+
+
+class Folded(str):
+    """A cell of parts separated by "; ". Parts after the first are folded away."""
+
+    def unfolding(self, inline: Callable[[str], str]) -> str:
+        """Return HTML; `inline` converts the text of a part."""
+        shown, _, folded = str(self).partition("; ")
+        if not folded:
+            return inline(shown)
+        summary = f"<summary>{inline(shown)}</summary>"
+        return f"<details>{summary}{inline(folded)}</details>"
 
 
 @dataclass(frozen=True)
@@ -97,6 +109,8 @@ def markdown_table(
 
 
 def _escape(cell: str) -> str:
+    if isinstance(cell, Folded):
+        return cell.unfolding(_escape)
     return cell.replace("|", "\\|").replace("\n", " ")
 
 
@@ -120,7 +134,13 @@ def _template() -> Any:
         lstrip_blocks=True,
     )
     parser = MarkdownIt("commonmark", {"html": False})
-    environment.filters["inline"] = lambda text: Markup(parser.renderInline(text))
+
+    def inline(text: str) -> Any:
+        if isinstance(text, Folded):
+            return Markup(text.unfolding(parser.renderInline))
+        return Markup(parser.renderInline(text))
+
+    environment.filters["inline"] = inline
     environment.filters["kind"] = lambda block: type(block).__name__
     return environment.get_template("page.html.jinja")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from experiments.harness.pages import (
     Block,
+    Folded,
     Heading,
     Paragraph,
     Picture,
@@ -230,7 +231,13 @@ def _claims(results: Results) -> list[Block]:
     counts = Counter(verdict.verdict for verdict in judged)
     summary = ", ".join(f"{name}: {count}" for name, count in counts.most_common())
     rows = [
-        [v.claim.text, v.claim.place, f"**{v.verdict}**", v.figures, v.claim.remark]
+        [
+            v.claim.text,
+            v.claim.place,
+            f"**{v.verdict}**",
+            Folded(v.figures),
+            v.claim.remark,
+        ]
         for v in judged
     ]
     text = f"The table lists {len(judged)} claims of the paper ({summary}). {RULE}"

@@ -5,6 +5,7 @@ import pytest
 from experiments.harness import costs as costs_module
 from experiments.harness.costs import costs
 from experiments.harness.pages import (
+    Folded,
     Heading,
     Paragraph,
     Picture,
@@ -119,6 +120,17 @@ class TestPages:
             '![A "picture"](one.png)',
             '*A "picture"*\n',
         ]
+
+    def test_folded_cells_show_their_first_part(self):
+        rows = [["a", Folded("1 of 2; b | c; d < *e*")], ["f", Folded("one part")]]
+        table = ResultTable("", ["x", "y"], rows, prose=True)
+        text = markdown("Title", [table])
+        folded = "<details><summary>1 of 2</summary>b \\| c; d < *e*</details>"
+        assert f"| a | {folded} |\n| f | one part |" in text
+        text = html_page("Title", [table])
+        folded = "<details><summary>1 of 2</summary>b | c; d &lt; <em>e</em></details>"
+        assert folded in text
+        assert "<td>one part</td>" in text
 
     def test_blocks_are_written_as_html(self):
         text = html_page("Title", self.BLOCKS)
