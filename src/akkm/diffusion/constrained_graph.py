@@ -14,7 +14,7 @@ from akkm.diffusion.diffusion_time import unit_rows
 from akkm.guided.constraints import Constraints
 from akkm.typing import Array
 
-# The added links of a row have together this number times the weight of its own edges.
+# Total weight of the links added to a row, divided by the total weight of its edges.
 _LINK_SHARE = 1.0
 # Share ε of the walks that end in each step, when scores of classes are computed.
 _KILLED = 1e-2
@@ -63,9 +63,10 @@ def class_scores(W: Any, constraints: Constraints, rows: Array) -> Array:
     array of shape (u, number of classes)
         The scores F that solve (D - W + ε D) F = B, where D is the diagonal matrix of
         degrees, and ε is 0.01 (Poisson learning, Calder, Cook, Thorpe and Slepčev
-        2020). For a known row, B has the indicator of its class minus 1 / number of
-        classes, divided by the number of known rows of the class. So all classes have
-        the same weight. Other rows of B are zero.
+        2020). For a known row of class c, the row of B is (e_c - 1 / g) / n_c. Here e_c
+        is the indicator vector of class c, g is the number of classes, and n_c is the
+        number of known rows of class c. So all classes have the same weight. Other rows
+        of B are zero.
 
     Examples
     --------

@@ -126,14 +126,15 @@ class ApproxKernelKMeans(
         `predict` applies the same limit to new rows.
     strength : "hard" or float, default="hard"
         How strictly known classes and `cannot_link` are followed, if `fit` gets them.
-        "hard" never violates them, and raises an error if this is impossible. A number
-        is the cost of a violation, in units of the mean squared distance of rows to
-        their mean, times the weight of the row. Must-links are never violated.
+        "hard" never violates them, and raises an error if this is impossible. With a
+        number, a violation costs this number times the weight of the row times the mean
+        squared distance of rows to their mean. Must-links are never violated.
     clusters_per_class : "auto", int or mapping, default="auto"
         Number of clusters of each known class: a number for all classes, or a mapping
-        from classes to numbers. Other clusters belong to no class. With "auto", each
-        class has at least one cluster, and clusters found without constraints belong to
-        the class of most known rows in them.
+        from classes to numbers. Other clusters belong to no class. With "auto", the
+        rows are first clustered without constraints, and each class gets at least one
+        of these clusters. Every other cluster belongs to the class that has the most
+        known rows in it, or to no class if it has no known row.
     known_weight : "auto" or float, default="auto"
         Weight of a row whose class is known, relative to other rows. With "auto", five
         known rows weigh as much as a cluster of mean size.
