@@ -68,6 +68,8 @@ _BENCHMARKS: dict[str, tuple[str, list[click.Parameter]]] = {
         "Methods that are not told the number of clusters, on real data.",
         [_ONLY, _seeds(5)],
     ),
+    "known": ("Known classes and pairs: NMI, accuracy and time.", [_ONLY, _seeds(10)]),
+    "known_pictures": ("Draw the pictures of docs/semi-supervised.md (a minute).", []),
     "restarts": ("Restarts, local search and breathing in equal time.", [_seeds(5)]),
     "encoding": ("NMI of the encodings of columns of numbers (one minute).", []),
     "images": ("Features, kernel rows and quality on images.", []),

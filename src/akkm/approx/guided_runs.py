@@ -26,7 +26,7 @@ from akkm.typing import Array
 
 # Maximum number of constrained rows in a sample. It may be exceeded, because a sample
 # has at least one group of each class.
-_SAMPLE = 20_000
+_SAMPLE = 5_000
 # Samples of at most _FEW rows are clustered by local searches from _SEARCHES starts.
 _FEW, _SEARCHES = 200, 16
 # Number of rows from which the spread of all rows is computed.

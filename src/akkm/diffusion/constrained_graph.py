@@ -16,8 +16,9 @@ from akkm.typing import Array
 
 # Total weight of the links added to a row, divided by the total weight of its edges.
 _LINK_SHARE = 1.0
-# Share ε of the walks that end in each step, when scores of classes are computed.
-_KILLED = 1e-2
+# Share ε of the walks that end in each step, when scores of classes are computed. If
+# there are fewer known rows per class than _MANY_PER_CLASS, walks are longer.
+_KILLED, _MANY_PER_CLASS = 1e-2, 25
 # Conjugate gradients stop at this relative residual, or after this many steps.
 _RESIDUAL, _MOST_STEPS = 1e-4, 500
 
@@ -93,17 +94,22 @@ def class_scores(W: Any, constraints: Constraints, rows: Array) -> Array:
     scale = 1 / np.sqrt(np.where(degree > 0, degree, 1))
     scaled = sparse.diags_array(scale)
     S = sparse.csr_array(scaled @ W.astype(np.float64) @ scaled)
-    return scale[:, None] * _solve(S, scale[:, None] * B)
+    per_class = len(own) / max(len(constraints.classes), 1)
+    killed = _KILLED * min(1.0, per_class / _MANY_PER_CLASS) ** 2
+    return scale[:, None] * _solve(S, scale[:, None] * B, killed)
 
 
-def _solve(S: Any, B: Array) -> Array:
-    """Solve ((1 + ε) I - S) F = B by conjugate gradients, for all columns at once."""
+def _solve(S: Any, B: Array, killed: float) -> Array:
+    """Solve ((1 + ε) I - S) F = B by conjugate gradients, for all columns at once.
+
+    ε is `killed`.
+    """
     F, residual = np.zeros_like(B), B.copy()
     direction = residual.copy()
     size = (residual**2).sum(axis=0)
     first = np.maximum(size, 1e-300)
     for _ in range(_MOST_STEPS):
-        product = (1 + _KILLED) * direction - S @ direction
+        product = (1 + killed) * direction - S @ direction
         step = size / np.maximum((direction * product).sum(axis=0), 1e-300)
         F += step * direction
         residual -= step * product

@@ -137,7 +137,8 @@ class ApproxKernelKMeans(
         known rows in it, or to no class if it has no known row.
     known_weight : "auto" or float, default="auto"
         Weight of a row whose class is known, relative to other rows. With "auto", five
-        known rows weigh as much as a cluster of mean size.
+        known rows weigh as much as a cluster of mean size, if there are 25 or more
+        known rows per class. With fewer, each weighs less, in proportion.
     random_state : int, RandomState instance or None, default=None
         The same seed gives the same labels, for any `n_jobs`.
     n_jobs : int or None, default=None

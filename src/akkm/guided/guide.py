@@ -20,6 +20,9 @@ from akkm.validation import require_count
 # With known_weight="auto", this many known rows weigh as much as a cluster of mean
 # size.
 _ROWS_PER_CLUSTER = 5
+# With fewer known rows per class than this, each weighs less, in proportion to their
+# number: the mean of few rows says little about a class.
+_MANY_PER_CLASS = 25
 # Messages name at most this many rows.
 _SHOWN = 12
 
@@ -44,8 +47,11 @@ class Guidance:
         """Return the weight of a known row, relative to other rows."""
         if self.known_weight != "auto":
             return float(self.known_weight)
-        share = self.constraints.n / (n_clusters * _ROWS_PER_CLUSTER)
-        return max(1.0, share)
+        found = self.constraints
+        per_class = len(found.known_rows) / max(len(found.classes), 1)
+        trusted = min(1.0, per_class / _MANY_PER_CLASS)
+        share = found.n / (n_clusters * _ROWS_PER_CLUSTER)
+        return max(1.0, trusted * share)
 
     def row_weights(self, n_clusters: int, weights: Array | None) -> Array:
         """Return the weights (r,) of the constrained rows.
