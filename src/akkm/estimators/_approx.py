@@ -65,10 +65,11 @@ class ApproxKernelKMeans(
         their kernel values (b, m). With "precomputed", X is the square kernel matrix
         (n, n), or a strip (n, m) of that matrix. For a strip, `landmarks` contains the
         row index of each column.
-    gamma : float, "scale", "median", "neighbors" or None, default="scale"
+    gamma : float, "scale", "median", "neighbors", "known" or None, default="scale"
         Inverse width of the kernel: a number, or a rule. "scale" is 1 / (d Var X).
         "median" uses the median distance of sampled rows. "neighbors" uses the distance
-        to near neighbours. None is 1 / d. See `akkm.kernels.resolve`.
+        to near neighbours. "known" chooses the width with which most known rows are
+        nearest to their own class. None is 1 / d. See `akkm.kernels.resolve`.
     degree : float, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1

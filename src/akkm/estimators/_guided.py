@@ -1,5 +1,6 @@
 """Base class of estimators that accept constraints on labels."""
 
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -13,9 +14,14 @@ from akkm.guided.guide import Guidance, Guide
 from akkm.guided.parts import GuidedParts
 from akkm.guided.questions import choose_questions
 from akkm.guided.reading import read_known
-from akkm.rows import is_dask
-from akkm.typing import Array
+from akkm.guided.width import choose_gamma
+from akkm.kernels import Kernel, resolve
+from akkm.rows import as_rows, is_dask
+from akkm.typing import Array, RowsLike
 from akkm.validation import require_count
+
+# gamma="known" compares at most this many known rows.
+_MOST_KNOWN = 2_000
 
 
 @estimator
@@ -82,6 +88,52 @@ class GuidedClusterer(GuidedParameters, CenterClusterer):
             return Guidance(found, strength, self.clusters_per_class, self.known_weight)
 
         return self._fit_guided(X, y, sample_weight, read)
+
+    def _cluster_rows(
+        self,
+        X: RowsLike,
+        y: Any,
+        weights: Array | None,
+        guidance: Guidance | None = None,
+    ) -> None:
+        """Cluster validated rows, with the width that gamma="known" chooses."""
+        if getattr(self, "gamma", None) != "known":
+            super()._cluster_rows(X, y, weights, guidance)
+            return
+        self.gamma: Any = self._known_gamma(X, weights, guidance)
+        try:
+            super()._cluster_rows(X, y, weights, guidance)
+        finally:
+            self.gamma = "known"
+
+    def _known_gamma(
+        self: Any, X: RowsLike, weights: Array | None, guidance: Guidance | None
+    ) -> float:
+        """Return the gamma that separates the known rows best."""
+        if guidance is None or not guidance.constraints.classes:
+            raise ValueError(
+                "gamma='known' needs known classes; pass known= to fit, or use "
+                "gamma='scale'."
+            )
+        given = {"degree": self.degree, "coef0": self.coef0}
+        given |= {"kernel_params": self.kernel_params, "sample_weight": weights}
+
+        def kernel_of(gamma: Any) -> Kernel:
+            return resolve(self.kernel, X, gamma=gamma, **given)
+
+        first = kernel_of("scale")
+        gamma = getattr(first, "gamma", None)
+        if not isinstance(gamma, Real):
+            raise ValueError(
+                f"gamma='known' needs a kernel with a width, which {first} is not; "
+                "use kernel='rbf', or leave out gamma."
+            )
+        found = guidance.constraints
+        some = np.flatnonzero(found.known >= 0)
+        if len(some) > _MOST_KNOWN:
+            some = some[np.linspace(0, len(some) - 1, _MOST_KNOWN).astype(np.int64)]
+        rows = as_rows(X).gather(found.rows[some])
+        return choose_gamma(rows, found.known[some], float(gamma), kernel_of)
 
     def suggest(self, X: Any, n: int = 10, known: Any = None) -> Array:
         """Choose rows to ask about: those whose classes would help most.

@@ -17,6 +17,8 @@ rows is in `akkm.core`, and its initialisation with constraints is in `akkm.appr
     The constraints of one fit: clusters of the classes, weights and penalties.
 `parts`
     The rows of the loop, with constrained rows assigned separately.
+`width`
+    The kernel width that separates known rows best.
 `questions`
     The rows whose classes would help most.
 `local_search`
