@@ -32,3 +32,31 @@ def test_nested_samples_give_nearly_the_error_of_one_sample(monkeypatch, digits,
     monkeypatch.setattr("akkm.approx.seeding._GROWTH", 3)
     levels = ApproxKernelKMeans(10, n_landmarks=100, random_state=0).fit(X)
     assert levels.inertia_ < 1.02 * whole.inertia_
+
+
+def test_the_cost_of_the_runs_is_limited(monkeypatch, rng):
+    """The limit is that of 60 iterations over 1,500 rows in 64 coordinates."""
+    X = rng.normal(size=(1500, 6))
+    costs = []
+
+    class Counting(seeding.KMeans):
+        def fit(self, X, **more):
+            super().fit(X, **more)
+            drawn = 2 + int(np.log(30)) if isinstance(self.init, str) else 0
+            costs.append((self.n_iter_ + drawn) * X.size * 30)
+            return self
+
+    monkeypatch.setattr(seeding, "KMeans", Counting)
+    model = ApproxKernelKMeans(30, n_landmarks=100, random_state=0)
+    usual = model.fit(X).inertia_
+    costs_before, costs[:] = costs[:], []
+    limit = 60 * X.shape[0] * 64 * 30  # 60 iterations
+    assert sum(costs_before) > 2 * limit
+    monkeypatch.setattr(seeding, "_MULTIPLICATIONS", limit)
+    limited = model.fit(X).inertia_
+    assert 0.5 * limit < sum(costs) <= limit
+    assert limited < 1.03 * usual
+    costs.clear()
+    monkeypatch.setattr(seeding, "_MULTIPLICATIONS", 0)
+    monkeypatch.setattr(seeding, "_SHARE", 60 * 64 / 100)  # 60 iterations, too
+    assert model.fit(X).inertia_ == limited

@@ -234,7 +234,13 @@ class _Sample:
         if self._strip.nbytes <= STORED_BYTES:
             self._strip.compute_all(of._engine)
         labels = best_labels(
-            self._strip, gram, of._engine, n_clusters, self._weights, seeds
+            self._strip,
+            gram,
+            of._engine,
+            n_clusters,
+            self._weights,
+            seeds,
+            of._factored.strip.n,
         )
         owner = self._guidance.owners(n_clusters, labels[self._at])
         points = leading_coordinates(self._strip, gram, of._engine, n_clusters)

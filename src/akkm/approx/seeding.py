@@ -28,8 +28,17 @@ _GROWTH = 8
 # Number of leading coordinates in which k-means runs: two per cluster, within these
 # limits.
 _MIN_COORDINATES, _MAX_COORDINATES = 64, 256
-# Breathing: maximum number of centers that are added, and then removed, at a time.
-_BREATH = 5
+# Runs of k-means on the first sample take at most this share of the multiplications of
+# one pass over all rows, or at most _MULTIPLICATIONS if that is more.
+_SHARE = 0.5
+_MULTIPLICATIONS = 5e10
+# Minimum and maximum number of iterations of a run.
+_MIN_ITERATIONS, _MAX_ITERATIONS = 5, 300
+# Expected number of iterations of a run that is initialised by k-means++.
+_EXPECTED_ITERATIONS = 15
+# Breathing: maximum number of centers that are added, and then removed, at a time. If
+# there are more than 100 clusters, it is this share of the clusters.
+_BREATH, _BREATH_SHARE = 5, 1 / 20
 # Breathing: an added center is a copy of a cluster's center plus Gaussian noise. The
 # standard deviation of the noise, per coordinate, is this number times the root mean
 # squared error.
@@ -58,11 +67,12 @@ def initial_centers(
     The first sample has 10,000 rows or 20 rows per cluster, whichever is more. If there
     are at most twice as many rows in total, the sample has all rows. k-means++ and
     k-means run `n_init` times in the leading coordinates of the landmarks' span, and
-    the best run is improved by breathing. Starting from the labels of this run, Lloyd's
-    algorithm iterates in the whole span. It then continues on further samples, each
-    eight times as large as the previous one. A further sample has less than half of the
-    rows, and at most 128 MB. Lloyd's algorithm ends if an iteration decreases the error
-    by less than the share `tol`.
+    the best run is improved by breathing. With many clusters, there are fewer runs, to
+    limit their cost. Starting from the labels of the best run, Lloyd's algorithm
+    iterates in the whole span. It then continues on further samples, each eight times
+    as large as the previous one. A further sample has less than half of the rows, and
+    at most 128 MB. Lloyd's algorithm ends if an iteration decreases the error by less
+    than the share `tol`.
 
     The numbering of the clusters and the draws of k-means++ do not depend on the order
     of the sample's rows.
@@ -82,7 +92,7 @@ def initial_centers(
         if centers is None:
             if part.nbytes <= STORED_BYTES:
                 part.compute_all(engine)
-            labels = best_labels(part, gram, engine, n_clusters, weight, seeds)
+            labels = best_labels(part, gram, engine, n_clusters, weight, seeds, strip.n)
         part.use_cache(STORED_BYTES)
         centers = lloyd(
             Part.of(part, gram, engine, labels=labels, weights=weight),
@@ -179,8 +189,13 @@ def best_labels(
     n_clusters: int,
     weights: Array | None,
     seeds: Array,
+    n_rows: int,
 ) -> Array:
-    """Return labels (n,) of the best k-means run in the leading coordinates."""
+    """Return labels (n,) of the best k-means run in the leading coordinates.
+
+    `n_rows` is the number of all rows. The cost of one pass over them limits the number
+    of runs and iterations.
+    """
     coordinates = leading_coordinates(part, gram, engine, n_clusters)
     if not coordinates.shape[1]:  # every image is zero
         return np.zeros(part.n, dtype=np.int32)
@@ -199,21 +214,33 @@ def best_labels(
     X = coordinates[order]
     w = None if weights is None else weights[order]
 
-    def run(init: Any, count: int, seed: int | None = None) -> KMeans:
+    # Costs are measured in iterations over the sample. k-means++ compares each row with
+    # 2 + log C candidates for each center.
+    left = _affordable_iterations(X, n_rows, part.m, n_clusters)
+    drawing = 2 + int(np.log(n_clusters))
+    n_runs = int(np.clip(left / 2 // (drawing + _EXPECTED_ITERATIONS), 1, len(seeds)))
+
+    def run(init: Any, count: int, max_iter: float, seed: int | None = None) -> KMeans:
         """Run scikit-learn's k-means on one thread, so that it is reproducible."""
+        max_iter = int(np.clip(max_iter, _MIN_ITERATIONS, _MAX_ITERATIONS))
         with thread_pools().limit(limits=1, user_api="openmp"):
-            fit = KMeans(count, init=init, n_init=1, tol=0, random_state=seed)
+            fit = KMeans(
+                count, init=init, n_init=1, max_iter=max_iter, tol=0, random_state=seed
+            )
             return fit.fit(X, sample_weight=w)
 
     def restart(seed: Any) -> KMeans:
-        return run("k-means++", min(n_clusters, most), int(seed))
+        count = min(n_clusters, most)
+        return run("k-means++", count, left / 2 / n_runs - drawing, int(seed))
 
     # Ignore k-means' warnings of empty clusters in each run: the fit warns once, at the
     # end.
     with ignore_warnings(ConvergenceWarning):
-        best = min(engine.map(restart, seeds), key=lambda fit: fit.inertia_)
+        runs = list(engine.map(restart, seeds[:n_runs]))
+        best = min(runs, key=lambda fit: fit.inertia_)
+        left -= sum(drawing + fit.n_iter_ for fit in runs)
         if not few and n_clusters > 1 and len(seeds) > 1:
-            best = _breathe(best, run, X, w, int(seeds[0]))
+            best = _breathe(best, run, X, w, int(seeds[0]), left)
     numbered = np.argsort(-_rank(best.cluster_centers_, mean), kind="stable")
     number = np.empty(len(numbered), dtype=np.int32)
     number[numbered] = np.arange(len(numbered))
@@ -233,38 +260,57 @@ def _distinct(points: Array) -> int:
     return len(np.unique(np.round(points / unit, 9), axis=0))
 
 
+def _affordable_iterations(X: Array, n_rows: int, m: int, n_clusters: int) -> float:
+    """Return how many iterations of k-means on points X (n, q) are affordable.
+
+    A pass over all rows computes `n_rows` times m times C products.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.approx.seeding import _affordable_iterations
+    >>> X = np.empty((10_000, 256))
+    >>> round(_affordable_iterations(X, 1_000_000, 1_600, 400))
+    312
+    """
+    one_pass = n_rows * m * n_clusters
+    return max(_SHARE * one_pass, _MULTIPLICATIONS) / (X.size * n_clusters)
+
+
 def _breathe(
     best: KMeans,
-    run: Callable[[Array, int], KMeans],
+    run: Callable[[Array, int, float], KMeans],
     X: Array,
     weights: Array | None,
     seed: int,
+    left: float,
 ) -> KMeans:
     """Improve a run by adding centers and removing the same number (Fritzke 2020).
 
     New centers split the clusters with the largest error. The centers whose removal
     increases the error least are then removed, if possible without removing two
-    neighbouring centers. If the error does not decrease, the next attempt adds one
-    center fewer.
+    neighbouring centers. If the error does not decrease, the next attempt adds fewer
+    centers. `left` is the number of iterations that are affordable.
     """
     rng = np.random.default_rng(seed)
     w = np.ones(len(X)) if weights is None else weights
     n_clusters = len(best.cluster_centers_)
-    breath = min(_BREATH, n_clusters)
-    while breath and best.inertia_ > 0:
+    breath = min(max(_BREATH, int(_BREATH_SHARE * n_clusters)), n_clusters)
+    while breath and best.inertia_ > 0 and left > 2 * _MIN_ITERATIONS:
         centers, labels = best.cluster_centers_, best.labels_
         error = w * ((X - centers[labels]) ** 2).sum(axis=1)
         worst = np.argsort(-np.bincount(labels, error, n_clusters), kind="stable")
         split = centers[worst[:breath]]
         away = _NUDGE * np.sqrt(best.inertia_ / w.sum())
         split = split + away * rng.standard_normal(split.shape)
-        more = run(np.vstack([centers, split]), n_clusters + breath)
+        more = run(np.vstack([centers, split]), n_clusters + breath, left / 2)
         kept = _centers_to_keep(X, w, more.cluster_centers_, breath)
-        fit = run(more.cluster_centers_[kept], n_clusters)
+        fit = run(more.cluster_centers_[kept], n_clusters, left - more.n_iter_)
+        left -= more.n_iter_ + fit.n_iter_
         if fit.inertia_ < best.inertia_ * (1 - _SAME):
             best = fit
         else:
-            breath -= 1
+            breath -= 1 if breath <= _BREATH else breath // 2
     return best
 
 

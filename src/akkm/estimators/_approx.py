@@ -91,8 +91,8 @@ class ApproxKernelKMeans(
     n_init : int or "auto", default="auto"
         Number of runs; the best run is kept. "auto" is 4 for "k-means++" and 1 for
         "random". With "k-means++", each run clusters the sample, and the best run is
-        improved by adding and removing centers. With "random", each run clusters all
-        rows.
+        improved by adding and removing centers. With many clusters, there are fewer
+        runs, to limit their cost. With "random", each run clusters all rows.
     max_iter : int, default=300
         Maximal number of iterations over all rows.
     tol : float, default=0.0
