@@ -205,7 +205,9 @@ class CenterClusterer(
         -------
         CSR array of shape (n, n_clusters)
             Memberships, proportional to d^(-6), where d is the distance to the center.
-            Each row sums to one.
+            Each row sums to one. They are no calibrated probabilities: the share of
+            rows that stay in a cluster in an independent fit may differ from the
+            membership by 0.2 and more.
         """
         require_count("top", top)
         blocks = [memberships_of(d, top) for _, d in self._distance_blocks(X)]
