@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.cluster.hierarchy import leaves_list
 
 from akkm.layers.curve import LayerCurve
 from akkm.layers.tree import cut_tree
@@ -44,6 +43,8 @@ class Layers:
     @property
     def order(self) -> Array:
         """Finest clusters (C,), in an order in which no branches of the tree cross."""
+        from scipy.cluster.hierarchy import leaves_list  # makes `import akkm` slower
+
         assert self.tree is not None
         return np.asarray(leaves_list(self.tree))
 

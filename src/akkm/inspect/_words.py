@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from sklearn.feature_extraction.text import CountVectorizer
 
 from akkm.typing import Array
 
@@ -27,6 +26,9 @@ def word_counts(texts: Any, members: Any) -> tuple[list[str], Array]:
     >>> words, counts.tolist()
     (['car', 'red'], [[0.0, 1.0], [2.0, 1.0]])
     """
+    # Importing it at the top would make `import akkm` slower.
+    from sklearn.feature_extraction.text import CountVectorizer
+
     vectorizer = CountVectorizer(
         binary=True,
         min_df=min(2, len(texts)),
