@@ -34,6 +34,26 @@ def rng():
 
 
 @pytest.fixture(scope="session")
+def workers():
+    """Return a client of two Dask worker processes. It is not the current client."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def client(workers):
+    """Make the client of `workers` current during a test."""
+    with workers.as_current():
+        yield workers
+
+
+@pytest.fixture(scope="session")
 def data_folder():
     """Folder of the real data sets, given by the environment variable AKKM_DATA."""
     folder = os.environ.get("AKKM_DATA")

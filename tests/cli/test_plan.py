@@ -141,18 +141,23 @@ class TestSampleAndMemory:
         assert run("plan", *args, "--sample", 50).exit_code == 0
 
 
-# This program runs a command, then prints the peak memory of the process in MB. Here
-# `akkm plan` fits samples of 5,000 rows, so its bound for all rows is extrapolated.
+# This program runs `akkm plan` and `akkm cluster` with the same options. Then it prints
+# the peak memory of the process in MB. Here `akkm plan` fits samples of 5,000 rows, so
+# its bound for all rows is extrapolated.
 PROGRAM = """
 import sys
 import akkm.cli._plan
 from akkm.cli import main
 from akkm.cli._probe import process_memory
 akkm.cli._plan._SAMPLE_ROWS = 5_000
-try:
-    main()
-finally:
-    print("peak", process_memory() / 1e6)
+options = sys.argv[1:]
+for command in (["plan"], ["cluster", "--labels", "labels.parquet"]):
+    sys.argv[1:] = command + options
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code
+print("peak", process_memory() / 1e6)
 """
 
 
@@ -163,15 +168,10 @@ def test_no_run_uses_more_memory_than_its_plan_allows(options, tmp_path, rng):
     X = rng.normal(size=(8, 6))[rng.integers(8, size=80_000)] * 4
     np.save(tmp_path / "x.npy", X + rng.normal(size=X.shape))
 
-    def numbers(command, pattern):
-        words = [sys.executable, "-c", PROGRAM, command, "x.npy", "-k", "8"]
-        words += [*options.split(), "--threads", "2"]
-        if command == "cluster":
-            words += ["--labels", "labels.parquet"]
-        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return float(re.search(pattern, done.stdout)[1])
-
-    bound = numbers("plan", r"memory +at most (\d+) MB")
-    used = numbers("cluster", r"peak (\S+)")
+    words = [sys.executable, "-c", PROGRAM, "x.npy", "-k", "8"]
+    words += [*options.split(), "--threads", "2"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    bound = float(re.search(r"memory +at most (\d+) MB", done.stdout)[1])
+    used = float(re.search(r"peak (\S+)", done.stdout)[1])
     assert used <= bound < 4 * used

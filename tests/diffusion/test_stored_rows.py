@@ -34,28 +34,13 @@ def moons():
     return X.astype(np.float32), y
 
 
-@pytest.fixture(scope="module")
-def workers():
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
-
-
 def stored(where, X, folder, request):
     """Store the rows in a file, on Dask workers, or in partitions of this process."""
     if where == "file":
         np.save(folder / "x.npy", X)
         return akkm.open_rows(folder / "x.npy")
     if where == "workers":
-        client = request.getfixturevalue("workers")
-        request.getfixturevalue("monkeypatch")
-        context = client.as_current()
-        context.__enter__()
-        request.addfinalizer(lambda: context.__exit__(None, None, None))
+        request.getfixturevalue("client")
     return da.from_array(X, chunks=((2_500, 0, 2_000, len(X) - 4_500), X.shape[1]))
 
 

@@ -33,24 +33,6 @@ def stored(kind, X, tmp_path, request):
     return dd.from_pandas(frame, npartitions=3)
 
 
-@pytest.fixture(scope="module")
-def workers():
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
-
-
-@pytest.fixture
-def client(workers):
-    with workers.as_current():
-        yield workers
-
-
 class TestStoredRows:
     @pytest.mark.parametrize("Estimator", [ApproxKernelKMeans, EnsembleKernelKMeans])
     @pytest.mark.parametrize("kind", ["file", "dask", "workers"])

@@ -4,7 +4,6 @@ import os
 import pickle
 import signal
 import warnings
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -32,29 +31,6 @@ def X():
 @pytest.fixture(scope="module")
 def expected(X):
     return ApproxKernelKMeans(5, **SETTINGS).fit(X)
-
-
-@contextmanager
-def started(n_workers):
-    with (
-        distributed.LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
-
-
-@pytest.fixture(scope="module")
-def workers():
-    with started(2) as client:
-        yield client
-
-
-@pytest.fixture
-def client(workers):
-    with workers.as_current():
-        yield workers
 
 
 @pytest.mark.parametrize("init", ["k-means++", "labels"])
@@ -282,7 +258,12 @@ def test_a_killed_worker_does_not_change_the_labels(client, X):
 def test_losing_all_workers_raises_an_error(X, monkeypatch):
     monkeypatch.setattr("akkm.rows.cluster._CHECK_EVERY", 0.5)
     monkeypatch.setattr("akkm.rows.cluster._GIVE_UP_AFTER", 1.0)
-    with started(1) as client, client.as_current():
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
         rows = da.from_array(X, chunks=(5_000, 6))
         model = ApproxKernelKMeans(**slow_settings())
         model._observer = _Interrupting(2, lambda: client.cluster.scale(0))
