@@ -16,6 +16,7 @@ from experiments.benchmarks import (
     beyond,
     counting,
     images,
+    known,
     methods,
     restarts,
     scale,
@@ -53,7 +54,9 @@ def test_command_line_options_are_the_arguments_of_main(name):
 
 
 @pytest.mark.parametrize(
-    "module", [beyond, counting, images, methods, restarts], ids=lambda m: m.__name__
+    "module",
+    [beyond, counting, images, known, methods, restarts],
+    ids=lambda m: m.__name__,
 )
 def test_stored_pages_match_the_stored_records(module):
     name = module.__name__.rpartition(".")[2]
