@@ -39,8 +39,11 @@ def tested(wheel, python, resolution, folder):
     run = {"check": True, "env": {**os.environ, "OPENBLAS_NUM_THREADS": "1"}}
     subprocess.run(["uv", "venv", "--quiet", "--python", python, place], **run)
     install = ["uv", "pip", "install", "--quiet", "--python", place]
-    package = f"{wheel}[{EXTRAS}]"
-    subprocess.run([*install, f"--resolution={resolution}", package], **run)
+    # uv takes the lowest versions only of requirements that are given to it directly.
+    extras = [f"--extra={extra}" for extra in EXTRAS.split(",")]
+    direct = [f"--resolution={resolution}", "-r", ROOT / "pyproject.toml", *extras]
+    subprocess.run([*install, *direct], **run)
+    subprocess.run([*install, "--no-deps", wheel], **run)
     subprocess.run([*install, *TOOLS], **run)
     # Old versions of the dependencies use what is deprecated in new ones.
     quiet = ["-W", "ignore::DeprecationWarning"]
