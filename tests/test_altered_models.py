@@ -164,16 +164,15 @@ def test_attributes_of_another_type_are_refused_or_unused(members_of, tmp_path):
     refused = 0
     for node in nodes:
         before = node["content"]
-        for content in itertools.islice(contents, 2):
-            node["content"] = content
-            changed = {**original, "schema.json": json.dumps(schema).encode()}
-            if refuses(tmp_path / "m.skops", pack(changed)):
-                refused += 1
-            else:
-                use_model(pack(changed), tmp_path)  # requires exit code 0 or 2
+        node["content"] = next(contents)
+        changed = {**original, "schema.json": json.dumps(schema).encode()}
+        if refuses(tmp_path / "m.skops", pack(changed)):
+            refused += 1
+        else:
+            use_model(pack(changed), tmp_path)  # requires exit code 0 or 2
         node["content"] = before
     # Other changes have no effect: skops reads only one of several nodes with equal id.
-    assert refused > 0.6 * len(nodes) > 30
+    assert refused > 0.3 * len(nodes) > 15
 
 
 def json_nodes(state):

@@ -213,8 +213,8 @@ class Method:
     sampling: str | None = option(
         "--sampling",
         type=click.Choice(STRATEGIES),
-        help="How landmarks are selected. [default: uniform; k-means for --method "
-        "sparse]",
+        help="How landmarks are selected. [default: uniform, or k-means for "
+        "methods without a kernel]",
     )
     ensemble: int | None = option(
         "--ensemble",
