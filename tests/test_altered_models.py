@@ -73,8 +73,10 @@ def alterations(array):
     if array.ndim == 2:
         yield "narrower", array[:, :-1]
         yield "flat", array.ravel()
-    yield "text", array.astype("U8")
-    yield "complex", array.astype(complex)
+    if array.ndim == 1:
+        yield "text", array.astype("U8")
+    else:
+        yield "complex", array.astype(complex)
     if array.dtype.kind == "f":
         yield "NaN", np.where(np.arange(array.size).reshape(array.shape), array, np.nan)
 

@@ -63,8 +63,8 @@ def mixture(C, d, spread, n=2000, seed=0):
     return (centers[rng.integers(C, size=n)] + rng.normal(size=(n, d))).astype("f4")
 
 
-@pytest.mark.parametrize("C", [4, 12])
-def test_walks_find_overlapping_clusters_in_many_columns(C):
+def test_walks_find_overlapping_clusters_in_many_columns():
+    C = 12
     X = mixture(C, 20, 1.5, n=1200)
     with Threads(1) as engine:
         rng = np.random.default_rng(0)
@@ -79,9 +79,8 @@ def test_the_number_of_clusters_of_points_is_found():
     assert found.n_clusters == 5
 
 
-@pytest.mark.parametrize("columns", [2, 10])
-def test_rows_without_clusters_have_no_sure_layer(columns):
-    X = np.random.default_rng(1).random((800, columns))
+def test_rows_without_clusters_have_no_sure_layer():
+    X = np.random.default_rng(1).random((800, 10))
     with Threads(1) as engine:
         found = measure_walk_layers(X, engine, np.random.default_rng(0), n_neighbors=15)
     assert not found.sure

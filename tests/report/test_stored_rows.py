@@ -34,8 +34,15 @@ def stored(kind, X, tmp_path, request):
 
 
 class TestStoredRows:
-    @pytest.mark.parametrize("Estimator", [ApproxKernelKMeans, EnsembleKernelKMeans])
-    @pytest.mark.parametrize("kind", ["file", "dask", "workers"])
+    @pytest.mark.parametrize(
+        ("kind", "Estimator"),
+        [
+            ("file", EnsembleKernelKMeans),
+            ("dask", ApproxKernelKMeans),
+            ("dask", EnsembleKernelKMeans),
+            ("workers", ApproxKernelKMeans),
+        ],
+    )
     def test_the_page_describes_a_sample_and_says_so(
         self, kind, Estimator, blobs, few, tmp_path, request
     ):
