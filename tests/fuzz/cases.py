@@ -191,6 +191,7 @@ def _draw_iterations(case, random, rng):
 
 def _draw_settings(case, random):
     """Draw the parameters that only some estimators have."""
+    metrics = ["manhattan", "cosine", "chebyshev", "correlation"]
     choices = {
         "indefinite": ["flip", "pinv"],
         "solver": ["gradient"],
@@ -200,7 +201,7 @@ def _draw_settings(case, random):
         "n_leaders": [5, 20],
         "diffusion": [0.5, 1, 3.0, 50],
         "n_neighbors": [1, 2, 3, 5, 40],
-        "metric": ["manhattan", "cosine", "chebyshev", "correlation"],
+        "metric": metrics if has("max_rows")(case.Estimator) else 4 * ["cosine"],
         "outliers": ["mark"],
         "max_rows": [10, 50],
         "partitioner": ["metis"],
