@@ -19,7 +19,8 @@ ROOT = Path(__file__).parents[1]
 EXTRAS = "cli,dask,files,metis,numba,plot"
 TOOLS = ("hypothesis", "pandas", "polars", "pytest<9", "numpydoc")
 TESTS = ("tests/estimators", "tests/tables", "tests/cli/test_cluster.py")
-# Rounding decides between equally near digits, differently in old versions of NumPy.
+# This test fails with NumPy 2.0 and 2.1: 467 of 1,797 labels differ. The cause is not
+# known yet, so the test is left out with the oldest dependencies.
 UNSTABLE = "test_sparse_rows_give_the_same_labels_as_dense_rows[SparseKernelKMeans]"
 SHOWN = ("numpy", "scipy", "scikit-learn", "pyarrow", "dask")
 

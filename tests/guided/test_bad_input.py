@@ -6,7 +6,7 @@ import pytest
 from akkm import ApproxKernelKMeans
 
 X = np.arange(12.0)[:, None]
-# arguments of fit, parameters of the estimator, words of the message
+# Each case: arguments of fit, parameters of the estimator, words of the message.
 CASES = [
     ({"known": [0, 1]}, {}, "known has 2 entries, but X has 12 rows"),
     ({"known": np.zeros((12, 2))}, {}, r"known has shape \(12, 2\)"),
