@@ -58,7 +58,7 @@ class TestDiffusion:
     def test_uniform_rows_give_an_unsure_estimate(self, rng):
         with pytest.warns(UserWarning, match="The estimate of . clusters is unsure"):
             model = DiffusionKernelKMeans("auto", random_state=0).fit(
-                rng.random((800, 2))
+                rng.random((400, 2))
             )
         assert not model.evidence_.sure
 
@@ -108,7 +108,7 @@ class TestSparse:
 
     def test_one_gaussian_gives_an_unsure_estimate(self, rng):
         with pytest.warns(UserWarning, match="The estimate of . clusters is unsure"):
-            SparseKernelKMeans("auto", random_state=0).fit(rng.normal(size=(1000, 2)))
+            SparseKernelKMeans("auto", random_state=0).fit(rng.normal(size=(400, 2)))
 
     def test_the_layers_of_digits_are_near_their_classes(self, digits):
         model = SparseKernelKMeans("auto", random_state=0).fit(digits[0])
@@ -132,7 +132,7 @@ class TestSparse:
 
     def test_uniform_rows_give_an_unsure_estimate(self, rng):
         with pytest.warns(UserWarning, match="The estimate of . clusters is unsure"):
-            SparseKernelKMeans("auto", random_state=0).fit(rng.random((1000, 3)))
+            SparseKernelKMeans("auto", random_state=0).fit(rng.random((400, 3)))
 
 
 @pytest.mark.filterwarnings("ignore:The estimate of")
@@ -140,7 +140,7 @@ class TestSparse:
 @pytest.mark.parametrize(("share", "sure"), [(0.92, False), (0.6, True)])
 def test_the_evidence_does_not_depend_on_the_requested_number(Estimator, share, sure):
     """If one cluster has 92 % of the rows, `sure` is False for every C."""
-    sizes = [int(700 * share), 700 - int(700 * share)]
+    sizes = [int(400 * share), 400 - int(400 * share)]
     X, _ = make_blobs(sizes, centers=APART[:2], random_state=0)
     found = [Estimator(C, random_state=0).fit(X).evidence_ for C in ("auto", 2, 5)]
     assert [evidence.sure for evidence in found] == 3 * [sure]
@@ -213,7 +213,7 @@ class TestCommandLine:
 
 class TestReportAndPlot:
     def test_the_report_begins_with_an_unsure_estimate(self, rng):
-        X = rng.random((800, 2))
+        X = rng.random((400, 2))
         with pytest.warns(UserWarning, match="is unsure"):
             model = SparseKernelKMeans("auto", random_state=0).fit(X)
         page = report(model, X).html
@@ -246,7 +246,7 @@ class TestReportAndPlot:
         assert "diffusion, t = " in run("plan three.npy -k 3 --method sparse").stdout
 
     def test_a_requested_number_gives_no_warning_in_the_report(self, rng):
-        X = rng.random((800, 2))
+        X = rng.random((400, 2))
         page = report(SparseKernelKMeans(4, random_state=0).fit(X), X).html
         assert "4 clusters were requested. Estimate: " in page
         assert "Estimated number of clusters" not in page

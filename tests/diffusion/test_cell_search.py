@@ -6,8 +6,9 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
 from akkm.core.threads import Threads
-from akkm.diffusion import cell_search
+from akkm.diffusion import cell_search, neighbour_lists
 from akkm.diffusion.cell_search import build_cells
+from akkm.diffusion.neighbour_search import search_for
 
 
 def mixture(rng, n=4000, d=24, dtype=np.float32):
@@ -121,6 +122,7 @@ class TestNeighbours:
         expected = exact_neighbours(X, 10)
         assert recall(neighbours(X, 10)[0], expected) > 0.95
         monkeypatch.setattr(cell_search, "_RECALL", 0.5)
+        monkeypatch.setattr(cell_search, "_LEAST_RECALL", 0.5)
         assert recall(neighbours(X, 10)[0], expected) < 0.9
 
 
@@ -158,3 +160,39 @@ class TestNewRows:
         D = pairwise_distances(X[:300], X[order[kept]])
         exact = D.min(axis=1) ** 2
         assert np.isclose(distances, exact, rtol=1e-3, atol=1e-3).mean() > 0.95
+
+    @pytest.mark.parametrize(
+        ("d", "metric", "least"),
+        [(8, "euclidean", 0.9), (90, "euclidean", 0.55), (90, "cosine", 0.55)],
+    )
+    def test_exact_searches_place_new_rows_by_cells(self, d, metric, least, rng):
+        """The neighbours of 2,000 points are exact; new rows use near cells only.
+
+        64 of 90 coordinates lose much of the distances, because these rows are noise in
+        all directions.
+        """
+        X = mixture(rng, n=2200, d=d)
+        points, new = X[:2000], X[2000:]
+        with Threads(1) as engine:
+            search, order = search_for(points, metric, engine, rng)
+            indices, reach = search.neighbours(10, engine, rng, None)
+            found, distances = search.new_rows.nearest(new, 10, engine)
+            again, own = search.new_rows.nearest(points[order], 1, engine)
+        same = np.empty_like(indices)
+        same[order] = order[indices]
+        assert recall(same, exact_neighbours(points, 10, metric)) == 1
+        D = pairwise_distances(new, points, metric=metric)
+        assert recall(order[found], np.argsort(D, axis=1)[:, :10]) > least
+        assert (np.diff(distances, axis=1) >= 0).all()
+        # A point is its own nearest point, and its neighbours are within its reach.
+        assert (again[:, 0] == np.arange(2000)).all()
+        assert own.max() < 0.01 * reach.min()
+
+
+class TestLists:
+    def test_the_smallest_entries_are_found_with_and_without_ties(self, rng):
+        for D in (rng.random((50, 30)), rng.integers(3, size=(50, 30)) / 2):
+            columns = neighbour_lists._smallest(D, 7)
+            found = np.sort(np.take_along_axis(D, columns, axis=1), axis=1)
+            assert (found == np.sort(D, axis=1)[:, :7]).all()
+            assert (np.diff(np.sort(columns, axis=1), axis=1) > 0).all()

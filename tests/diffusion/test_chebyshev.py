@@ -23,7 +23,7 @@ def assert_eigenpairs(S, values, vectors, expected):
     np.testing.assert_allclose(1 - values, rates, rtol=0.02)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(len(values)), atol=1e-6)
     error = np.linalg.norm(S @ vectors - vectors * values, axis=0)
-    assert error.max() < 0.02
+    assert error.max() < 0.03
 
 
 class TestEigenpairs:

@@ -69,7 +69,9 @@ class TestRoundTrip:
         X, _ = digits
         rows = of_rows(10, metric=metric).fit(X)
         model = given(mode, 10).fit(neighbor_graph(X, metric=metric, mode=mode))
-        assert adjusted_rand_score(model.labels_, rows.labels_) > 0.9
+        # Two clusterings of these rows have nearly the same error.
+        assert model.inertia_ == pytest.approx(rows.inertia_, rel=0.02)
+        assert adjusted_rand_score(model.labels_, rows.labels_) > 0.8
 
     def test_the_graph_of_a_search_by_cells_shows_the_clusters(
         self, mode, rng, monkeypatch

@@ -47,17 +47,26 @@ def stored(where, X, folder, request):
 WHERE = ["file", "workers", "here"]
 
 
+SAMPLED = {"max_rows": 1_500, "random_state": 0, "outliers": "mark"}
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["equal", "weighted"])
+def in_memory(request, moons):
+    """A fit in memory and its weights; tests must not change it."""
+    w = np.random.default_rng(0).integers(0, 3, N).astype(float)
+    weights = w if request.param else None
+    model = DiffusionKernelKMeans(5, **SAMPLED).fit(moons[0], sample_weight=weights)
+    return model, weights
+
+
 @pytest.mark.parametrize("where", WHERE)
-@pytest.mark.parametrize("weighted", [False, True])
 def test_labels_equal_those_of_a_fit_in_memory_with_the_same_sample(
-    where, weighted, moons, tmp_path, request, rng
+    where, in_memory, moons, tmp_path, request
 ):
     X, _ = moons
-    w = rng.integers(0, 3, N).astype(float) if weighted else None
-    settings = {"max_rows": 1_500, "random_state": 0, "outliers": "mark"}
-    expected = DiffusionKernelKMeans(5, **settings).fit(X, sample_weight=w)
+    expected, w = in_memory
     rows = stored(where, X, tmp_path, request)
-    model = DiffusionKernelKMeans(5, **settings).fit(rows, sample_weight=w)
+    model = DiffusionKernelKMeans(5, **SAMPLED).fit(rows, sample_weight=w)
     for name in ("labels_", "outlying_", "embedding_"):
         found = getattr(model, name)
         if where != "file":

@@ -5,8 +5,10 @@ landmarks), its spectrum, the number of diffusion steps t and the estimate of th
 of clusters. Estimator parameters, output, and the clustering of the embedding do not
 belong here.
 
-`neighbour_search`, `cell_search`
-    Nearest neighbours: exact, or by cells for many rows.
+`neighbour_search`, `cell_search`, `neighbour_lists`
+    Nearest neighbours: exact, or by cells for many rows; the nearest found so far.
+`prepared_rows`, `row_hashes`
+    Rows in the form in which the search compares them; hashes that identify equal rows.
 `neighbour_graph`, `choose_neighbours`
     The similarity matrix W made of shared neighbours, its components, and the choice of
     the number of neighbours.
@@ -22,6 +24,8 @@ belong here.
     The number of clusters from gaps in the spectrum, with the evidence for it.
 `graph_embedding`, `landmark_embedding`
     All steps from rows to their embedding, and the embedding of new rows.
+`placing`
+    The embedding of new rows in memory, in files or on Dask workers.
 `given_graph`, `graph_export`
     The same steps for a graph that the user gives, and the graph as a matrix that other
     tools accept.

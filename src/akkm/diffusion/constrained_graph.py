@@ -17,8 +17,12 @@ from akkm.typing import Array
 # Total weight of the links added to a row, divided by the total weight of its edges.
 _LINK_SHARE = 1.0
 # Share ε of the walks that end in each step, when scores of classes are computed. If
-# there are fewer known rows per class than _MANY_PER_CLASS, walks are longer.
+# there are fewer known rows per class than _MANY_PER_CLASS, walks are longer, and the
+# coordinates of the classes weigh less, in proportion to their number.
 _KILLED, _MANY_PER_CLASS = 1e-2, 25
+# Classes are smoothed: this many times, the nearest class of each node spreads by walks
+# of so many steps.
+_ROUNDS, _STEPS = 4, 4
 # Conjugate gradients stop at this relative residual, or after this many steps.
 _RESIDUAL, _MOST_STEPS = 1e-4, 500
 
@@ -38,12 +42,17 @@ class GraphEdit:
         """Add coordinates to points (v, q): how near they are to each known class.
 
         W (v, v) are the edited similarities of the nodes, and `rows` (v,) their rows.
+        With few known rows per class, these coordinates weigh less than the others.
         Points stay unchanged unless there are several classes with one cluster each.
         """
         if not self.join_classes or len(self.constraints.classes) < 2:
             return points
         scores = class_scores(W, self.constraints, rows)
-        near = unit_rows(scores).astype(points.dtype)
+        known, classes = _known_nodes(self.constraints, rows)
+        shares = smooth_classes(W, scores, known, classes)
+        per_class = len(known) / len(self.constraints.classes)
+        trusted = min(1.0, per_class / _MANY_PER_CLASS)
+        near = (trusted * unit_rows(shares)).astype(points.dtype)
         return unit_rows(np.hstack([points, near]))
 
 
@@ -80,12 +89,7 @@ def class_scores(W: Any, constraints: Constraints, rows: Array) -> Array:
     >>> class_scores(W, found, np.arange(4)).argmax(axis=1).tolist()
     [0, 0, 1, 1]
     """
-    node = np.full(constraints.n, -1)
-    node[rows] = np.arange(len(rows))
-    classes = constraints.group_classes()[constraints.group]
-    own = node[constraints.rows]
-    given = (own >= 0) & (classes >= 0)
-    own, classes = own[given], classes[given]
+    own, classes = _known_nodes(constraints, rows)
     indicator = np.eye(len(constraints.classes))[classes]
     indicator /= np.maximum(indicator.sum(axis=0), 1)
     B = np.zeros((W.shape[0], indicator.shape[1]))
@@ -97,6 +101,67 @@ def class_scores(W: Any, constraints: Constraints, rows: Array) -> Array:
     per_class = len(own) / max(len(constraints.classes), 1)
     killed = _KILLED * min(1.0, per_class / _MANY_PER_CLASS) ** 2
     return scale[:, None] * _solve(S, scale[:, None] * B, killed)
+
+
+def _known_nodes(constraints: Constraints, rows: Array) -> tuple[Array, Array]:
+    """Return the nodes (b,) whose class is known, and their classes (b,).
+
+    `rows` (u,) has the row of each node.
+    """
+    node = np.full(constraints.n, -1)
+    node[rows] = np.arange(len(rows))
+    classes = constraints.group_classes()[constraints.group]
+    own = node[constraints.rows]
+    given = (own >= 0) & (classes >= 0)
+    return own[given], classes[given]
+
+
+def smooth_classes(W: Any, scores: Array, known: Array, classes: Array) -> Array:
+    """Compute the class in which walks from each node end.
+
+    First, each node gets the class of its largest score. Then walks of four steps start
+    from each node, and the node gets the class in which most of them end. This is done
+    four times. Known nodes keep their class. So a node gets the class of the nodes
+    around it (threshold dynamics of Merriman, Bence and Osher, on a graph).
+
+    Parameters
+    ----------
+    W : symmetric CSR array of shape (u, u)
+        Similarities of the nodes.
+    scores : array of shape (u, g)
+        A score of each node for each class.
+    known : int array of shape (b,)
+        Nodes whose class is known.
+    classes : int array of shape (b,)
+        Their classes.
+
+    Returns
+    -------
+    array of shape (u, g)
+        The share of walks that end in each class, in the last of the four times.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from akkm.diffusion.constrained_graph import smooth_classes
+    >>> W = sparse.csr_array(np.ones((5, 5)))
+    >>> scores = np.array([[2, 1], [2, 1], [2, 1], [1, 2], [2, 1]])
+    >>> smooth_classes(W, scores, np.array([0]), np.array([0])).argmax(axis=1).tolist()
+    [0, 0, 0, 0, 0]
+    """
+    degree = np.asarray(W.sum(axis=1)).ravel()
+    steps = sparse.diags_array(1 / np.where(degree > 0, degree, 1)) @ W
+    steps = sparse.csr_array(steps)
+    indicator = np.eye(scores.shape[1])
+    shares = scores
+    for _ in range(_ROUNDS):
+        shares = indicator[shares.argmax(axis=1)]
+        for _ in range(_STEPS):
+            shares[known] = indicator[classes]
+            shares = steps @ shares
+        shares[known] = indicator[classes]
+    return shares
 
 
 def _solve(S: Any, B: Array, killed: float) -> Array:

@@ -15,12 +15,8 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 from akkm.core.threads import Threads
 from akkm.diffusion import neighbour_graph as graph
 from akkm.diffusion.diffusion_time import unit_rows
-from akkm.diffusion.graph_embedding import (
-    GraphSettings,
-    embed_graph,
-    limit_neighbours,
-    row_hashes,
-)
+from akkm.diffusion.graph_embedding import GraphSettings, embed_graph, limit_neighbours
+from akkm.diffusion.row_hashes import row_hashes
 from akkm.diffusion.spectrum import DiffusionKernel
 from akkm.typing import Array
 
@@ -84,6 +80,7 @@ def fit_given_graph(
     X: Any,
     weights: Array | None,
     settings: GraphSettings,
+    engine: Threads,
     rng: np.random.Generator,
     say: Callable[[str], None],
 ) -> tuple[GivenGraphEmbedding, int]:
@@ -111,11 +108,17 @@ def fit_given_graph(
         W = sparse.csr_array(X[rows][:, rows])
     say(f"{n:,} rows, {u:,} nodes and {W.nnz:,} similarities in the graph")
     _require_edges(W)
-    walks = embed_graph(W, settings, X.dtype, rng, say)
+    first = rows[np.unique(nodes.indices, return_index=True)[1]]  # (u,) row of a node
+    if settings.edit is not None:
+        W = settings.edit(W, first)
+    walks = embed_graph(W, settings, X.dtype, engine, rng, say)
     kernel, inside = walks.kernel, walks.inside
     if of_distances and k < settings.n_neighbors:
         why = f"there are only {u} distinct rows"
         kernel = replace(kernel, evidence=replace(kernel.evidence, sure=False, why=why))
+    points = walks.embedding
+    if settings.edit is not None:
+        points = settings.edit.extend(points, W[inside][:, inside], first[inside])
     degree = np.asarray(W.sum(axis=1)).ravel() * inside
     hub = int(degree.argmax())
     target = _nearest_inside(D, inside)
@@ -130,7 +133,7 @@ def fit_given_graph(
         edges,
         reach,
         k,
-        walks.embedding[(np.cumsum(inside) - 1)[target]],
+        points[(np.cumsum(inside) - 1)[target]],
         ~inside,
         hub,
         kernel,

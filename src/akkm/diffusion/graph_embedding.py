@@ -1,9 +1,7 @@
 """Embed rows by random walks on the neighbour graph, and place new rows."""
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -17,17 +15,20 @@ from akkm.diffusion.estimate_k import OUTLIER_SHARE
 from akkm.diffusion.landmark_positions import project
 from akkm.diffusion.neighbour_graph import Neighbours
 from akkm.diffusion.neighbour_search import NewRowSearch, search_for
+from akkm.diffusion.prepared_rows import ANGULAR, EUCLIDEAN
+from akkm.diffusion.row_hashes import row_hashes
 from akkm.diffusion.spectrum import (
     Decision,
     DiffusionKernel,
     fit_diffusion_kernel,
+    pairs_for,
     spectrum_decides,
 )
 from akkm.rows import as_rows
 from akkm.typing import Array, RowsLike
 
-# Minimum number of eigenpairs, in total and per cluster.
-_PAIRS, _PAIRS_PER_CLUSTER = 40, 3
+# Minimum number of eigenpairs.
+_PAIRS = 40
 # A component is small if it has fewer rows than _SMALL_SHARE times the mean size of a
 # cluster, or fewer than _SMALL_ROWS.
 _SMALL_SHARE, _SMALL_ROWS = 1 / 20, 3
@@ -36,9 +37,11 @@ _MOST_CLUSTERS = 60
 # Number of rows in a sample. A sample is used because the time to build a graph grows
 # faster than its number of rows.
 _SAMPLE = 20_000
-# With more than _WIDE columns, up to _ALL_IF_WIDE rows are used without sampling. With
-# few columns, neighbours in a sample are near enough; with many columns they are not.
+# With few columns, neighbours in a sample are near enough. With more than _WIDE columns
+# they are not, and up to _ALL_IF_WIDE rows are used without sampling. Up to
+# _MOST_ROWS rows are used if the graph of _PROBED sampled rows is in one piece.
 _ALL_IF_WIDE, _WIDE = 100_000, 15
+_MOST_ROWS, _PROBED = 2_000_000, 10_000
 # A sample of rows in files or on workers has at most this many bytes.
 _SAMPLE_BYTES = 2**30
 # New rows are placed by at most this many neighbours.
@@ -153,7 +156,7 @@ def fit_graph_embedding(
         inner = points[order[inside]]
         return graph.link_components(inner, W, component, k, metric, rng)
 
-    walks = embed_graph(W, settings, X.dtype, rng, say, link)
+    walks = embed_graph(W, settings, X.dtype, engine, rng, say, link)
     kernel, inside, label = walks.kernel, walks.inside, walks.label
     if k < settings.n_neighbors:
         why = f"there are only {u} distinct rows"
@@ -195,6 +198,7 @@ def embed_graph(
     W: Any,
     settings: GraphSettings,
     dtype: Any,
+    engine: Threads,
     rng: np.random.Generator,
     say: Callable[[str], None],
     link: Callable[[Any, Array, Array], Any] | None = None,
@@ -217,7 +221,7 @@ def embed_graph(
     if settings.n_clusters is not None and n_components > most and link is not None:
         W = link(W, inside, component)
         component = graph.label_components(W)[0]
-    n_pairs, ones = max(_PAIRS, _PAIRS_PER_CLUSTER * most), np.ones(W.shape[0])
+    n_pairs, ones = max(_PAIRS, pairs_for(most)), np.ones(W.shape[0])
     kernel, vectors = fit_diffusion_kernel(
         W,
         component,
@@ -228,6 +232,7 @@ def embed_graph(
         ones,
         say=say,
         decide=settings.decide,
+        engine=engine,
     )
     values = kernel.eigenvalues
     say(f"{len(values)} eigenvalues down to {values[-1]:.4f}, t = {kernel.t:.4g}")
@@ -253,14 +258,44 @@ def limit_neighbours(n_neighbors: int, u: int, n_clusters: int | None) -> int:
 
 
 def max_graph_rows(n_columns: int) -> int:
-    """The number of distinct rows up to which the default graph contains all rows."""
-    return _ALL_IF_WIDE if n_columns > _WIDE else _SAMPLE
+    """The number of distinct rows up to which the default graph may contain all rows.
+
+    See `takes_all_rows`.
+    """
+    return _MOST_ROWS if n_columns > _WIDE else _SAMPLE
+
+
+def takes_all_rows(
+    X: RowsLike,
+    rows: Array,
+    settings: GraphSettings,
+    engine: Threads,
+    rng: np.random.Generator,
+) -> bool:
+    """Whether the default graph contains all distinct `rows` (u,) of X (n, d).
+
+    If there are many rows, this depends on the graph of a sample. A graph in several
+    pieces does not say how near the pieces are to each other. This is frequent in
+    tables with few distinct values per column. Landmarks give better clusters there.
+    """
+    u, d, metric = len(rows), X.shape[1], settings.metric
+    if u <= min(_ALL_IF_WIDE, max_graph_rows(d)):
+        return True
+    if u > max_graph_rows(d) or not (metric in EUCLIDEAN or metric in ANGULAR):
+        return False
+    sample = X[np.sort(rng.choice(rows, _PROBED, replace=False))]
+    search, _ = search_for(sample, metric, engine, rng)
+    k = min(settings.n_neighbors, _PROBED - 1)
+    found = search.neighbours(k, engine, rng, lambda text: None)
+    W = graph.shared_neighbour_similarity(Neighbours(*found))
+    sizes = graph.label_components(W)[1]
+    return int((sizes >= OUTLIER_SHARE * _PROBED).sum()) == 1
 
 
 def max_sample_rows(n_columns: int, itemsize: int) -> int:
     """The default number of rows in the graph if rows are in files or on workers."""
     most = _SAMPLE_BYTES // (n_columns * itemsize)
-    return max(2, min(max_graph_rows(n_columns), most))
+    return max(2, min(_ALL_IF_WIDE, max_graph_rows(n_columns), most))
 
 
 def distinct_rows(X: RowsLike, weights: Array | None) -> Array:
@@ -299,21 +334,3 @@ def sample_rows(rows: Array, size: int | None, rng: np.random.Generator) -> Arra
     if len(rows) <= size:
         return rows
     return np.sort(rng.choice(rows, size, replace=False))
-
-
-def row_hashes(X: RowsLike) -> Array:
-    """A hash of each row (n,) uint64; equal rows have equal hashes in any process."""
-    if sparse.issparse(X):
-        X = X.copy()
-        X.sum_duplicates()
-        X.eliminate_zeros()
-        columns = X.indices.astype(np.int64)
-        parts = [slice(a, b) for a, b in itertools.pairwise(X.indptr)]
-        rows = (columns[p].tobytes() + X.data[p].tobytes() for p in parts)
-    else:
-        X = np.ascontiguousarray(X) + X.dtype.type(0)  # turns -0.0 into 0.0
-        rows = (row.tobytes() for row in X)
-    if not X.shape[0]:
-        return np.empty(0, dtype=np.uint64)
-    digests = b"".join(blake2b(row, digest_size=8).digest() for row in rows)
-    return np.frombuffer(digests, dtype=np.uint64)

@@ -9,15 +9,16 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
 from akkm.core.threads import Threads
-from akkm.diffusion.cell_search import ANGULAR, EUCLIDEAN
 from akkm.diffusion.given_graph import DISTANCES, SIMILARITIES, smallest_entries
-from akkm.diffusion.graph_embedding import distinct_rows, row_hashes
+from akkm.diffusion.graph_embedding import distinct_rows
 from akkm.diffusion.neighbour_graph import (
     STRONGEST,
     Neighbours,
     shared_neighbour_similarity,
 )
 from akkm.diffusion.neighbour_search import search_for
+from akkm.diffusion.prepared_rows import ANGULAR, EUCLIDEAN
+from akkm.diffusion.row_hashes import row_hashes
 from akkm.kernels import narrow_indices
 from akkm.typing import Array, RowsLike
 from akkm.validation import generator, require_count

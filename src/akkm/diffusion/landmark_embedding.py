@@ -118,7 +118,16 @@ def fit_landmark_embedding(
     n_pairs = _PAIRS + _PAIRS_PER_CLUSTER * (n_clusters or _MOST_CLUSTERS)
     least = _small_weight(w, None) / w.sum()
     kernel, vectors = fit_diffusion_kernel(
-        A, component, n_pairs, rng, n_clusters, t, degree, least, decide=decide
+        A,
+        component,
+        n_pairs,
+        rng,
+        n_clusters,
+        t,
+        degree,
+        least,
+        decide=decide,
+        engine=engine,
     )
     scale = diffusion_weights(kernel.eigenvalues, kernel.t)
     # Vectors of eigenvalues that are zero up to rounding say nothing about rows.

@@ -26,6 +26,8 @@ _EITHER = 0.05
 STRONGEST = 1 + _EITHER
 # Rows of A Aᵀ that are computed at a time.
 _BLOCK = 65536
+# New rows at a time whose lists of neighbours are compared.
+_NEW_ROWS = 1024
 # A component is linked to other components through at most this many sampled rows.
 _SCOUTS = 30
 
@@ -68,14 +70,27 @@ def new_row_similarity(neighbours: Neighbours, indices: Array, distances: Array)
     points. An edge exists in both directions if the new row is within the point's
     reach.
     """
-    k = indices.shape[1]
-    lists = neighbours.indices[indices, :k]  # (b, k, k)
-    shared = np.zeros(indices.shape, dtype=np.float32)
-    for column in indices.T:
-        shared += (lists == column[:, None, None]).any(axis=2)
+    shared = np.empty(indices.shape, dtype=np.float32)
+    for start in range(0, len(indices), _NEW_ROWS):
+        rows = slice(start, start + _NEW_ROWS)
+        shared[rows] = _count_shared(neighbours.indices, indices[rows])
     # A neighbour without any shared neighbour still has some similarity.
     mutual = (distances <= neighbours.reach[indices]) + np.float32(_EITHER)
     return adjacency(indices, len(neighbours.reach), mutual * (shared + _EITHER))
+
+
+def _count_shared(lists: Array, indices: Array) -> Array:
+    """How many of a new row's neighbours (b, k) are listed by each of them: (b, k).
+
+    `lists` (n, K) are the neighbours of the points; the first k count.
+    """
+    own = np.ascontiguousarray(indices.T)  # (k, b)
+    listed = lists[own, : len(own)].transpose(2, 0, 1).copy()  # (k, k, b)
+    shared = np.zeros(own.shape, dtype=np.uint8)  # k is below 256
+    for one in own:
+        for other in listed:
+            shared += (other == one).view(np.uint8)
+    return shared.T
 
 
 def similarity_of_new_edges(A: Any, reach: Array, D: Any) -> Any:

@@ -9,12 +9,15 @@ from scipy import sparse
 from sklearn.neighbors import VALID_METRICS_SPARSE, NearestNeighbors
 
 from akkm.core.threads import Threads
-from akkm.diffusion.cell_search import build_cells
+from akkm.diffusion.cell_search import PositionSearch, build_cells
 from akkm.diffusion.landmark_ties import require_finite_distances
 from akkm.typing import Array, RowsLike
 
 # With at most EXACT_ROWS rows or at most EXACT_COLUMNS columns, the search is exact.
 EXACT_ROWS, EXACT_COLUMNS = 20_000, 15
+# With more rows than this, new rows are compared with the points of near cells only,
+# even if the neighbours of the points themselves are searched exactly.
+_FEW_ROWS = 1000
 # Number of points that are compared in addition to the k nearest points. They may be as
 # near as the k-th point.
 _TIES = 5
@@ -69,9 +72,13 @@ def search_for(
             f"metric={metric!r} is not available for sparse rows; pass dense rows "
             "(X.toarray()), or use 'euclidean', 'manhattan' or 'cosine'."
         )
-    if X.shape[0] <= exact_rows or X.shape[1] <= EXACT_COLUMNS:
-        return ExactSearch(X.copy(), metric), np.arange(X.shape[0])
-    return build_cells(X, metric, engine, rng)
+    n, d = X.shape
+    if n <= _FEW_ROWS:
+        return ExactSearch(X.copy(), metric), np.arange(n)
+    cells, order = build_cells(X, metric, engine, rng)
+    if n <= exact_rows or d <= EXACT_COLUMNS:
+        return ExactSearch(X[order], metric, cells.new_rows), order
+    return cells, order
 
 
 def search_bytes(n: int, d: int) -> float:
@@ -93,11 +100,12 @@ class ExactSearch:
 
     points: RowsLike  # (n, d)
     metric: str
+    positions: PositionSearch | None = None  # None: new rows are searched exactly, too
 
     @property
-    def new_rows(self) -> "ExactSearch":
+    def new_rows(self) -> NewRowSearch:
         """The search for points near new rows."""
-        return self
+        return self if self.positions is None else self.positions
 
     def neighbours(
         self, k: int, engine: Threads, rng: np.random.Generator, say: Callable[..., Any]
@@ -107,8 +115,11 @@ class ExactSearch:
         # Because of rounding, a point may be missing from its own list.
         own = indices == np.arange(len(indices))[:, None]
         own[~own.any(axis=1), -1] = True
+        indices = indices[~own].reshape(len(own), k)
+        if self.positions is not None:
+            return indices, self.positions.reach(indices)
         distances = distances[~own].reshape(len(own), k)
-        return indices[~own].reshape(len(own), k), distances.max(axis=1, initial=0.0)
+        return indices, distances.max(axis=1, initial=0.0)
 
     def nearest(self, X: RowsLike, k: int, engine: Threads) -> tuple[Array, Array]:
         """Indices and distances (b, k) of the points nearest to rows X (b, d)."""

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from akkm.core.eigenpairs import largest_eigenpairs
+from akkm.core.threads import Threads
 from akkm.diffusion.chebyshev import leading_eigenpairs_by_filter
 from akkm.diffusion.diffusion_time import diffusion_time, diffusion_weights
 from akkm.diffusion.estimate_k import (
@@ -24,8 +25,9 @@ _DENSE_ROWS = 1_000
 # If t is given, at most this many eigenpairs are computed for matrices with more than
 # _DENSE_ROWS rows.
 _MOST_PAIRS = 250
-# Smallest number of eigenpairs per cluster, if the number of clusters is estimated.
-_PAIRS_PER_CLUSTER = 3
+# Number of eigenpairs per cluster. Many clusters need only _MORE_PAIRS eigenpairs more
+# than there are clusters.
+_PAIRS_PER_CLUSTER, _MORE_PAIRS = 3, 60
 
 # A function that chooses the number of clusters from the spectrum's evidence and the
 # similarities W.
@@ -45,6 +47,7 @@ def leading_eigenpairs(
     *,
     dense_rows: int = _DENSE_ROWS,
     say: Callable[[str], Any] = lambda text: None,
+    engine: Threads | None = None,
 ) -> tuple[Array, Array]:
     """The largest eigenvalues and eigenvectors of S = D^(-1/2) W D^(-1/2).
 
@@ -65,6 +68,8 @@ def leading_eigenpairs(
         Use a dense decomposition for matrices of up to this many rows.
     say : callable, optional
         Receives lines of progress.
+    engine : Threads, optional
+        Computes in parallel. The result does not depend on it.
 
     Returns
     -------
@@ -90,7 +95,7 @@ def leading_eigenpairs(
             # the spectrum.
             rest = largest_eigenpairs((S - 2 * known @ known.T).toarray(), more)
         else:
-            rest = leading_eigenpairs_by_filter(S, known, more, rng, say)
+            rest = leading_eigenpairs_by_filter(S, known, more, rng, say, engine)
         order = np.argsort(-rest[0], kind="stable")
         values = np.concatenate([values, rest[0][order]])
         vectors = np.hstack([vectors, rest[1][:, order]])
@@ -108,6 +113,18 @@ class DiffusionKernel:
     lost_weight: float = 0.0  # largest weight of an eigenvector that was not computed
 
 
+def pairs_for(n_clusters: int) -> int:
+    """The number of eigenpairs that this many clusters need.
+
+    Examples
+    --------
+    >>> from akkm.diffusion.spectrum import pairs_for
+    >>> pairs_for(10), pairs_for(150)
+    (30, 210)
+    """
+    return min(_PAIRS_PER_CLUSTER * n_clusters, n_clusters + _MORE_PAIRS)
+
+
 def fit_diffusion_kernel(
     W: Any,
     component: Array,
@@ -119,6 +136,7 @@ def fit_diffusion_kernel(
     least: float = OUTLIER_SHARE,
     say: Callable[[str], Any] = lambda text: None,
     decide: Decision = spectrum_decides,
+    engine: Threads | None = None,
 ) -> tuple[DiffusionKernel, Array]:
     """The diffusion kernel of a CSR array W (n, n), and the eigenvectors (n, r) of S.
 
@@ -130,21 +148,22 @@ def fit_diffusion_kernel(
     weights if t is small.
     """
     n = W.shape[0]
-    values, vectors = leading_eigenpairs(W, component, n_pairs, rng, say=say)
+    eigenpairs = partial(leading_eigenpairs, W, component, say=say, engine=engine)
+    values, vectors = eigenpairs(n_pairs, rng)
     cut = partial(cut_along_eigenvectors, W, values, vectors, rows)
     evidence = estimate_n_clusters(values, cut, least)
     if n_clusters is None:
         evidence = decide(evidence, W)
         n_clusters = evidence.n_clusters
-        more = min(n, _PAIRS_PER_CLUSTER * n_clusters)
+        more = min(n, pairs_for(n_clusters))
         if more > len(values):
-            values, vectors = leading_eigenpairs(W, component, more, rng, say=say)
+            values, vectors = eigenpairs(more, rng)
     if t is None:
         t = diffusion_time(values, n_clusters)
         return DiffusionKernel(values, t, n_clusters, evidence), vectors
     most = n if n <= _DENSE_ROWS else max(n_pairs, min(_MOST_PAIRS, n))
     if len(values) < most and _last_weight(values, t):
-        values, vectors = leading_eigenpairs(W, component, most, rng, say=say)
+        values, vectors = eigenpairs(most, rng)
     lost = _last_weight(values, t) if len(values) < n else 0.0
     return DiffusionKernel(values, t, n_clusters, evidence, lost), vectors
 
