@@ -1,9 +1,10 @@
 """Initialisation by k-means++ with breathing; nested samples if there are many rows."""
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.datasets import make_blobs
 
-from akkm import ApproxKernelKMeans
+from akkm import ApproxKernelKMeans, SparseKernelKMeans
 from akkm.approx import seeding
 
 
@@ -60,3 +61,26 @@ def test_the_cost_of_the_runs_is_limited(monkeypatch, rng):
     monkeypatch.setattr(seeding, "_MULTIPLICATIONS", 0)
     monkeypatch.setattr(seeding, "_SHARE", 60 * 64 / 100)  # 60 iterations, too
     assert model.fit(X).inertia_ == limited
+
+
+def test_rounding_does_not_assign_rows_of_a_component_without_a_center(digits):
+    # With this seed, 13 rows are in a component of their own. They are orthogonal to
+    # all other rows, so they are equally far from all centers that k-means++ draws.
+    # Sums over sparse rows have other rounding errors than sums over dense rows.
+    X = digits[0][:700]
+    dense = SparseKernelKMeans(10, random_state=3).fit(X)
+    rows_in_sparse_storage = SparseKernelKMeans(10, random_state=3).fit(csr_array(X))
+    np.testing.assert_array_equal(rows_in_sparse_storage.labels_, dense.labels_)
+
+
+def test_k_means_with_many_clusters_is_reproducible_in_float32(rng):
+    """150 clusters: the same labels on two threads, and for rows given twice."""
+    X = rng.normal(size=(1500, 6))
+    settings = {"gamma": 0.1, "landmarks": X[::10], "random_state": 0}
+    fits = [ApproxKernelKMeans(150, n_jobs=j, **settings).fit(X) for j in (1, 2)]
+    np.testing.assert_array_equal(fits[0].labels_, fits[1].labels_)
+    twice = ApproxKernelKMeans(150, **settings).fit(np.vstack([X, X]))
+    np.testing.assert_array_equal(np.tile(fits[0].labels_, 2), twice.labels_)
+    weights = np.full(len(X), 2.0)
+    heavy = ApproxKernelKMeans(150, **settings).fit(X, sample_weight=weights)
+    np.testing.assert_array_equal(fits[0].labels_, heavy.labels_)

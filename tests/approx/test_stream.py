@@ -7,9 +7,12 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
+from threadpoolctl import threadpool_limits
 
 from akkm import ApproxKernelKMeans
 from akkm.approx.stream import Reservoir, match_labels
+from akkm.core import gram
+from akkm.core.threads import thread_pools
 from akkm.estimators import _streaming
 
 
@@ -113,6 +116,49 @@ def test_a_batch_moves_the_centers_as_computed_by_hand():
     center = (kept * 10.1 + 11.1) / (kept + 1)
     distance = model.transform(np.array([[center]]))[0, own]
     assert distance == pytest.approx(0, abs=1e-6)
+
+
+def test_centers_wait_until_enough_rows_are_new():
+    """Centers move when 3 % of the rows are new; then all new rows count."""
+    model = ApproxKernelKMeans(2, kernel="linear", n_landmarks=2, random_state=0)
+    rows = np.repeat([[1.0], [10.0]], 485, axis=0)
+    model.fit(rows)
+    start = model.dual_coef_.copy()
+    own = int(model.predict([[10.0]])[0])
+    counts = []
+    for _ in range(2):
+        model.partial_fit(np.full((10, 1), 12.0))
+        np.testing.assert_array_equal(model.dual_coef_, start)
+        np.testing.assert_array_equal(model.labels_, np.full(10, own))
+        counts.append(model._counts[own])
+    model.partial_fit(np.full((10, 1), 12.0))
+    np.testing.assert_array_equal(model.labels_, model.predict(np.full((10, 1), 12.0)))
+    # The weights of all rows are halved. With each batch, the weight of the earlier
+    # rows shrinks so that the total is half of the number of rows.
+    old, new = 485 / 2, 0.0
+    for seen, count in zip((970, 980, 990), (*counts, model._counts[own]), strict=True):
+        kept = ((seen + 10) / 2 - 10) / (seen / 2)
+        old, new = old * kept, new * kept + 10
+        assert count == pytest.approx(2 * (old + new))
+    center = (old * 10 + new * 12) / (old + new)
+    distance = model.transform(np.array([[center]]))[0, own]
+    assert distance == pytest.approx(0, abs=1e-5)
+
+
+def test_the_sample_is_factored_with_one_blas_thread(monkeypatch):
+    """More threads would cost processor time, as the calls are short."""
+    threads, factor = [], gram.factor
+
+    def count(*args, **settings):
+        pools = thread_pools().info()
+        threads.extend(p["num_threads"] for p in pools if p["user_api"] == "blas")
+        return factor(*args, **settings)
+
+    monkeypatch.setattr(gram, "factor", count)
+    with threadpool_limits(2, "blas"):
+        ApproxKernelKMeans(4, random_state=0, n_jobs=1).partial_fit(blobs(200)[0])
+    assert threads
+    assert set(threads) == {1}
 
 
 def test_weighted_sparse_rows_give_the_same_labels_as_dense_rows(small, rng):

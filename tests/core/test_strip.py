@@ -46,3 +46,35 @@ def test_cached_rows_are_not_recomputed(rng):
     assert fetch(np.array([8, 3, 30])) == [30]
     assert fetch(np.array([30, 31])) == [31]  # the cache is full
     assert fetch(np.array([31, 30])) == [31]
+
+
+def test_other_rows_use_the_same_prepared_points(rng, monkeypatch):
+    bound, bind = [], RBF.bind
+    monkeypatch.setattr(RBF, "bind", lambda *args: bound.append(1) or bind(*args))
+    X = rng.random((20, 3))
+    strip = Strip(X[:0], RBF(gamma=1.0), X[:7], float)
+    for rows in np.split(X, 4):
+        (_, phi), *_ = strip.with_rows(rows).tiles(slice(0, 5))
+        np.testing.assert_allclose(phi, RBF(gamma=1.0)(rows, X[:7]))
+    assert len(bound) == 1 + 4  # four are those of the expected values
+
+
+def test_memory_is_used_again_but_never_by_two_iterators_at_once(rng):
+    X = rng.normal(size=(300, 3)).astype(np.float32)
+    strip = Strip(X, RBF(gamma=0.5), X[:20], np.float32)
+    expected = strip.kernel_rows(X, np.float32)
+    strip.max_tile_rows = 100
+    whole = slice(0, 300)
+    precise = strip.tiles(whole, dtype=np.float64)
+    for (rows, phi), (_, wide) in zip(strip.tiles(whole), precise, strict=True):
+        assert wide.dtype == np.float64
+        np.testing.assert_allclose(phi, expected[rows], rtol=1e-5)
+        np.testing.assert_array_equal(wide, phi)
+    both = strip.tiles(slice(0, 200)), strip.tiles(slice(100, 300))
+    for (rows, phi), (other_rows, other) in zip(*both, strict=True):
+        np.testing.assert_allclose(phi, expected[rows], rtol=1e-5)
+        np.testing.assert_allclose(other, expected[other_rows], rtol=1e-5)
+    first, second = ([phi.ctypes.data for _, phi in strip.tiles(whole)] for _ in "ab")
+    assert first == second
+    strip.max_tile_rows = 300
+    assert len(next(strip.tiles(whole))[1]) == 300

@@ -5,7 +5,7 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import KMeans
+from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 
 from akkm.approx.factored import Factored
@@ -36,6 +36,10 @@ _MULTIPLICATIONS = 5e10
 _MIN_ITERATIONS, _MAX_ITERATIONS = 5, 300
 # Expected number of iterations of a run that is initialised by k-means++.
 _EXPECTED_ITERATIONS = 15
+# With more clusters than this, k-means on the sample computes in float32.
+_MANY_CLUSTERS = 100
+# Share of the way to the mean by which the last initial center is moved, to break ties.
+_TIE = 1e-9
 # Breathing: maximum number of centers that are added, and then removed, at a time. If
 # there are more than 100 clusters, it is this share of the clusters.
 _BREATH, _BREATH_SHARE = 5, 1 / 20
@@ -211,7 +215,8 @@ def best_labels(
     distinct = len(np.unique(np.round(rank / max(np.abs(rank).max(), 1e-300), 9)))
     few = distinct < 2 * n_clusters
     most = _distinct(coordinates) if few else n_clusters
-    X = coordinates[order]
+    precise = coordinates[order]
+    X = precise.astype(np.float32) if n_clusters > _MANY_CLUSTERS else precise
     w = None if weights is None else weights[order]
 
     # Costs are measured in iterations over the sample. k-means++ compares each row with
@@ -220,18 +225,19 @@ def best_labels(
     drawing = 2 + int(np.log(n_clusters))
     n_runs = int(np.clip(left / 2 // (drawing + _EXPECTED_ITERATIONS), 1, len(seeds)))
 
-    def run(init: Any, count: int, max_iter: float, seed: int | None = None) -> KMeans:
+    def run(init: Array, count: int, max_iter: float) -> KMeans:
         """Run scikit-learn's k-means on one thread, so that it is reproducible."""
         max_iter = int(np.clip(max_iter, _MIN_ITERATIONS, _MAX_ITERATIONS))
         with thread_pools().limit(limits=1, user_api="openmp"):
-            fit = KMeans(
-                count, init=init, n_init=1, max_iter=max_iter, tol=0, random_state=seed
-            )
+            fit = KMeans(count, init=init, n_init=1, max_iter=max_iter, tol=0)
             return fit.fit(X, sample_weight=w)
 
     def restart(seed: Any) -> KMeans:
         count = min(n_clusters, most)
-        return run("k-means++", count, left / 2 / n_runs - drawing, int(seed))
+        drawn = kmeans_plusplus(
+            precise, count, sample_weight=w, random_state=int(seed)
+        )[0]
+        return run(_break_ties(drawn, mean), count, left / 2 / n_runs - drawing)
 
     # Ignore k-means' warnings of empty clusters in each run: the fit warns once, at the
     # end.
@@ -252,6 +258,16 @@ def best_labels(
 def _rank(points: Array, mean: Array) -> Array:
     """Return a sort key (b,) of points (b, q) that is invariant to rotations."""
     return points @ mean + np.einsum("ij,ij->i", points, points)
+
+
+def _break_ties(centers: Array, mean: Array) -> Array:
+    """Move each center (C, q) by a different tiny share of its way to the mean.
+
+    Rows of a component without a center are equally far from all centers, because
+    components are orthogonal. Otherwise, rounding errors would assign such rows.
+    """
+    shares = _TIE * np.linspace(0, 1, len(centers))[:, None]
+    return centers + shares * (mean - centers)
 
 
 def _distinct(points: Array) -> int:
@@ -306,7 +322,7 @@ def _breathe(
         more = run(np.vstack([centers, split]), n_clusters + breath, left / 2)
         kept = _centers_to_keep(X, w, more.cluster_centers_, breath)
         fit = run(more.cluster_centers_[kept], n_clusters, left - more.n_iter_)
-        left -= more.n_iter_ + fit.n_iter_
+        left -= 1 + more.n_iter_ + fit.n_iter_  # 1 for the choice of centers
         if fit.inertia_ < best.inertia_ * (1 - _SAME):
             best = fit
         else:

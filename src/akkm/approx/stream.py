@@ -24,6 +24,9 @@ _MEMORY = 0.5
 # number of rows so far. A larger batch is cut, so that it does not outweigh all earlier
 # rows at once.
 _LARGEST_STEP = 0.25
+# Minimum number of new rows after which the centers move, relative to the number of
+# rows so far. Moving the centers takes longer than assigning a small batch.
+_SMALLEST_STEP = 0.03
 # Waiting rows are put in their places in the sample when their number reaches this
 # share of the sample's size.
 _WAITING = 0.25
@@ -110,12 +113,18 @@ def _stack(blocks: list[RowsLike]) -> RowsLike:
 
 @dataclass(frozen=True)
 class Stream:
-    """Centers that are updated with every batch of a stream."""
+    """Centers that follow the batches of a stream.
+
+    The sums include every row so far. The centers move to the means of the clusters
+    when enough new rows are in the sums.
+    """
 
     factored: Factored  # without rows
     stats: Stats  # sums of kernel rows and of weights, in which older rows fade
     centers: Centers
+    model: Model  # compares rows with the centers
     seen: int  # number of rows so far
+    new: int = 0  # number of rows since the centers moved
 
     @staticmethod
     def of_sample(
@@ -134,7 +143,8 @@ class Stream:
         share = seen / strip.n * _MEMORY
         faded = Stats(stats.sums * share, stats.counts * share)
         no_rows = replace(factored, strip=strip.with_rows(strip.X[:0]))
-        return Stream(no_rows, faded, centers_of(faded, gram, None), seen)
+        centers = centers_of(faded, gram, None)
+        return Stream(no_rows, faded, centers, no_rows.model(centers), seen)
 
     @staticmethod
     def of_centers(
@@ -144,42 +154,55 @@ class Stream:
         means, faded = factored.gram.means_of(alpha), counts * _MEMORY
         norms = np.einsum("km,km->k", means, alpha)
         centers = Centers(means @ factored.gram.whitener, alpha, norms)
-        return Stream(factored, Stats(means * faded[:, None], faded), centers, seen)
+        stats = Stats(means * faded[:, None], faded)
+        return Stream(factored, stats, centers, factored.model(centers), seen)
 
     @property
     def counts(self) -> Array:
         """Total weight (C,) of each cluster's rows, estimated from the faded sums."""
         return self.stats.counts / _MEMORY
 
-    def follow(self, X: RowsLike, weights: Array | None, engine: Threads) -> "Stream":
-        """Return the stream whose centers have moved towards a batch of rows (b, d)."""
+    def follow(
+        self, X: RowsLike, weights: Array | None, engine: Threads
+    ) -> tuple["Stream", Array | None]:
+        """Add a batch of rows (b, d) to the sums, and move the centers if that is due.
+
+        Returns the new stream and the nearest center (b,) of each row. The second
+        result is None if centers have moved, because the labels may have changed.
+        """
         stream, start, b = self, 0, X.shape[0]
+        found = []
         while start < b:
             rows = slice(start, start + max(1, int(_LARGEST_STEP * stream.seen)))
             own = None if weights is None else weights[rows]
-            stream, start = stream._step(X[rows], own, engine), rows.stop
-        return stream
+            stream, labels = stream._step(X[rows], own, engine)
+            found.append(labels)
+            start = rows.stop
+        if stream.centers is not self.centers:
+            return stream, None
+        return stream, np.concatenate(found)
 
-    def _step(self, X: RowsLike, weights: Array | None, engine: Threads) -> "Stream":
-        """Assign a few rows (b, d) to the centers, and move the centers."""
+    def _step(
+        self, X: RowsLike, weights: Array | None, engine: Threads
+    ) -> tuple["Stream", Array]:
+        """Assign a few rows (b, d) to the centers, and move the centers if it is due.
+
+        Returns the new stream and the labels (b,) before the move.
+        """
         strip, gram = self.factored.strip.with_rows(X), self.factored.gram
-        scorer = self.model().scorer
         part = Part.of(strip, gram, engine, weights=weights)
-        seen = self.seen + X.shape[0]
+        seen, new = self.seen + X.shape[0], self.new + X.shape[0]
         # The total weight was _MEMORY * self.seen, and is to be _MEMORY * seen.
         remaining = max(0.0, (seen - X.shape[0] / _MEMORY) / self.seen)
         stats = Stats(self.stats.sums * remaining, self.stats.counts * remaining)
-        stats += part.sweep(scorer, None, 0).stats
-        centers = centers_of(stats, gram, self.centers)
-        return Stream(self.factored, stats, centers, seen)
-
-    def model(self) -> Model:
-        """Return the model of the present centers."""
-        return self._model
-
-    @cached_property
-    def _model(self) -> Model:
-        return self.factored.model(self.centers)
+        stats += part.sweep(self.model.scorer, None, 0).stats
+        if new < _SMALLEST_STEP * seen:
+            stream = replace(self, stats=stats, seen=seen, new=new)
+        else:
+            centers = centers_of(stats, gram, self.centers)
+            model = self.factored.model(centers)
+            stream = Stream(self.factored, stats, centers, model, seen)
+        return stream, part.labels
 
 
 def match_labels(labels: Array, before: Array, n_clusters: int) -> Array:

@@ -153,15 +153,18 @@ class Scorer:
         return np.sqrt(squared.clip(0))
 
     def scores(self, phi: Array) -> Array:
-        """Return |c_k|² - 2 φ·α_k for kernel rows phi (b, m): (C, b) float64."""
+        """Return |c_k|² - 2 φ·α_k for kernel rows phi (b, m): (C, b).
+
+        The result has the precision of `phi`. Its columns are contiguous.
+        """
         precise = phi.dtype != self.coefficients.dtype
         with np.errstate(over="ignore", invalid="ignore"):
             products = phi @ (self.columns if precise else self.coefficients)
-        scores = np.empty((len(self.norms), len(phi)))
-        np.multiply(products.T[: len(self.norms)], -2.0, out=scores)
-        scores += self.norms[:, None]
+            scores = products[:, : len(self.norms)]
+            scores *= -2
+            scores += self.norms.astype(phi.dtype)
         require_finite(scores, phi.dtype)
-        return scores
+        return scores.T
 
 
 def _summation_errors(columns: Array, norms: Array) -> Array:
@@ -270,16 +273,13 @@ def _two_lowest(scores: Array) -> tuple[Array, Array, Array]:
 
     The next entry is the second lowest entry of the column.
     """
-    labels = np.zeros(scores.shape[1], dtype=np.int32)
-    best = scores[0].copy()
-    second = np.full_like(best, np.inf)
-    higher = np.empty_like(best)
-    for k, score in enumerate(scores[1:], start=1):
-        np.putmask(labels, score < best, k)
-        np.maximum(best, score, out=higher)
-        np.minimum(second, higher, out=second)
-        np.minimum(best, score, out=best)
-    return labels, best, second - best
+    columns = np.arange(scores.shape[1])
+    labels = scores.argmin(axis=0)
+    best = scores[labels, columns]
+    scores[labels, columns] = np.inf
+    second = scores.min(axis=0)
+    scores[labels, columns] = best
+    return labels.astype(np.int32), best, second - best
 
 
 def padded(n_clusters: int) -> int:

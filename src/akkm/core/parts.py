@@ -11,10 +11,11 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
+from scipy import sparse
 
 from akkm.core.bounds import Moves, State, descending, round_up
 from akkm.core.gram import Gram
-from akkm.core.nearest import Scorer, nearest, padded
+from akkm.core.nearest import Scorer, nearest
 from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.rows import chunks, pieces
@@ -45,17 +46,24 @@ class Stats:
     def add_rows(self, phi: Array, labels: Array, weights: Array | None) -> None:
         """Add kernel rows phi (b, m) to their clusters; weights may be negative."""
         b, n_clusters = len(phi), len(self.counts)
-        member = np.zeros((padded(n_clusters), b), dtype=phi.dtype)
-        member[labels, np.arange(b)] = 1 if weights is None else weights
+        weight = np.ones(b) if weights is None else weights
+        # A product with a sparse matrix adds each kernel row once. A product with a
+        # dense matrix of memberships would multiply it by C - 1 zeros, too.
+        order = np.argsort(labels, kind="stable")
+        sizes = np.bincount(labels, minlength=n_clusters)
+        present = np.flatnonzero(sizes)
+        ends = np.append(0, np.cumsum(sizes[present]))
+        entries = weight[order].astype(phi.dtype), order, ends
+        member = sparse.csr_array(entries, shape=(len(present), b))
         with np.errstate(over="ignore", invalid="ignore"):
-            self.sums += (member @ phi)[:n_clusters]
-        self.counts += member.sum(axis=1, dtype=np.float64)[:n_clusters]
+            self.sums[present] += member @ phi
+        self.counts += np.bincount(labels, weight, n_clusters)
 
     def move_rows(
         self, phi: Array, old: Array, new: Array, weights: Array | None
     ) -> None:
         """Move kernel rows phi (b, m) from clusters `old` to `new`, in float64."""
-        precise = phi.astype(np.float64)
+        precise = phi.astype(np.float64, copy=False)
         weight = np.ones(len(phi)) if weights is None else weights
         self.add_rows(precise, old, -weight)
         self.add_rows(precise, new, weight)
@@ -268,7 +276,8 @@ class Part:
         def move(piece: slice) -> Stats:
             stats = Stats.zeros(len(total.counts), strip.m)
             position = piece.start
-            for tile, phi in strip.tiles(rows[piece], cached=False):
+            tiles = strip.tiles(rows[piece], cached=False, dtype=np.float64)
+            for tile, phi in tiles:
                 before = old[position : position + len(tile)]
                 stats.move_rows(phi, before, labels[tile], self._weights_of(tile))
                 position += len(tile)

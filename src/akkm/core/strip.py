@@ -1,6 +1,7 @@
 """The n x m strip of the kernel matrix: kernel rows in tiles, recomputed or cached."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import copy
 from typing import Any
 
@@ -80,12 +81,14 @@ class Strip:
         self.m = Z.shape[0]
         self._fills: dict[np.dtype[Any], Fill] = {}
         self._fill_for(self.dtype)
+        # unused memory for tiles, by precision and rows per tile
+        self._buffers: dict[tuple[np.dtype[Any], int], list[Array]] = {}
         self._all: Array | None = None
         self._cache: RowCache | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # Fill functions are closures and can't be pickled; they are created again.
-        return {**self.__dict__, "_fills": {}}
+        return {**self.__dict__, "_fills": {}, "_buffers": {}}
 
     @property
     def n(self) -> int:
@@ -95,6 +98,8 @@ class Strip:
     def with_rows(self, X: RowsLike) -> "Strip":
         """Return the strip of other rows against the same points."""
         other = copy(self)
+        # copy() leaves these out, like pickle
+        other._fills, other._buffers = self._fills, self._buffers
         other.X = as_rows(X)
         other._all = other._cache = None
         return other
@@ -138,25 +143,50 @@ class Strip:
         if self._cache is not None:
             self._cache.reserve(rows)
 
-    def tiles(self, rows: Any, *, cached: bool = True) -> Iterator[tuple[Any, Array]]:
+    def tiles(
+        self, rows: Any, *, cached: bool = True, dtype: Any = None
+    ) -> Iterator[tuple[Any, Array]]:
         """Yield a pair (part of `rows`, kernel rows of this part) for each tile.
 
         `rows` is a slice or an index array. Each tile may overwrite the kernel rows of
-        the previous one. The last digits of a kernel row depend on the tile in which it
-        was computed. A cached kernel row may come from an earlier tile. With
-        `cached=False` it is computed again, so that its digits do not depend on earlier
-        calls.
+        the previous one, and after the last tile the memory is used again. The last
+        digits of a kernel row depend on the tile in which it was computed. A cached
+        kernel row may come from an earlier tile. With `cached=False` it is computed
+        again, so that its digits do not depend on earlier calls. The kernel rows are
+        converted to `dtype` if it is given.
         """
-        buffer = np.empty((self.tile_rows, self.m), dtype=self.dtype)
-        for tile in self._tiles_of(rows):
-            size = tile.stop - tile.start if isinstance(tile, slice) else len(tile)
-            if self._all is not None:
-                yield tile, self._all[tile]
-            elif cached and self._cache is not None and not isinstance(tile, slice):
-                yield tile, self._cache.fetch(tile, self._compute, buffer[:size])
-            else:
-                self._compute(tile, buffer[:size])
-                yield tile, buffer[:size]
+        with self._buffer(self.dtype) as buffer, self._buffer(dtype) as converted:
+            for tile in self._tiles_of(rows):
+                size = tile.stop - tile.start if isinstance(tile, slice) else len(tile)
+                if self._all is not None:
+                    phi = self._all[tile]
+                elif cached and self._cache is not None and not isinstance(tile, slice):
+                    phi = self._cache.fetch(tile, self._compute, buffer[:size])
+                else:
+                    phi = buffer[:size]
+                    self._compute(tile, phi)
+                if dtype is not None and phi.dtype != dtype:
+                    converted[:size] = phi
+                    phi = converted[:size]
+                yield tile, phi
+
+    @contextmanager
+    def _buffer(self, dtype: Any) -> Iterator[Array]:
+        """Lend memory for the kernel rows of a tile: (tile_rows, m).
+
+        Memory is used again, because getting new memory for each chunk takes time:
+        Dask's workers return freed memory to the system at once.
+        """
+        if dtype is None:
+            yield np.empty((0, self.m))
+            return
+        free = self._buffers.setdefault((np.dtype(dtype), self.tile_rows), [])
+        try:
+            buffer = free.pop()
+        except IndexError:
+            buffer = np.empty((self.tile_rows, self.m), dtype=dtype)
+        yield buffer
+        free.append(buffer)
 
     def _tiles_of(self, rows: Any) -> list[Any]:
         """Cut a slice or an index array into tiles."""
