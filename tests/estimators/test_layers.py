@@ -1,5 +1,7 @@
 """ClusterLayers, and n_clusters="auto" in every estimator."""
 
+import functools
+
 import numpy as np
 import pytest
 from scipy.cluster.hierarchy import is_valid_linkage
@@ -9,11 +11,22 @@ import akkm
 from akkm import ApproxKernelKMeans, ClusterLayers, SparseKernelKMeans
 from registry import create, every, has_centers
 
-X6 = make_blobs(600, centers=10 * np.eye(6)[:, :5], cluster_std=1.0, random_state=0)[0]
+X6 = make_blobs(300, centers=10 * np.eye(6)[:, :5], cluster_std=1.0, random_state=0)[0]
 # Clusters that touch each other, so that all certainties differ.
 OVERLAPPING = make_blobs(
     600, centers=10 * np.eye(6)[:, :5], cluster_std=3.5, random_state=0
 )[0]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """Function that fits six clusters, once per estimator; tests must not change it."""
+
+    @functools.cache
+    def fit(Estimator, rows):
+        return create(Estimator, 6).fit({"X6": X6, "OVERLAPPING": OVERLAPPING}[rows])
+
+    return fit
 
 
 def nested_data():
@@ -26,12 +39,14 @@ def nested_data():
 
 @every()
 @pytest.mark.filterwarnings("ignore:The estimate of")
-def test_auto_finds_planted_clusters_and_gives_the_same_labels_as_six(Estimator):
+def test_auto_finds_planted_clusters_and_gives_the_same_labels_as_six(
+    Estimator, fitted
+):
     auto = create(Estimator, "auto").fit(X6)
     assert auto.n_clusters_ == 6
     assert len(np.unique(auto.labels_)) == 6
     if Estimator is not akkm.DiffusionKernelKMeans:
-        given = create(Estimator, 6).fit(X6)
+        given = fitted(Estimator, "X6")
         np.testing.assert_array_equal(auto.labels_, given.labels_)
 
 
@@ -127,9 +142,9 @@ def test_coverage_is_met_and_predict_applies_the_same_limit(estimator, coverage)
 @every(has_centers)
 @pytest.mark.parametrize("coverage", [0.5, 0.9, "auto"])
 def test_every_method_meets_coverage_and_predicts_with_the_same_limit(
-    Estimator, coverage
+    Estimator, coverage, fitted
 ):
-    every_row = create(Estimator, 6).fit(OVERLAPPING)
+    every_row = fitted(Estimator, "OVERLAPPING")
     model = create(Estimator, 6, coverage=coverage).fit(OVERLAPPING)
     left_out = model.labels_ < 0
     if coverage != "auto":
@@ -164,7 +179,7 @@ def test_coverage_is_refused_where_labels_are_not_all_in_memory(tmp_path):
     dask_array = pytest.importorskip("dask.array")
     model = ApproxKernelKMeans(6, coverage=0.5, random_state=0)
     with pytest.raises(ValueError, match="X is a Dask collection"):
-        model.fit(dask_array.from_array(X6, chunks=(300, 5)))
+        model.fit(dask_array.from_array(X6, chunks=(150, 5)))
     with pytest.raises(ValueError, match="partial_fit gets batches"):
         model.partial_fit(X6)
     with pytest.raises(ValueError, match="with labels_file="):
@@ -172,21 +187,23 @@ def test_coverage_is_refused_where_labels_are_not_all_in_memory(tmp_path):
 
 
 @every(has_centers)
-def test_memberships_sum_to_one_and_are_largest_for_the_nearest_center(Estimator):
-    model = create(Estimator, 6).fit(X6)
+def test_memberships_sum_to_one_and_are_largest_for_the_nearest_center(
+    Estimator, fitted
+):
+    model = fitted(Estimator, "X6")
     for top in (1, 3, 10):
         found = model.memberships(X6, top=top)
-        assert found.shape == (600, 6)
-        assert found.nnz <= 600 * top
+        assert found.shape == (300, 6)
+        assert found.nnz <= 300 * top
         np.testing.assert_allclose(found.sum(axis=1), 1)
     distances = model.transform(X6)
     best = found.toarray().argmax(axis=1)
-    np.testing.assert_allclose(distances[np.arange(600), best], distances.min(axis=1))
+    np.testing.assert_allclose(distances[np.arange(300), best], distances.min(axis=1))
 
 
 @every(has_centers)
-def test_certainty_compares_the_own_and_the_nearest_other_center(Estimator):
-    model = create(Estimator, 6).fit(X6)
+def test_certainty_compares_the_own_and_the_nearest_other_center(Estimator, fitted):
+    model = fitted(Estimator, "X6")
     distances, labels = model.transform(X6), model.predict(X6)
     own = np.take_along_axis(distances, labels[:, None], axis=1)[:, 0]
     np.put_along_axis(distances, labels[:, None], np.inf, axis=1)
@@ -203,8 +220,8 @@ def test_exemplars_are_rows_of_their_cluster():
 
 
 @every(has_centers)
-def test_every_method_finds_exemplars_of_each_cluster(Estimator):
-    model = create(Estimator, 6).fit(OVERLAPPING)
+def test_every_method_finds_exemplars_of_each_cluster(Estimator, fitted):
+    model = fitted(Estimator, "OVERLAPPING")
     certainty = model.certainty(OVERLAPPING)
     for c, rows in enumerate(model.exemplars(OVERLAPPING, top=3)):
         inside = np.flatnonzero(model.labels_ == c)

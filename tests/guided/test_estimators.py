@@ -9,12 +9,20 @@ from sklearn.datasets import make_blobs, make_moons
 
 import akkm
 import registry
-from akkm.diffusion.constrained_graph import class_scores, constrain_graph
+from akkm.diffusion.constrained_graph import (
+    class_scores,
+    constrain_graph,
+    smooth_classes,
+)
 from akkm.guided.constraints import read_constraints
 
 
 def takes_constraints(Estimator):
     return "known" in inspect.signature(Estimator.fit).parameters
+
+
+def takes_coverage(Estimator):
+    return takes_constraints(Estimator) and hasattr(Estimator, "coverage")
 
 
 every = registry.every(takes_constraints)
@@ -37,6 +45,7 @@ def test_all_estimators_with_one_set_of_centers_take_constraints():
     assert names >= {
         *("ApproxKernelKMeans", "KernelKMeans", "TwoStepKernelKMeans"),
         *("SparseKernelKMeans", "DiffusionKernelKMeans"),
+        *("EnsembleKernelKMeans", "ConsensusKernelKMeans"),
     }
 
 
@@ -64,13 +73,47 @@ def test_contradictions_are_refused(Estimator, problem):
         model.fit(problem[0], must_link=[(0, 2), (2, 1)], cannot_link=[(0, 1)])
 
 
-@every
+@registry.every(takes_coverage)
 def test_constrained_rows_keep_their_label_if_others_are_left_out(Estimator, problem):
     X, constraints = problem
     model = registry.create(Estimator, 4, coverage=0.5).fit(X, **constraints)
     rows = list(constraints["known"])
     assert (model.labels_[rows] >= 0).all()
     assert (model.labels_ < 0).sum() > 100
+
+
+def test_members_of_an_ensemble_get_the_same_constraints(problem):
+    X, constraints = problem
+    model = akkm.EnsembleKernelKMeans(4, n_members=3, random_state=0)
+    model.fit(X, **constraints)
+    for member in model.members_:
+        names = [member.label_names_[k] for k in member.labels_]
+        assert all(names[i] == c for i, c in constraints["known"].items())
+
+
+def test_weak_constraints_of_an_ensemble_may_be_violated():
+    X = np.repeat([[0.0], [9.0]], 10, axis=0)
+    model = akkm.EnsembleKernelKMeans(2, strength=0.0, random_state=0)
+    model.fit(X, known={0: "a", 1: "a", 2: "b", 19: "b"})
+    assert model.violated_["known"].tolist() == [2]
+    assert model.labels_[2] == model.labels_[0] != model.labels_[19]
+
+
+def test_an_ensemble_on_workers_satisfies_constraints(problem):
+    da = pytest.importorskip("dask.array")
+    X, constraints = problem
+    model = akkm.EnsembleKernelKMeans(4, n_members=3, random_state=0)
+    labels = model.fit(X, **constraints).labels_
+    model.fit(da.from_array(X, chunks=(70, 2)), **constraints)
+    np.testing.assert_array_equal(model.labels_.compute(), labels)
+
+
+def test_members_that_take_no_constraints_are_refused(problem):
+    X, constraints = problem
+    member = akkm.NystroemSpectralClustering(4)
+    model = akkm.ConsensusKernelKMeans(4, estimator=member)
+    with pytest.raises(ValueError, match="does not take known"):
+        model.fit(X, **constraints)
 
 
 def test_two_steps_use_constrained_rows_as_landmarks(problem):
@@ -112,6 +155,34 @@ def test_class_scores_solve_their_equation():
     classes = found.known[found.positions(rows[here])]
     np.testing.assert_array_equal(B[here].argmax(axis=1), classes)
     np.testing.assert_allclose(B.sum(axis=1), 0, atol=1e-3)
+
+
+def test_classes_are_smoothed_by_the_nodes_around():
+    """In a chain, a wrong node between others of one class gets their class."""
+    W = sparse.diags_array([[1.0] * 8, [2.0] * 9, [1.0] * 8], offsets=[-1, 0, 1])
+    right = np.repeat([0, 1], [5, 4])
+    wrong = right.copy()
+    wrong[[2, 7]] = 1 - wrong[[2, 7]]
+    known, none = np.array([2]), np.empty(0, dtype=np.int64)
+    shares = smooth_classes(W.tocsr(), np.eye(2)[wrong], none, none)
+    np.testing.assert_array_equal(shares.argmax(axis=1), right)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    shares = smooth_classes(W.tocsr(), np.eye(2)[wrong], known, wrong[known])
+    assert shares[2].tolist() == [0, 1]
+
+
+def test_given_graphs_are_edited_like_those_of_rows():
+    X, y = make_moons(600, noise=0.15, random_state=0)
+    rows = np.random.default_rng(0).choice(600, 8, replace=False)
+    known = {int(i): int(y[i]) for i in rows}
+    model = akkm.DiffusionKernelKMeans(2, n_neighbors=15, random_state=0)
+    labels = model.fit(X, known=known).labels_
+    W = akkm.neighbor_graph(X, n_neighbors=15, random_state=0)
+    model.set_params(metric="precomputed_similarity").fit(W, known=known)
+    assert model.embedding_.shape[1] >= 4
+    assert (model.labels_ == labels).mean() > 0.99
+    plain = model.fit(W).labels_
+    assert max((plain == labels).mean(), (plain != labels).mean()) < 0.95
 
 
 def test_graphs_are_edited_as_worked_out_by_hand():

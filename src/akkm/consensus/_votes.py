@@ -101,6 +101,25 @@ class MetaClusters:
         with Threads(n_jobs) as engine:
             return self.vote_codes(codes, engine)
 
+    def vote_shares(self, labelings: list[Array]) -> Array:
+        """Count the votes of the members for each meta-cluster.
+
+        Parameters
+        ----------
+        labelings : list of r arrays of shape (n,)
+            The labels that each member gives to the rows.
+
+        Returns
+        -------
+        array of shape (n, C)
+            The share of members that vote for each meta-cluster.
+        """
+        shares = np.zeros((len(labelings[0]), len(self.sizes)))
+        rows = np.arange(len(shares))
+        for q, (labels, values) in enumerate(zip(labelings, self.values, strict=True)):
+            shares[rows, self.parts[q][recode(q, labels, values)]] += 1
+        return shares / len(labelings)
+
     def vote_codes(self, codes: list[Array], engine: Threads) -> Votes:
         """Label rows by codes: positions of labels in `values`.
 

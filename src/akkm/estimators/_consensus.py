@@ -9,6 +9,7 @@ from sklearn.base import clone
 from akkm.consensus import Consensus, Votes, bipartite_cut
 from akkm.diffusion.landmark_positions import distinct_candidates
 from akkm.estimators._centers import CenterClusterer
+from akkm.estimators._guided import GuidedClusterer
 from akkm.estimators._parameters import COUNT, estimator, parameter
 from akkm.estimators._run import Run
 from akkm.estimators._sparse import SparseKernelKMeans
@@ -49,7 +50,9 @@ class ConsensusKernelKMeans(VotingClusterer):
     estimator : estimator of akkm, default=None
         The estimator of the members, by default `SparseKernelKMeans(n_init=1)`. It may
         be any estimator that has centers, such as `DiffusionKernelKMeans`. Its
-        `n_clusters`, `random_state` and `n_jobs` are set for each member.
+        `n_clusters`, `random_state` and `n_jobs` are set for each member. Members get
+        the same constraints on labels as the consensus. The parameters `strength`,
+        `clusters_per_class` and `known_weight` of this estimator apply.
     n_members : int, default=20
         Number of members.
     random_state : int, RandomState instance or None, default=None
@@ -79,6 +82,12 @@ class ConsensusKernelKMeans(VotingClusterer):
         Number of iterations of the member that needed most.
     kernel_ : akkm.kernels.Kernel
         The kernel of the first member.
+    label_names_ : list of length C
+        Class of each cluster, None if it has none. It is set only if there are
+        constraints.
+    violated_ : dict of arrays
+        Violated constraints, as in `ApproxKernelKMeans`. It is set only if there are
+        constraints.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -132,6 +141,17 @@ class ConsensusKernelKMeans(VotingClusterer):
             return SparseKernelKMeans(n_init=1)
         return self.estimator
 
+    @property
+    def _guided(self) -> Any:
+        """The member whose parameters say how constraints are applied."""
+        if not isinstance(self._prototype, GuidedClusterer):
+            raise ValueError(
+                f"estimator={self._prototype} does not take known, must_link or "
+                "cannot_link; leave them out, or use another estimator, such as "
+                "SparseKernelKMeans."
+            )
+        return self._prototype
+
     def _fit(self, run: Run) -> None:
         """Fit the members and combine their labels."""
         most = self._most_clusters(run)
@@ -156,6 +176,9 @@ class ConsensusKernelKMeans(VotingClusterer):
             Votes(consensus.labels, consensus.agreement),
             [member.labels_ < 0 for member in members],
         )
+        if run.guidance is not None:
+            labelings = [member._labels_before_marking() for member in members]
+            self._apply_constraints(run, labelings)
         self._warn_unless_converged(run, consensus.labels, True)
 
     def _most_clusters(self, run: Run) -> int:
@@ -197,7 +220,8 @@ class ConsensusKernelKMeans(VotingClusterer):
             # Queue the member's warnings and never emit them: a member may find fewer
             # clusters than it was asked for.
             member._warnings = []
-            members.append(member.fit(run.X, sample_weight=run.weights))
+            member._fit_guided(run.X, None, run.weights, lambda n: run.guidance)
+            members.append(member)
             name = f"member {len(members)} of {self.n_members}"
             if run.progress.member(name, f"{n_clusters} clusters"):
                 break

@@ -1,6 +1,7 @@
 """DiffusionKernelKMeans."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from functools import partial
 from numbers import Integral
 from typing import Any
@@ -21,22 +22,20 @@ from akkm.diffusion.given_graph import (
 from akkm.diffusion.graph_embedding import (
     GraphSettings,
     distinct_rows,
-    max_graph_rows,
     max_sample_rows,
     sample_rows,
+    takes_all_rows,
 )
 from akkm.diffusion.landmark_embedding import LandmarkEmbedding, fit_landmark_embedding
 from akkm.diffusion.landmark_positions import place_landmarks, resolve_n_landmarks
+from akkm.diffusion.placing import place_block, place_stored
 from akkm.estimators._centers import mark_outliers
 from akkm.estimators._embedding import WalkClusterer
 from akkm.estimators._parameters import AUTO, COUNT, estimator, parameter
 from akkm.estimators._run import Run
 from akkm.layers.curve import LayerCurve
-from akkm.rows import Rows, as_rows, is_dask, is_rows
+from akkm.rows import as_rows, is_dask, is_rows
 from akkm.typing import Array, RowsLike
-
-# While rows of a file are placed, about this many lines of progress are printed.
-_LINES = 20
 
 
 @estimator
@@ -90,13 +89,15 @@ class DiffusionKernelKMeans(WalkClusterer):
     max_rows : int or "auto", default="auto"
         Maximal number of distinct rows in the graph. If X has more, the graph is built
         from a sample. The other rows are then placed by their neighbours in the sample,
-        like new rows. With "auto" the graph takes up to 100,000 distinct rows (20,000
-        if they have at most 15 columns). If there are more, walks go through landmarks,
-        as in `SparseKernelKMeans`, and `n_neighbors` is not used. Landmarks need the
-        Euclidean metric and `outliers="attach"`. Otherwise, the graph is built from a
-        sample of 20,000 rows. For rows in files or on Dask workers, "auto" is 100,000
-        distinct rows (20,000 if they have at most 15 columns), or as many as fit in
-        1 GB if that is less.
+        like new rows. With "auto" the graph takes up to 2,000,000 distinct rows (20,000
+        if they have at most 15 columns). Above 100,000 rows this requires the
+        Euclidean, cosine or correlation metric, and that the graph of a sample of
+        10,000 rows is in one piece, not counting rows in small components. Otherwise
+        walks go through landmarks, as in `SparseKernelKMeans`, and `n_neighbors` is not
+        used. Landmarks need the Euclidean metric and `outliers="attach"`. Without
+        these, the graph is built from a sample of 20,000 rows. For rows in files or on
+        Dask workers, "auto" is 100,000 distinct rows (20,000 if they have at most 15
+        columns), or as many as fit in 1 GB if that is less.
     strength, clusters_per_class, known_weight : various
         How constraints on labels are applied, as in `ApproxKernelKMeans`.
     init, n_init, max_iter, tol, coverage, random_state, n_jobs, verbose : various
@@ -252,7 +253,7 @@ class DiffusionKernelKMeans(WalkClusterer):
         edit = self._graph_edit(run)
         settings = GraphSettings(n_clusters, k, self.metric, t, decide, edit)
         if self._takes_graph:
-            given, n_unlinked = fit_given_graph(X, weights, settings, rng, say)
+            given, n_unlinked = fit_given_graph(X, weights, settings, engine, rng, say)
             self._warn_of_components(run, given.n_components, n_unlinked)
             return given, *given(X, engine)
         rows = distinct_rows(X, weights)
@@ -265,11 +266,13 @@ class DiffusionKernelKMeans(WalkClusterer):
             order = np.arange(len(sample))
             graph = build(sample, order)
             say(f"placing {X.shape[0]:,} rows")
-            return graph, *_place_stored(graph, X, self.n_jobs, say)
-        too_many = max_rows is None and len(rows) > max_graph_rows(X.shape[1])
+            return graph, *place_stored(graph, X, self.n_jobs, say)
+        too_many = max_rows is None and not takes_all_rows(
+            X, rows, settings, engine, deepcopy(rng)
+        )
         if too_many and self.metric == "euclidean" and self.outliers == "attach":
             m = resolve_n_landmarks("auto", len(rows), n_clusters or 1)
-            say(f"too many rows for a graph; placing {m:,} landmarks")
+            say(f"no graph of all {len(rows):,} rows; placing {m:,} landmarks")
             embedding, points = fit_landmark_embedding(
                 X,
                 place_landmarks(X, m, weights, engine, rng),
@@ -360,40 +363,5 @@ class DiffusionKernelKMeans(WalkClusterer):
         The points of rows in files or on workers are stored rows, too.
         """
         if is_rows(X):
-            return _place_stored(self._embedding, X, self.n_jobs, lambda text: None)
-        return _place_block(self._embedding, X, engine)
-
-
-def _place_stored(
-    embedding: Any, X: Rows, n_jobs: int | None, say: Callable[[str], None]
-) -> tuple[Rows, Any]:
-    """Return points (n, q) of stored rows, and whether each row is outlying (n,)."""
-    width = embedding.n_coordinates
-    if X.partitions is not None:
-        return X.embed(_place_on_worker, embedding, width=width)
-    n, done = X.shape[0], 0
-
-    def place(engine: Threads, block: Array) -> tuple[Array, Array]:
-        nonlocal done
-        points, outlying = _place_block(embedding, block, engine)
-        before, done = done, done + len(block)
-        if _LINES * before // n < _LINES * done // n:
-            say(f"{done:,} of {n:,} rows placed")
-        return points.astype(block.dtype, copy=False), outlying
-
-    with Threads(n_jobs) as engine:
-        return X.embed(place, engine, width=width)
-
-
-def _place_on_worker(embedding: Any, block: Array) -> tuple[Array, Array]:
-    with Threads(1) as engine:
-        points, outlying = _place_block(embedding, block, engine)
-    return points.astype(block.dtype, copy=False), outlying
-
-
-def _place_block(embedding: Any, X: RowsLike, engine: Threads) -> tuple[Array, Array]:
-    """Return points (b, q) of rows in memory, and which rows are outlying (b,)."""
-    placed = embedding(X, engine)
-    if isinstance(embedding, LandmarkEmbedding):
-        return placed, np.zeros(X.shape[0], dtype=bool)
-    return placed[0], placed[1]
+            return place_stored(self._embedding, X, self.n_jobs, lambda text: None)
+        return place_block(self._embedding, X, engine)

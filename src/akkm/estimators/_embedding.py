@@ -173,6 +173,7 @@ class WalkClusterer(GuidedClusterer, EmbeddingClusterer):
         if self.n_clusters == "auto" and not evidence.sure:
             run.warn(
                 f"The estimate of {evidence.n_clusters} clusters is unsure: "
-                f"{evidence.why}; look at evidence_, or give n_clusters.",
+                f"{evidence.why}; look at the evidence (`evidence_`, or a report), or "
+                "give the number of clusters.",
                 UserWarning,
             )

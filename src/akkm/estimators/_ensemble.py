@@ -16,6 +16,7 @@ from akkm.core.threads import Threads
 from akkm.estimators._approx import ApproxKernelKMeans
 from akkm.estimators._parameters import (
     NOT_NEGATIVE,
+    GuidedParameters,
     IterationParameters,
     KernelParameters,
     LandmarkParameters,
@@ -32,7 +33,11 @@ _AT_ONCE = 8
 
 @estimator
 class EnsembleKernelKMeans(
-    KernelParameters, LandmarkParameters, IterationParameters, VotingClusterer
+    KernelParameters,
+    LandmarkParameters,
+    IterationParameters,
+    GuidedParameters,
+    VotingClusterer,
 ):
     """Ensemble of approximate kernel k-means runs, combined by meta-clustering.
 
@@ -69,6 +74,10 @@ class EnsembleKernelKMeans(
         `ApproxKernelKMeans`. Several members are fitted at the same time: one per
         thread, but at most 8. Each of these also needs memory for the state of its
         rows, and at most 256 MB for the kernel values of its initialisation.
+    strength, clusters_per_class, known_weight : various
+        How constraints on labels are applied, as in `ApproxKernelKMeans`. All members
+        get the same constraints. So does the vote: a constrained row gets the cluster
+        with most votes that its constraints allow.
     random_state : int, RandomState instance or None, default=None
         The same seed gives the same labels, for any `n_jobs`. Members have their own
         seeds.
@@ -97,6 +106,12 @@ class EnsembleKernelKMeans(
         Number of iterations of the member that needed most.
     kernel_ : akkm.kernels.Kernel
         The kernel with its width.
+    label_names_ : list of length C
+        Class of each cluster, None if it has none. It is set only if there are
+        constraints.
+    violated_ : dict of arrays
+        Violated constraints, as in `ApproxKernelKMeans`. It is set only if there are
+        constraints.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -160,7 +175,9 @@ class EnsembleKernelKMeans(
             vote = partial(consensus.meta.vote, n_jobs=1)
             all_labels = [member.labels_ for member in members]
             self.labels_, self.agreement_ = vote_on_workers(all_labels, vote)
+            self._apply_constraints(run, all_labels)
         else:
+            self._apply_constraints(run, labelings)
             self.labels_ = rows.as_labels(self.labels_)
             self.agreement_ = rows.as_labels(self.agreement_)
         agreed = np.average(consensus.agreement, weights=weights)
@@ -198,7 +215,7 @@ class EnsembleKernelKMeans(
         def fit(seed: int) -> ApproxKernelKMeans:
             member = ApproxKernelKMeans(**{**shared, "random_state": seed})
             member._warnings = []
-            return member.fit(run.X, sample_weight=run.weights)
+            return member._fit_guided(run.X, None, run.weights, lambda n: run.guidance)
 
         with Threads(at_once) as engine:
             yield from engine.map(fit, seeds)

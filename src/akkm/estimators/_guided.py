@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from akkm.core.threads import Threads
+from akkm.estimators._base import KernelClusterer
 from akkm.estimators._centers import CenterClusterer
 from akkm.estimators._parameters import GuidedParameters, estimator
 from akkm.guided.constraints import read_constraints
@@ -24,9 +25,13 @@ from akkm.validation import require_count
 _MOST_KNOWN = 2_000
 
 
-@estimator
-class GuidedClusterer(GuidedParameters, CenterClusterer):
-    """Base class of estimators that accept known classes and pairs of rows."""
+class GuidedFit(KernelClusterer):
+    """Base class of estimators whose `fit` accepts known classes and pairs of rows."""
+
+    @property
+    def _guided(self) -> Any:
+        """The object whose parameters say how constraints are applied."""
+        return self
 
     def fit(
         self,
@@ -76,18 +81,27 @@ class GuidedClusterer(GuidedParameters, CenterClusterer):
         """
 
         def read(n: int) -> Guidance | None:
-            inputs = [known, must_link, cannot_link]
-            known_, must, cannot = (np.asarray(i) if is_dask(i) else i for i in inputs)
-            hard = self.strength == "hard"
-            found = read_constraints(n, known_, must, cannot, hard=hard)
-            for attribute in ("label_names_", "violated_"):
-                self.__dict__.pop(attribute, None)
-            if found is None:
-                return None
-            strength = np.inf if hard else float(self.strength)
-            return Guidance(found, strength, self.clusters_per_class, self.known_weight)
+            return self._read_guidance(n, known, must_link, cannot_link)
 
         return self._fit_guided(X, y, sample_weight, read)
+
+    def _read_guidance(
+        self, n: int, known: Any, must_link: Any, cannot_link: Any
+    ) -> Guidance | None:
+        """Return the constraints on n rows, or None; forget those of an earlier fit."""
+        inputs = [known, must_link, cannot_link]
+        for attribute in ("label_names_", "violated_"):
+            self.__dict__.pop(attribute, None)
+        if all(each is None for each in inputs):
+            return None
+        known_, must, cannot = (np.asarray(i) if is_dask(i) else i for i in inputs)
+        given = self._guided
+        hard = given.strength == "hard"
+        found = read_constraints(n, known_, must, cannot, hard=hard)
+        if found is None:
+            return None
+        strength = np.inf if hard else float(given.strength)
+        return Guidance(found, strength, given.clusters_per_class, given.known_weight)
 
     def _cluster_rows(
         self,
@@ -134,6 +148,17 @@ class GuidedClusterer(GuidedParameters, CenterClusterer):
             some = some[np.linspace(0, len(some) - 1, _MOST_KNOWN).astype(np.int64)]
         rows = as_rows(X).gather(found.rows[some])
         return choose_gamma(rows, found.known[some], float(gamma), kernel_of)
+
+    def _describe_guide(self, guide: Guide, labels: Array) -> None:
+        """Set `label_names_` and `violated_` from labels (g,) of the groups."""
+        classes = guide.constraints.classes
+        self.label_names_ = [classes[k] if k >= 0 else None for k in guide.owner]
+        self.violated_ = guide.violations(labels)
+
+
+@estimator
+class GuidedClusterer(GuidedParameters, GuidedFit, CenterClusterer):
+    """Base class of estimators with centers that accept constraints."""
 
     def suggest(self, X: Any, n: int = 10, known: Any = None) -> Array:
         """Choose rows to ask about: those whose classes would help most.
@@ -189,9 +214,3 @@ class GuidedClusterer(GuidedParameters, CenterClusterer):
         if isinstance(parts, GuidedParts):
             assert parts.group_labels is not None
             self._describe_guide(parts.guide, parts.group_labels)
-
-    def _describe_guide(self, guide: Guide, labels: Array) -> None:
-        """Set `label_names_` and `violated_` from labels (g,) of the groups."""
-        classes = guide.constraints.classes
-        self.label_names_ = [classes[k] if k >= 0 else None for k in guide.owner]
-        self.violated_ = guide.violations(labels)

@@ -1,16 +1,18 @@
 """partial_fit for approximate kernel k-means."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
 from akkm.approx import Factored, Reservoir, Stream, factor, match_labels
 from akkm.core.threads import Threads
 from akkm.estimators._guided import GuidedClusterer
+from akkm.guided.reading import read_known
 from akkm.landmarks import Landmarks
 from akkm.rows import is_dask, is_rows
 from akkm.typing import Array, RowsLike
@@ -52,9 +54,33 @@ class Schedule:
         return seen >= self.check_at and not error() <= _MISFIT * self.error
 
 
+@dataclass(frozen=True)
+class Answers:
+    """Rows whose class is known, from all batches so far."""
+
+    rows: RowsLike  # (k, d)
+    classes: list[Hashable]  # class of each of these rows
+    batch_rows: Array  # row numbers of the last rows in their batch
+
+    def extended(self, new: "Answers") -> "Answers":
+        """Return these rows and those of a new batch."""
+        rows = _stacked(self.rows, new.rows)
+        return Answers(rows, [*self.classes, *new.classes], new.batch_rows)
+
+
+def _stacked(first: RowsLike, second: RowsLike) -> RowsLike:
+    """Return the rows of two arrays or CSR matrices as one."""
+    if sparse.issparse(first):
+        return sparse.csr_array(sparse.vstack([first, second]))
+    return np.concatenate([first, second])
+
+
 class Streaming(GuidedClusterer):
     """Base class that adds `partial_fit` to an estimator."""
 
+    # Known rows of all batches so far, and their labels when they were clustered.
+    _answers: Answers | None = None
+    _answer_labels: Array
     dual_coef_: Array
     indefinite: str
     landmarks_: RowsLike
@@ -69,7 +95,11 @@ class Streaming(GuidedClusterer):
     solver: str
 
     def partial_fit(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        known: Any = None,
     ) -> Self:
         """Cluster rows that arrive in batches; X is the next batch.
 
@@ -78,9 +108,9 @@ class Streaming(GuidedClusterer):
         size of about 20,000 rows. Each time the number of rows has grown by a quarter,
         the centers are checked. If they fit the sample worse than before, the sample is
         clustered again. Clusters keep their numbers when the sample is clustered again.
-        In between, centers move towards the rows of each batch, and older rows lose
-        influence. As long as there are fewer rows than `n_landmarks`, all rows are
-        landmarks.
+        In between, centers move towards the new rows whenever these are 3 % of all rows
+        so far, and older rows lose influence. As long as there are fewer rows than
+        `n_landmarks`, all rows are landmarks.
 
         If the estimator was fitted by `fit`, there is no sample. The kernel and the
         landmarks of the fit are kept, and only the centers move.
@@ -96,6 +126,11 @@ class Streaming(GuidedClusterer):
             Ignored.
         sample_weight : array of shape (b,), optional
             Weights of the rows.
+        known : array of shape (b,) or mapping, optional
+            Known classes of rows of this batch, as in `fit`. All known rows of all
+            batches are kept, and the sample is clustered again with them. `violated_`
+            and `labels_` refer to rows of this batch. After `fit`, known rows can't be
+            added.
 
         Returns
         -------
@@ -148,11 +183,11 @@ class Streaming(GuidedClusterer):
             if fitted:
                 self._require_as_many_centers()
                 self.kernel_.check(X)
+            answers = self._read_answers(X, known, fitted)
             if hasattr(self, "_reservoir") or not fitted:
-                self._follow_or_recluster(X, weights)
+                self._follow_or_recluster(X, weights, answers)
             else:
                 self._follow(self._stream_from_fit(X), X, weights)
-            self.labels_ = self._labels_of(X)
         return self
 
     def _require_as_many_centers(self) -> None:
@@ -162,8 +197,25 @@ class Streaming(GuidedClusterer):
                 f"{self._n_features_out} centers; restore n_clusters, or call fit."
             )
 
-    def _follow_or_recluster(self, X: RowsLike, weights: Array | None) -> None:
-        """Move the centers, or cluster the sample again if that is due."""
+    def _read_answers(self, X: RowsLike, known: Any, fitted: bool) -> "Answers | None":
+        """Return the known rows of a batch (b, d), or None if there are none."""
+        if known is None:
+            return None
+        rows, classes = read_known(known, X.shape[0])
+        if len(rows) and fitted and not hasattr(self, "_reservoir"):
+            raise ValueError(
+                "partial_fit got known rows after fit, whose rows are not kept; pass "
+                "known to fit, or use partial_fit for all batches."
+            )
+        return Answers(X[rows], classes, rows) if len(rows) else None
+
+    def _follow_or_recluster(
+        self, X: RowsLike, weights: Array | None, answers: "Answers | None"
+    ) -> None:
+        """Move the centers, or cluster the sample again if that is due.
+
+        It is always due if there are new `answers`: known rows of the batch.
+        """
         if not hasattr(self, "_reservoir"):
             m = 0 if self.n_landmarks == "auto" else int(self.n_landmarks)
             size = max(_RESERVOIR, _PER_LANDMARK * m, _PER_CLUSTER * self._n_clusters)
@@ -171,6 +223,12 @@ class Streaming(GuidedClusterer):
             self._schedule: Schedule | None = None
         sample = self._reservoir = self._reservoir.add(X, weights)
         schedule = self._schedule
+        if answers is not None:
+            earlier = self._answers
+            self._answers = answers if earlier is None else earlier.extended(answers)
+            self._cluster_sample(sample)
+            self._label_batch(X, answers)
+            return
         if schedule is not None and sample.seen < schedule.recluster_at:
             self._follow(self._stream, X, weights)
             if sample.seen >= schedule.check_at:
@@ -181,24 +239,49 @@ class Streaming(GuidedClusterer):
         self._schedule = schedule
         if due:
             self._cluster_sample(sample)
+            self.labels_ = self._labels_of(X)
+
+    def _label_batch(self, X: RowsLike, answers: "Answers") -> None:
+        """Set `labels_` and `violated_` of a batch X (b, d) with known rows."""
+        self.labels_ = self._labels_of(X)
+        found = self._answer_labels[-len(answers.batch_rows) :]
+        self.labels_[answers.batch_rows] = found
+        pairs = zip(found, answers.classes, strict=True)
+        wrong = [self.label_names_[label] != name for label, name in pairs]
+        self.violated_ = {"known": answers.batch_rows[np.array(wrong)]}
 
     def _cluster_sample(self, sample: Reservoir) -> None:
         """Cluster the sample of all rows so far, and start a stream from it."""
-        before = None
-        if self._schedule is not None:
-            before = self._labels_of(sample.rows)
-        weights = None if (sample.weights == 1).all() else sample.weights
-        with self._at_most_landmarks(sample.rows.shape[0]):
-            self._cluster_rows(sample.rows, None, weights)
+        rows, weights, guidance = sample.rows, sample.weights, None
+        answers = self._answers
+        if answers is not None:
+            at = range(rows.shape[0], rows.shape[0] + answers.rows.shape[0])
+            rows = _stacked(rows, answers.rows)
+            weights = np.concatenate([weights, np.ones(len(at))])
+            known = dict(zip(at, answers.classes, strict=True))
+            guidance = self._read_guidance(rows.shape[0], known, None, None)
+        before = None if self._schedule is None else self._labels_of(rows)
+        equal = (weights == 1).all()
+        with self._at_most_landmarks(rows.shape[0]):
+            self._cluster_rows(rows, None, None if equal else weights, guidance)
         labels = self.labels_
         if before is not None:
             labels = match_labels(labels, before, self._n_clusters)
-        factored = self._factor_again(sample.rows, sample.rows.dtype)
+            if guidance is not None:
+                number = dict(zip(self.labels_.tolist(), labels.tolist(), strict=True))
+                names: list[Any] = [None] * self._n_clusters
+                for old, new in number.items():
+                    names[new] = self.label_names_[old]
+                self.label_names_ = names
+        if guidance is not None:
+            weights = guidance.all_weights(self._n_clusters, weights)
+            self._answer_labels = labels[sample.rows.shape[0] :]
         with Threads(self.n_jobs) as engine:
+            factored = self._factor_again(rows, rows.dtype)
             stream = Stream.of_sample(
                 factored,
                 labels,
-                weights,
+                None if (weights == 1).all() else weights,
                 engine,
                 n_clusters=self._n_clusters,
                 seen=sample.seen,
@@ -207,7 +290,7 @@ class Streaming(GuidedClusterer):
         recluster_at = self._next_clustering(sample)
         if self.n_landmarks != "auto" and sample.seen < self.n_landmarks:
             recluster_at = min(recluster_at, max(self.n_landmarks, 2 * sample.seen))
-        self._reservoir = sample
+        self._reservoir, self._answers = sample, answers
         self._schedule = Schedule(
             _CHECKED * sample.seen, recluster_at, self._mean_error(sample)
         )
@@ -266,18 +349,20 @@ class Streaming(GuidedClusterer):
         )
 
     def _follow(self, stream: Stream, X: RowsLike, weights: Array | None) -> None:
-        """Move the centers towards the rows of a batch (b, d)."""
+        """Move the centers towards the rows of a batch (b, d); set their labels."""
         with Threads(self.n_jobs) as engine:
-            self._set_stream(stream.follow(X, weights, engine))
+            stream, labels = stream.follow(X, weights, engine)
+        self._set_stream(stream)
+        self.labels_ = self._labels_of(X) if labels is None else labels
 
     def _set_stream(self, stream: Stream) -> None:
         self._stream: Stream = stream
-        self._model = stream.model()
+        self._model = stream.model
         self.dual_coef_ = stream.centers.alpha
         self._counts, self._n_rows_seen = stream.counts, stream.seen
 
     def _start_afresh(self, counts: Array, n: int) -> None:
         """Forget the stream; store a new fit's cluster weights (C,) and row count n."""
-        for attribute in ("_reservoir", "_stream", "_schedule"):
+        for attribute in ("_reservoir", "_stream", "_schedule", "_answers"):
             self.__dict__.pop(attribute, None)
         self._counts, self._n_rows_seen = counts, n

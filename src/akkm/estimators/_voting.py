@@ -6,15 +6,16 @@ import numpy as np
 
 from akkm.consensus import MetaClusters, Votes
 from akkm.core.threads import Threads
-from akkm.estimators._base import KernelClusterer
 from akkm.estimators._centers import mark_outliers
+from akkm.estimators._guided import GuidedFit
 from akkm.estimators._parameters import COUNT, estimator, parameter
+from akkm.estimators._run import Run
 from akkm.rows import is_dask
 from akkm.typing import Array
 
 
 @estimator
-class VotingClusterer(KernelClusterer):
+class VotingClusterer(GuidedFit):
     """Base class of ensembles, whose members vote for the label of each row."""
 
     n_members: int = parameter(COUNT, default=10)
@@ -60,6 +61,37 @@ class VotingClusterer(KernelClusterer):
         self.anmi_ = consensus.anmi
         self.n_iter_ = max(member.n_iter_ for member in members)
         self._meta: MetaClusters = consensus.meta
+
+    def _apply_constraints(self, run: Run, labelings: list[Any]) -> None:
+        """Change `labels_` and `agreement_` of constrained rows, if there are any.
+
+        A constrained row gets the cluster for which most members vote, as far as the
+        constraints allow it. `labelings` has the labels (n,) of each member.
+        """
+        guidance = run.guidance
+        if guidance is None:
+            return
+        rows = guidance.constraints.rows
+        votes = self._meta.vote_shares([np.asarray(each[rows]) for each in labelings])
+        shares = np.zeros((len(rows), self._n_clusters))
+        shares[:, : votes.shape[1]] = votes
+        owner = guidance.owners(self._n_clusters, shares.argmax(axis=1))
+        own = guidance.row_weights(self._n_clusters, run.weights)
+        # The cost of a cluster is the share of votes for other clusters: at most 1.
+        guide = guidance.guide(owner, own, 1.0)
+        groups = guide.assign(1 - shares.T, np.zeros(len(rows)), None)
+        self._describe_guide(guide, groups)
+        labels = guide.row_labels(groups)
+        self.labels_ = _replaced(self.labels_, rows, labels)
+        agreed = shares[np.arange(len(rows)), labels]
+        self.agreement_ = _replaced(self.agreement_, rows, agreed)
+
+
+def _replaced(values: Any, rows: Array, new: Array) -> Any:
+    """Return a copy of values (n,), an array or Dask array, with new values (r,)."""
+    values = values.copy()
+    values[rows] = new
+    return values
 
 
 def mark_by_vote(votes: Votes, outlying: list[Array | None]) -> Votes:
