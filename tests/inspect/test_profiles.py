@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from akkm import ApproxKernelKMeans
 from akkm.inspect import Inspection, RowSample, cluster_names
 from akkm.inspect._names import _part
-from akkm.inspect._profiles import cluster_profiles
+from akkm.inspect._profiles import _times_in_order, cluster_profiles
 from akkm.inspect._typed import typed_columns
 
 
@@ -155,7 +155,7 @@ class TestProfiles:
     def test_columns_that_do_not_differ_are_left_out(self, rng):
         found = profiles(TWO, noise=rng.normal(size=200), x=TWO + 0.0 * TWO)
         assert [column.name for column in found.columns] == ["x"]
-        assert found.n_left_out == 1
+        assert found.left_out == ("noise",)
 
     def test_a_difference_that_may_be_chance_is_left_out(self):
         labels = np.r_[np.zeros(200, int), 1, 1]
@@ -213,6 +213,21 @@ class TestProfiles:
         assert found.centers.tolist() == [0, 1]
 
 
+class TestTimes:
+    def test_times_after_midnight_are_late(self):
+        hours = np.r_[np.linspace(18, 26, 100), np.linspace(8, 12, 100)]
+        start = datetime.datetime(2024, 1, 1)
+        seen = [start + datetime.timedelta(hours=h) for h in hours]
+        columns = profiles(TWO, seen=seen).columns
+        found = next(c for c in columns if c.kind == "time")
+        assert found.centers / 3600 == pytest.approx([22, 10], abs=0.1)
+        assert _part(found, 0) == "seen very late in the day"
+
+    def test_the_day_starts_at_midnight_if_all_hours_have_rows(self, rng):
+        seconds = rng.uniform(0, 86_400, 2_000)
+        assert (_times_in_order(seconds, np.ones(2_000)) == seconds).all()
+
+
 class TestInspection:
     def frame(self, blobs):
         X, y = blobs
@@ -267,7 +282,7 @@ class TestInspection:
         }
         assert parts == {
             "result": ["result none", "result lost or won"],
-            "kind": ["no kind big", "kind big"],
+            "kind": ["kind not big", "kind big"],
             "member": ["member", "member: no"],
         }
 

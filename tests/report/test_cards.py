@@ -1,5 +1,6 @@
 """Cards of clusters: sentences in original units, typical rows, certainty."""
 
+import datetime
 import re
 
 import numpy as np
@@ -14,7 +15,7 @@ from akkm import ApproxKernelKMeans, DiffusionKernelKMeans, EnsembleKernelKMeans
 from akkm.inspect import ColumnProfile, RowSample
 from akkm.inspect._profiles import cluster_profiles
 from akkm.report import report
-from akkm.report._sentences import amount, line, single
+from akkm.report._sentences import amount, is_usual, line, single, value_of
 from akkm.tables import TableEncoder
 from report.page_parts import picture_data, section_ids, text_of
 
@@ -48,6 +49,47 @@ def test_missing_values_of_typical_rows_are_not_filled_with_means():
     ages = [row[drawn["features"].index("age")] for row in drawn["values"]]
     assert set(ages) == {"missing", 22, 61.5}
     assert "<td>missing</td>" in page.html
+
+
+def column_profile(kind, unit, overall, centers, quartiles, limits):
+    """A column of one cluster, for sentences."""
+    return ColumnProfile(
+        "x",
+        kind,
+        unit,
+        np.zeros(1),
+        overall=overall,
+        centers=np.array([centers]),
+        limits=np.array(limits, dtype=float),
+        quartiles=np.array([quartiles], dtype=float),
+        positive=True,
+        folded=np.zeros(1, dtype=bool),
+    )
+
+
+def test_percentages_are_compared_in_percentage_points():
+    column = column_profile("number", "%", 15, 18, (14, 22), (2, 8, 20, 30))
+    assert line(column, 0).comparison == (
+        "3 percentage points more than the average of 15 %"
+    )
+
+
+def test_ranges_of_durations_name_the_unit_once():
+    column = column_profile("duration", "", 900, 840, (640, 1_040), (60, 300, 900, 2e3))
+    assert value_of(column, 0) == "14 minutes (10.7 to 17.3 minutes)"
+
+
+def test_a_middle_half_of_equal_values_is_one_value():
+    column = column_profile("number", "", 80, 0.4, (-1, -1), (-1, -1, -1, 500))
+    assert value_of(column, 0) == "0 (mostly −1)"
+
+
+def test_dates_in_the_middle_half_are_usual():
+    first, last = (datetime.date(year, 1, 1) for year in (1980, 1990))
+    middle = [(day - datetime.date(1970, 1, 1)).days * 86_400 for day in (first, last)]
+    column = column_profile("date", "", 0, 0, middle, (0, 1, 2, 3))
+    days = ["1985-05-01", datetime.date(1985, 5, 1), "1995-05-01", None]
+    assert [is_usual(day, column, 0) for day in days] == [True, True, False, False]
 
 
 def test_typical_rows_have_the_values_of_the_card():
@@ -206,7 +248,7 @@ class TestCards:
         )
         assert ">annual spend</span> <strong>1,0" in card
         assert "noise</span>" not in card  # noise does not differ between clusters
-        assert "One column that hardly differs" in text_of(page)
+        assert "clusters are left out: noise." in text_of(page)
         assert re.search(r'<th scope="row">town</th><td>Ulm</td><td>Ulm</td>', card)
         assert re.search(r'<th scope="row">app</th><td>yes</td>', card)
         assert re.search(r"\d+ % of its rows clearly belong here", card)
@@ -251,7 +293,7 @@ class TestCards:
         data = picture_data(report(*shop))["compare"]
         columns = {column["name"]: column for column in data["columns"]}
         assert set(columns) == {"annual spend", "town", "app"}
-        assert columns["app"]["texts"][0] == "100 %"
+        assert columns["app"]["texts"][0] == "100 % yes"
         town = columns["town"]
         assert dict(zip(town["values"], town["shares"][0], strict=True)) == {
             "Ulm": 1, "Bonn": 0, "Köln": 0,

@@ -51,6 +51,13 @@ class TestCustomers:
             columns[name].centers, expected[of_cluster], rtol=tolerance
         )
 
+    def test_usual_hours_agree_with_the_generator(self, clustered):
+        of_cluster, columns, _ = clustered
+        hours = columns["last_visit (time of day)"].centers / 3600 % 24
+        np.testing.assert_allclose(
+            hours, np.array(generator.HOURS)[of_cluster], atol=0.25
+        )
+
     def test_average_incomes_ignore_sentinels_and_missing_values(self, clustered):
         of_cluster, columns, _ = clustered
         median, spread = np.array(generator.INCOME).T

@@ -244,8 +244,18 @@ class TestOriginal:
         encoder, _ = encode("\n".join(lines) + "\n", drop=["n1"], label="t0")
         text = encoder.describe()
         assert text[0].startswith("n0, n2, n3, n4, n5, n6, n7, n8 and 31 more: numbers")
-        assert text[9].endswith("t16 and 23 more: text, 93 values one-hot encoded")
-        assert text[10:] == ["held out: t0", "left out, as requested: n1"]
+        assert text[1].endswith("t8 and 31 more: text, 3 values one-hot encoded")
+        assert text[2:] == ["held out: t0", "left out, as requested: n1"]
+
+    def test_columns_with_different_numbers_of_values_are_summarised(self, encode):
+        lines = [",".join(f"t{j}" for j in range(12))]
+        lines += [",".join(f"v{i % (j + 2)}" for j in range(12)) for i in range(60)]
+        encoder, _ = encode("\n".join(lines) + "\n")
+        text = encoder.describe()
+        assert text[7] == "t7: text, 9 values one-hot encoded"
+        assert text[8:] == [
+            "t8, t9, t10, t11: text, 46 values in total, one-hot encoded"
+        ]
 
 
 class TestTransform:

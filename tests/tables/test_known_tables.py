@@ -10,7 +10,11 @@ from known_tables import TABLES
 NOTES = {
     "ames housing": [
         "MSSubClass: used as numbers; if these are codes, add --text MSSubClass"
-    ]
+    ],
+    "bank marketing": [
+        "pdays: most rows have the value -1, which is used like any other number; if "
+        "it means a missing value, add --na -1"
+    ],
 }
 
 

@@ -47,6 +47,14 @@ def test_numbers_written_as_text_are_recognised(texts, role, unit, numbers):
     np.testing.assert_allclose(parse(write(np.array(numbers), form), form), numbers)
 
 
+@pytest.mark.parametrize("blank", ["", " "])
+def test_blank_texts_among_numbers_are_missing_values(blank):
+    texts = [f"{i % 40}.5 %" if i % 9 else blank for i in range(N)]
+    encoder = encoder_of(texts)
+    assert encoder.columns_[0]["role"] == "percentage"
+    assert any("45 in 'x'" in note for note in encoder.notes_)
+
+
 @pytest.mark.parametrize(
     "text",
     [

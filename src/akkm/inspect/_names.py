@@ -5,6 +5,7 @@ from collections import Counter
 from akkm.inspect._column_profile import ColumnProfile
 from akkm.inspect._inspection import Inspection
 from akkm.inspect._profiles import ClusterProfiles
+from akkm.inspect._typed import TIME_OF_DAY
 
 # Usual number of columns in a name, and the maximum if names would be equal otherwise.
 _USUAL, _MOST = 2, 4
@@ -17,7 +18,7 @@ _AGREE = 0.5
 # cluster has a higher value than a random other row with probability 0.9. "Very low"
 # is analogous.
 _VERY = 0.8
-# The name says "no" before a category if a smaller share of the cluster's rows has it.
+# The name says "not" before a category if a smaller share of the cluster's rows has it.
 _NONE = 0.01
 # The name mentions a second category if the rise of its share is at least this fraction
 # of the first category's rise.
@@ -93,7 +94,10 @@ def _part(column: ColumnProfile, cluster: int) -> str:
         return _cut(f"low or high {name}" if more else f"average {name}")
     very = "very " if abs(column.effects[cluster]) >= _VERY else ""
     if column.kind in ("date", "time"):
-        return _cut(f"{name} {very}{'late' if more else 'early'}")
+        early = "late" if more else "early"
+        if name.endswith(TIME_OF_DAY):
+            return _cut(f"{name.removesuffix(TIME_OF_DAY)} {very}{early} in the day")
+        return _cut(f"{name} {very}{early}")
     return _cut(f"{very}{'high' if more else 'low'} {name}")
 
 
@@ -101,8 +105,8 @@ def _category(column: ColumnProfile, cluster: int) -> str:
     """Words for the categories that are frequent in a cluster, or for a rare one."""
     shares, overall = column.shares[cluster], column.overall_shares
     if (rare := column.avoided_value(cluster)) is not None:
-        few = "no" if shares[rare] < _NONE else "rarely"
-        return _cut(f"{few} {column.title} {column.values[rare]}")
+        few = "not" if shares[rare] < _NONE else "rarely"
+        return _cut(f"{column.title} {few} {column.values[rare]}")
     top = column.top_values(cluster, 2)
     if not top:
         return ""

@@ -37,8 +37,8 @@ class ClusterProfiles:
     ----------
     columns : tuple of ColumnProfile
         The columns that distinguish at least one cluster, most distinctive first.
-    n_left_out : int
-        Number of columns that distinguish no cluster.
+    left_out : tuple of str
+        Names of the columns that distinguish no cluster.
     n_rows : int
         Number of sampled rows.
     limits : float array of shape (C,)
@@ -62,7 +62,7 @@ class ClusterProfiles:
     """
 
     columns: tuple[ColumnProfile, ...]
-    n_left_out: int
+    left_out: tuple[str, ...]
     n_rows: int
     limits: Array
     original: bool
@@ -118,7 +118,8 @@ def cluster_profiles(
     profiles = [_profile(column, groups) for column in typed]
     told = [p for p in profiles if (np.abs(p.effects) >= limits).any()]
     told.sort(key=lambda p: -float(np.sqrt(groups.shares @ p.effects**2)))
-    left_out = len(columns.keys() - {profile.name for profile in told})
+    names = {profile.name for profile in told}
+    left_out = tuple(name for name in columns if name not in names)
     alike = _alike(typed, groups)
     return ClusterProfiles(tuple(told), left_out, len(labels), limits, original, alike)
 
@@ -186,6 +187,8 @@ def _profile(column: TypedColumn, groups: Groups) -> ColumnProfile:
         return _of_categories(column, groups)
     assert column.numbers is not None
     values = column.numbers
+    if column.kind == "time":
+        values = _times_in_order(values, groups.weights)
     known = ~np.isnan(values)
     mean = float(np.average(values[known], weights=groups.weights[known]))
     position = groups.means(groups.ranks(values))
@@ -281,6 +284,32 @@ def _of_words(column: TypedColumn, groups: Groups) -> ColumnProfile:
         shares=shares[:, kept],
         overall_shares=overall[kept],
     )
+
+
+def _times_in_order(seconds: Array, weights: Array) -> Array:
+    """Times of day (s,), where times before the start of the day count as later.
+
+    The day starts at midnight, or in the middle of the three hours with the fewest rows
+    if they have less than half as many rows as the three hours around midnight. So
+    01:00 is late, not early, where people are active until 02:00.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.inspect._profiles import _times_in_order
+    >>> late = 3600.0 * np.array([9, 18, 22, 23, 0, 1])
+    >>> (_times_in_order(late, np.ones(6)) / 3600).tolist()
+    [9.0, 18.0, 22.0, 23.0, 24.0, 25.0]
+    """
+    hours = (seconds // 3600) % 24
+    known = ~np.isnan(hours)
+    rows = np.bincount(hours[known].astype(int), weights[known], minlength=24)
+    around = rows + np.roll(rows, 1) + np.roll(rows, 2)  # hours j - 2 to j
+    quietest = int(around.argmin())
+    if around[quietest] >= around[1] / 2:
+        return seconds
+    start = 3600 * (quietest - 0.5)
+    return (seconds - start) % 86_400 + start
 
 
 def _quantiles(values: Array, weights: Array, quantiles: Sequence[float]) -> Array:

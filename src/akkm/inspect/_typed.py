@@ -25,6 +25,8 @@ _DISTINCT = 0.5
 # A column with at most this many distinct texts is a category, even if none repeats.
 _FEW = 20
 _DAY = 86_400
+# Ends the name of the column of times that is derived from a column of dates.
+TIME_OF_DAY = " (time of day)"
 _EPOCH = datetime.datetime(1970, 1, 1)
 
 
@@ -78,7 +80,7 @@ def _with_time(column: TypedColumn) -> list[TypedColumn]:
     times = column.numbers % _DAY
     if not np.nanmax(times, initial=0) > 0:
         return [column]
-    return [column, TypedColumn(f"{column.name} (time of day)", "time", times)]
+    return [column, TypedColumn(f"{column.name}{TIME_OF_DAY}", "time", times)]
 
 
 def _with_role(column: TypedColumn, role: str, unit: str) -> TypedColumn:

@@ -16,9 +16,10 @@ MAX_CARDS = 300
 # All cards are open at first if there are at most this many.
 OPEN_CARDS = 12
 # Maximum numbers of lines and of typical rows on a card, and of values of each row.
-_LINES, _ROWS, _VALUES = 6, 3, 6
-# Number of rows near the center of a cluster from which typical rows are chosen.
-_CENTRAL = 50
+_LINES, _ROWS, _VALUES = 8, 3, 6
+# Typical rows are chosen from the rows nearest to the center of a cluster: at least
+# _CENTRAL rows, and more if all clusters together have no more than _CANDIDATES.
+_CENTRAL, _CANDIDATES = 50, 2_000
 # Maximum number of characters of a typical text.
 _LONGEST = 300
 # Maximum number of columns in the comparison of two clusters, and of categories in each
@@ -105,18 +106,20 @@ class Cards:
         found, reader = self.facts.distances, self._shown.all_values
         if found is None or reader is None or self._shown.images is not None:
             return [], []
-        rows = found.sample.rows[found.typical(cluster, _CENTRAL)]
+        n_candidates = max(_CENTRAL, _CANDIDATES // len(self.clusters))
+        rows = found.sample.rows[found.typical(cluster, n_candidates)]
         values = reader.of(rows)
         known = self.profiles.columns if self.profiles else ()
         named = {column.name: column for column in (*traits, *known)}
         columns = [named.get(name) for name in reader.names]
+        described = _with_text(traits)
         # Among the rows near the center, prefer those with the values that the card
         # describes. Even a row at the center may have an unusual value.
         usual = [
             sum(
                 _sentences.is_usual(_plain(value), column, cluster)
                 for value, column in zip(row, columns, strict=True)
-                if column in traits
+                if column in described
             )
             for row in values
         ]
@@ -128,7 +131,7 @@ class Cards:
         shown = [j for j in [*at, *rest] if reader.names[j] not in self._texts][
             :_VALUES
         ]
-        spoken = [c.name for c in _with_text(traits) if c.name in self._texts]
+        spoken = [c.name for c in described if c.name in self._texts]
         shown += [reader.names.index(name) for name in spoken if name in reader.names]
         for j in shown:
             name = reader.names[j]
@@ -171,15 +174,11 @@ class Cards:
         if column.kind == "text":
             return found | texts
         places = np.stack([column.positions, column.distances])[:, at]
-        return (
-            found
-            | texts
-            | {
-                "positions": [json_number(p) for p in places[0]],
-                "distances": [json_number(p) for p in places[1]],
-                "range": bool(column.folded.any()),
-            }
-        )
+        ranks = {
+            "positions": [json_number(p) for p in places[0]],
+            "distances": [json_number(p) for p in places[1]],
+        }
+        return found | texts | ranks | {"range": column.kind != "boolean"}
 
     def _categories(self, column: ColumnProfile) -> list[int]:
         """The categories that characterise clusters, the most distinctive first."""

@@ -1,17 +1,21 @@
-"""`akkm.report`: describe a fitted model on a page."""
+"""`akkm.report`: describe a fitted model on a page.
+
+`import akkm` imports this module, so modules that need NumPy are imported by `report`.
+"""
+
+from __future__ import annotations
 
 import html
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from akkm.atomic_file import AtomicFile
-from akkm.inspect import Inspection, compare_with_classes
-from akkm.report._page import page
-from akkm.report._shown import Shown
-from akkm.typing import Array
+
+if TYPE_CHECKING:
+    from akkm.typing import Array
 
 
 @dataclass(frozen=True)
@@ -173,6 +177,10 @@ def report(
     True
     >>> page.save("groups.html")  # doctest: +SKIP
     """
+    from akkm.inspect import Inspection, compare_with_classes
+    from akkm.report._page import page
+    from akkm.report._shown import Shown
+
     facts = Inspection(
         model,
         X,

@@ -56,12 +56,9 @@ def value_of(column: ColumnProfile, cluster: int) -> str:
     if column.kind == "text":
         return ", ".join(column.values[j] for j in column.top_values(cluster, _WORDS))
     if column.kind == "boolean":
-        return percent(column.centers[cluster])
-    text = amount(column.centers[cluster], column)
-    if column.folded.any():
-        low, high = (amount(value, column) for value in column.quartiles[cluster])
-        text = f"{text} ({low} to {high})"
-    return text
+        return f"{percent(column.centers[cluster])} yes"
+    half = _middle_half(column, cluster)
+    return f"{amount(column.centers[cluster], column)} ({half})"
 
 
 def amount(value: float, column: ColumnProfile) -> str:
@@ -79,12 +76,23 @@ def amount(value: float, column: ColumnProfile) -> str:
     if column.kind == "date":
         return _date(value, column)
     if column.kind == "time":
-        return f"{int(value // 3600):02d}:{int(value % 3600 // 60):02d}"
+        return f"{int(value // 3600) % 24:02d}:{int(value % 3600 // 60):02d}"
     if column.kind == "duration":
         return _span(value)
     if _is_year(column):
         return f"{value:.0f}"
     return _with_unit(_digits(value, _decimals(column)), column.unit)
+
+
+def _middle_half(column: ColumnProfile, cluster: int) -> str:
+    """The middle half of a cluster's values, such as "5 to 12" or "mostly 0"."""
+    low, high = (amount(value, column) for value in column.quartiles[cluster])
+    if low == high:
+        return f"mostly {low}"
+    first, _, unit = low.rpartition(" ")
+    if column.kind == "duration" and high.endswith(f" {unit}"):
+        low = first
+    return f"{low} to {high}"
 
 
 def single(value: Any, column: ColumnProfile) -> str:
@@ -96,7 +104,7 @@ def single(value: Any, column: ColumnProfile) -> str:
         known = {"true": "yes", "1": "yes", "false": "no", "0": "no"}
         return known.get(text.lower(), text)
     if column.kind == "date" and len(str(value)) >= len("2026-01-31"):
-        moment = datetime.datetime.fromisoformat(str(value)[:19])
+        moment = _moment(value)
         clock = f" {moment:%H:%M}" if len(str(value)) > len("2026-01-31") else ""
         return f"{moment.day} {moment:%b %Y}{clock}"
     if not isinstance(value, int | float):
@@ -113,11 +121,16 @@ def single(value: Any, column: ColumnProfile) -> str:
     return _with_unit(text, column.unit)
 
 
+def _moment(value: Any) -> datetime.datetime:
+    """The time of a date, or of its text."""
+    return datetime.datetime.fromisoformat(str(value)[:19])
+
+
 def is_usual(value: Any, column: ColumnProfile, cluster: int) -> bool:
     """Whether a value agrees with what `line` says about the cluster.
 
-    Numbers are usual if they are in the middle half of the cluster's values. Dates and
-    texts are never usual.
+    Numbers and dates are usual if they are in the middle half of the cluster's values.
+    Texts are never usual.
     """
     if value is None or value != value:
         return False
@@ -128,6 +141,8 @@ def is_usual(value: Any, column: ColumnProfile, cluster: int) -> bool:
         return str(value) in {column.values[j] for j in _frequent(column, cluster)}
     if column.kind == "boolean":
         return (single(value, column) == "yes") == (column.centers[cluster] >= 0.5)
+    if column.kind == "date" and len(str(value)) >= len("2026-01-31"):
+        value = (_moment(value) - datetime.datetime(1970, 1, 1)).total_seconds()
     if not isinstance(value, int | float):
         return False
     low, high = column.quartiles[cluster]
@@ -137,7 +152,7 @@ def is_usual(value: Any, column: ColumnProfile, cluster: int) -> bool:
 def _number(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
     low, high = column.quartiles[cluster]
     if column.folded[cluster]:
-        value = f"{amount(low, column)} to {amount(high, column)}"
+        value = _middle_half(column, cluster)
         first, second = (amount(v, column) for v in column.limits[1:3])
         comparison = f"is the middle half of the values; all rows: {first} to {second}"
     else:
@@ -165,6 +180,10 @@ def _compared(column: ColumnProfile, value: float) -> str:
         )
         return f"{apart} {'above' if value > overall else 'below'} {of}"
     ratio = value / overall
+    if column.unit == "%":  # "20 % more than 15 %" could mean 18 % or 35 %
+        apart = _digits(abs(value - overall), _decimals(column))
+        more = "more" if ratio > 1 else "less"
+        return f"{apart} percentage points {more} than {of}"
     if ratio >= 1.5:
         times = f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}"
         return f"{times} times {of}"

@@ -75,16 +75,17 @@ function compare({ clusters, names, shares, columns }) {
   function update() {
     const [a, b] = selects.map((select) => +select.value);
     place.replaceChildren();
-    const table = element("table", { class: "sides" }, place);
+    // On phones, rows are laid out as grids. Without roles, they would lose their meaning.
+    const table = element("table", { class: "sides", role: "table" }, place);
     element("caption", {}, table, "Comparison of two clusters");
-    const head = element("tr", {}, element("thead", {}, table));
-    element("th", { scope: "col" }, head, "");
+    const head = element("tr", { role: "row" }, element("thead", { role: "rowgroup" }, table));
+    element("th", { scope: "col", role: "columnheader" }, head, "");
     for (const i of [a, b]) {
-      const title = element("th", { scope: "col" }, head);
+      const title = element("th", { scope: "col", role: "columnheader" }, head);
       swatch(clusters[i], title);
       title.append(` ${names[i]}`);
     }
-    const body = element("tbody", {}, table);
+    const body = element("tbody", { role: "rowgroup" }, table);
     const rows = columns.map((column) => ({ column, ...compareColumn(column, a, b) }));
     rows.sort((first, second) => second.apart - first.apart);
     if (rows.some(({ column, apart }) => column.range && apart >= ALIKE))
@@ -94,9 +95,9 @@ function compare({ clusters, names, shares, columns }) {
       element("p", { class: "than" }, place, `The two clusters hardly differ in: ${alike.join(", ")}.`);
     for (const { column, apart, texts } of rows) {
       if (apart < ALIKE) continue;
-      const row = element("tr", {}, body);
-      element("th", { scope: "row" }, row, column.name);
-      for (const text of texts) element("td", {}, row, text);
+      const row = element("tr", { role: "row" }, body);
+      element("th", { scope: "row", role: "rowheader" }, row, column.name);
+      for (const text of texts) element("td", { role: "cell" }, row, text.replaceAll(" %", "\u00a0%"));
     }
   }
   update();

@@ -72,11 +72,13 @@ class UnreadableValue(Exception):
 
 
 def _parsed(column: pa.Array, form: TextFormat, name: str) -> Array:
-    """Return the numbers (r,) in a text column, NaN for missing values."""
+    """Return the numbers (r,) in a text column, NaN for missing and blank values."""
     text = as_text(column)
-    values = np.append(parse(text.dictionary.to_pylist(), form), np.nan)
-    indices = text.indices.fill_null(len(values) - 1).to_numpy()
-    unreadable = np.isnan(values[indices]) & (indices < len(values) - 1)
+    distinct = text.dictionary.to_pylist()
+    values = np.append(parse(distinct, form), np.nan)
+    blank = np.array([not value.strip() for value in distinct] + [True])
+    indices = text.indices.fill_null(len(distinct)).to_numpy()
+    unreadable = np.isnan(values[indices]) & ~blank[indices]
     if unreadable.any():
         row = int(unreadable.argmax())
         raise UnreadableValue(name, text[row].as_py(), row, form)

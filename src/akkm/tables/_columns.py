@@ -18,7 +18,7 @@ Encoding = dict[str, Any]
 LARGEST = float(np.finfo(np.float32).max)
 # Largest number of names that one line of the description lists.
 _NAMES = 8
-# Largest number of text columns that are described in a line of their own.
+# Largest number of lines about text columns that are not summarised.
 _LINES = 8
 SCALES = {
     "standard": "scaled to mean 0 and standard deviation 1",
@@ -272,7 +272,10 @@ def describe_columns(
     unused["left out, as requested"] = requested
     used = [e for e in encodings if not is_left_out(e)]
     texts = [e for e in used if e["kind"] == "text" and not is_boolean(e)]
-    rest = texts[_LINES:]
+    grouped: dict[str, list[Encoding]] = {}
+    for encoding in texts:
+        grouped.setdefault(describe_text(encoding), []).append(encoding)
+    rest = [e for group in list(grouped.values())[_LINES:] for e in group]
     total = sum(len(e["values"]) for e in rest)
     flags = "true or false, encoded as text: one 0/1 column per value"
     numbers: dict[str, list[Encoding]] = {}
@@ -282,8 +285,8 @@ def describe_columns(
     before = [
         *((group, text) for text, group in numbers.items()),
         ([e for e in used if is_boolean(e)], flags),
-        *(([e], describe_text(e)) for e in texts[:_LINES]),
-        (rest, f"text, {total:,} values one-hot encoded"),
+        *((group, text) for text, group in list(grouped.items())[:_LINES]),
+        (rest, f"text, {total:,} values in total, one-hot encoded"),
     ]
     return [
         *(

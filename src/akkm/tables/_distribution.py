@@ -100,11 +100,16 @@ def _hashed(x: Array) -> Array:
 
 @dataclass(frozen=True)
 class Sentinels:
-    """Values that seem to stand for "unknown", and the range of the other values."""
+    """Values that seem to stand for "unknown", and the range of the other values.
+
+    `frequent` lists values that would be sentinels if fewer rows had them. They may
+    mean "not applicable", and then say something about most rows.
+    """
 
     values: tuple[float, ...] = ()
     low: float = 0.0
     high: float = 0.0
+    frequent: tuple[float, ...] = ()
 
 
 def find_sentinels(x: Array, *, is_date: bool = False) -> Sentinels:
@@ -134,7 +139,7 @@ def find_sentinels(x: Array, *, is_date: bool = False) -> Sentinels:
             first += 1
     found = (*values[:first].tolist(), *values[last:].tolist())
     if not found or counts[first:last].sum() < (1 - _SHARE) * len(x):
-        return Sentinels()
+        return Sentinels(frequent=tuple(value for value in found if value))
     return Sentinels(found, float(values[first]), float(values[last - 1]))
 
 

@@ -67,6 +67,8 @@ class _Plan:
     formats: Mapping[str, TextFormat]
     empty: frozenset[str] = frozenset()  # columns without any values
     sentinels: Mapping[str, Sentinels] = field(default_factory=dict)
+    # Values of most rows that would be sentinels if fewer rows had them.
+    frequent: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     # Center and width of columns with the scaling "robust".
     robust: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     # Parts of dates that are used, such as "hour".
@@ -179,11 +181,13 @@ def _examine(
 ) -> _Plan:
     """Look for sentinels, heavy tails and relevant parts of dates in a sample."""
     columns = {column.name: column for column in used}
-    sentinels, robust, parts = {}, {}, {}
+    sentinels, frequent, robust, parts = {}, {}, {}, {}
     for i, name in enumerate(found.numbers):
         x, role = V[i], _role(columns[name], plan)
         if settings.sentinels == "missing" and role != "time":
             odd = find_sentinels(x, is_date=role == "date")
+            if odd.frequent and role == "number" and name not in plan.formats:
+                frequent[name] = odd.frequent
             if odd.values:
                 sentinels[name] = odd
                 x = x[~np.isin(x, odd.values)]
@@ -192,7 +196,9 @@ def _examine(
             robust[name] = center_and_width(x)
         if role == "date" and (relevant := relevant_parts(x)):
             parts[name] = tuple(relevant)
-    return replace(plan, sentinels=sentinels, robust=robust, parts=parts)
+    return replace(
+        plan, sentinels=sentinels, frequent=frequent, robust=robust, parts=parts
+    )
 
 
 def _role(column: Column, plan: _Plan) -> str:
@@ -226,6 +232,13 @@ def _sentinel_notes(used: list[Column], found: _Summary, plan: _Plan) -> list[st
         notes.append(
             f"{name}: {' and '.join(values)} {count} as missing, far from the other "
             f"values ({low} to {high}); --sentinels keep uses all values as they are"
+        )
+    for name, frequent in plan.frequent.items():
+        texts = " and ".join(f"{value:.10g}" for value in frequent)
+        options = " ".join(f"--na {value:.10g}" for value in frequent)
+        notes.append(
+            f"{name}: most rows have the value {texts}, which is used like any other "
+            f"number; if it means a missing value, add {options}"
         )
     return notes
 

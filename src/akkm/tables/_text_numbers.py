@@ -99,7 +99,7 @@ def recognise(values: Sequence[str], decimal: str = ".") -> TextFormat | None:
     >>> recognise(["31.12.2024", "1.2.2025"]).pattern, recognise(["red", "blue"])
     ('%d.%m.%Y', None)
     """
-    values = [value.strip() for value in values[:_EXAMINED]]
+    values = [text for v in values[:_EXAMINED] if (text := v.strip())]
     if len(values) < 2:
         return None
     return _recognise_number(values, decimal) or _recognise_time(values)
