@@ -1,7 +1,7 @@
 """Entry point of the command `akkm`: handles Ctrl-C while libraries are imported.
 
-This module lies beside the package, because importing anything from akkm first imports
-NumPy and scikit-learn.
+This module lies beside the package, so that nothing is imported before Ctrl-C is
+handled.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 from contextlib import suppress
 from typing import Any
 
@@ -26,7 +27,9 @@ def main() -> None:
     from akkm.cli import main as run
 
     with suppress(ImportError):  # `run` reports missing libraries
-        import akkm.cli._app  # noqa: F401 (imports all libraries)
+        from akkm.cli._app import import_command
+
+        import_command(sys.argv[1:])
     gc.freeze()
     gc.enable()
     signal.signal(signal.SIGINT, usual)

@@ -102,7 +102,7 @@ def test_the_report_shows_the_command(here):
 def test_the_report_shows_how_columns_are_encoded(here):
     output_of("cluster", "iris.csv", "-k", 2, "--drop", "name", "--report", "r.html")
     page = (here / "r.html").read_text(encoding="utf-8")
-    assert "colour: text, 3 values one-hot encoded" in page
+    assert "colour, species: text, 3 values one-hot encoded" in page
     assert "left out, as requested: name" in page
 
 

@@ -15,6 +15,25 @@ from akkm.metrics import adjusted_rand_index, nmi
 from tests.cli.commands import cluster_iris, output_of, run
 
 
+def test_a_model_card_says_how_the_model_was_made_and_used(here):
+    model, _ = cluster_iris()
+    assert "card.md" in output_of("info", "m.skops", "--card", "card.md")
+    text = (here / "card.md").read_text()
+    for line in (
+        "# Clusters by ApproxKernelKMeans",
+        'model = akkm.load_model("m.skops")',
+        "* Rows: 150",
+        "colour: text, 3 values one-hot encoded",
+        " n_clusters ",
+    ):
+        assert line in text, line
+    table = re.findall(r"\|\s+(\d)\s+\|\s+(\d+)\s+\|\s+[\d.]+%\s+\|", text)
+    assert [int(rows) for _, rows in table] == model.about["sizes"]
+    for name, value in model.about["scores"].items():
+        assert re.search(rf"\| +{name} +\| +{str(value)[:6]}", text), name
+    assert "ends in .md" in run("info", "m.skops", "--card", "card.txt").stderr
+
+
 def test_info_describes_the_model(here):
     cluster_iris()
     out = output_of("info", "m.skops")

@@ -165,7 +165,7 @@ print("peak", process_memory() / 1e6)
 @pytest.mark.parametrize("options", ["--method sparse", "--memory 1"])
 def test_no_run_uses_more_memory_than_its_plan_allows(options, tmp_path, rng):
     """A run may use less memory than planned, because caches are seldom full."""
-    X = rng.normal(size=(8, 6))[rng.integers(8, size=80_000)] * 4
+    X = rng.normal(size=(8, 6))[rng.integers(8, size=40_000)] * 4
     np.save(tmp_path / "x.npy", X + rng.normal(size=X.shape))
 
     words = [sys.executable, "-c", PROGRAM, "x.npy", "-k", "8"]

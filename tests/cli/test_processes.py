@@ -8,10 +8,12 @@ import sys
 import textwrap
 import time
 
+import click
 import numpy as np
 import pytest
 
 import akkm
+from akkm.cli._app import SUMMARIES, app
 from akkm.model_file import load_model
 
 AKKM = [sys.executable, "-m", "akkm.cli"]
@@ -127,7 +129,7 @@ def test_ctrl_c_during_imports_exits_cleanly():
         import akkm_start
         akkm_start.main()
     """
-    done = run_program(program)
+    done = run_program(program, "cluster", "iris.csv")
     assert done.returncode == 130
     assert done.stderr == "akkm: stopped; no file was written.\n"
 
@@ -165,3 +167,23 @@ def test_progress_is_shown_on_a_terminal(long_command):
     for pattern in ("reading", r"iteration \d+, [\d,]+ labels changed", "rows/s"):
         assert re.search(pattern, text), pattern
     assert "\x1b[1mdata" in text  # names in the summary are bold
+
+
+@pytest.mark.parametrize("argument", ["--version", "--help"])
+def test_version_and_help_import_no_large_library(argument):
+    program = """
+        import atexit, sys
+        large = {"numpy", "scipy", "sklearn", "pyarrow", "joblib", "narwhals", "rich"}
+        atexit.register(lambda: print("imported:", sorted(large & sys.modules.keys())))
+        import akkm_start
+        akkm_start.main()
+    """
+    done = run_program(program, argument)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == "imported: []"
+
+
+def test_the_help_has_the_summary_of_each_command():
+    context = click.Context(app)
+    for name, summary in SUMMARIES.items():
+        assert app.get_command(context, name).get_short_help_str(200) == summary

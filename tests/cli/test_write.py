@@ -16,7 +16,7 @@ N = 1_500
 TEXT = csv.ConvertOptions(column_types={"code": pa.string()}, strings_can_be_null=True)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def table():
     table, _ = customers(N)
     return table.append_column("code", pa.array([f"{i % 7:03}" for i in range(N)]))
@@ -36,8 +36,9 @@ def read(path):
     return csv.read_csv(path, convert_options=TEXT)
 
 
-@pytest.mark.parametrize("memory", [1024, 0.01])
-@pytest.mark.parametrize("source", ["x.csv", "x.parquet"])
+@pytest.mark.parametrize(
+    ("source", "memory"), [("x.csv", 0.01), ("x.parquet", 0.01), ("x.csv", 1024)]
+)
 def test_reports_list_the_words_of_free_text(source, memory, here):
     output_of("cluster", source, "-k", 5, "--report", "r.html", "--memory", memory)
     page = (here / "r.html").read_text()
@@ -49,10 +50,24 @@ def test_reports_list_the_words_of_free_text(source, memory, here):
     output_of("predict", "m.skops", source, "--labels", "l.csv", "--memory", memory)
 
 
-@pytest.mark.parametrize("memory", [1024, 0.01])
-@pytest.mark.parametrize("source", ["x.csv", "x.parquet"])
-@pytest.mark.parametrize("target", ["t.csv", "t.parquet"])
-def test_three_columns_are_added_to_the_table(source, target, memory, here, table):
+@pytest.fixture(scope="module")
+def expected(table):
+    return cluster(table, 5, text=["code"])
+
+
+# Each pair of two values occurs once.
+@pytest.mark.parametrize(
+    ("source", "target", "memory"),
+    [
+        ("x.csv", "t.csv", 1024),
+        ("x.csv", "t.parquet", 0.01),
+        ("x.parquet", "t.csv", 0.01),
+        ("x.parquet", "t.parquet", 1024),
+    ],
+)
+def test_three_columns_are_added_to_the_table(
+    source, target, memory, here, table, expected
+):
     files = ("--write", target, "--labels", "l.parquet", "--memory", memory)
     output_of("cluster", source, "-k", 5, "--text", "code", *files)
     written, given = read(target), read(source)
@@ -66,10 +81,9 @@ def test_three_columns_are_added_to_the_table(source, target, memory, here, tabl
         assert ours == theirs, name
     labels = parquet.read_table("l.parquet")["cluster"].to_numpy()
     np.testing.assert_array_equal(written["cluster"].to_numpy(), labels)
-    found = cluster(table, 5, text=["code"])
-    np.testing.assert_array_equal(found.labels, labels)
-    np.testing.assert_allclose(written["certainty"], found.certainty, atol=1e-6)
-    names = np.array(found.names)[labels].tolist()
+    np.testing.assert_array_equal(expected.labels, labels)
+    np.testing.assert_allclose(written["certainty"], expected.certainty, atol=1e-6)
+    names = np.array(expected.names)[labels].tolist()
     assert written["cluster_name"].to_pylist() == names
 
 

@@ -37,20 +37,26 @@ def command_line_labels(folder, *options):
     return parquet.read_table(folder / "l.parquet")["cluster"].to_numpy()
 
 
-@pytest.mark.parametrize("n_clusters", [5, "auto"])
+@pytest.fixture(scope="module", params=[5, "auto"])
+def command_line(request, table, tmp_path_factory):
+    """CSV file, number of clusters, and the command line's labels of the file."""
+    folder = tmp_path_factory.mktemp("command-line")
+    csv.write_csv(table, folder / "x.csv")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        labels = command_line_labels(folder, "-k", request.param, "--seed", 3)
+    return folder / "x.csv", request.param, labels
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "path", "table"])
-def test_labels_equal_those_of_the_command_line(
-    n_clusters, library, table, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    csv.write_csv(table, "x.csv")
-    expected = command_line_labels(tmp_path, "-k", n_clusters, "--seed", 3)
+def test_labels_equal_those_of_the_command_line(library, command_line, table):
+    path, n_clusters, expected = command_line
     data = {
         "pandas": table.to_pandas,
         "polars": lambda: pl.DataFrame(table),
         "pyarrow": lambda: table,
-        "path": lambda: tmp_path / "x.csv",
-        "table": lambda: open_table("x.csv"),
+        "path": lambda: path,
+        "table": lambda: open_table(str(path)),
     }[library]()
     found = akkm.cluster(data, n_clusters, random_state=3)
     np.testing.assert_array_equal(found.labels, expected)

@@ -96,7 +96,8 @@ def draw_command_line(random):
         return _draw_other(random), b""
     wrong = random.choice([0.0, 0.1])
     inputs, stdin = _INPUTS[name](random, wrong)
-    options = _draw_options(random, app.commands[name], wrong)
+    command = app.get_command(click.Context(app), name)
+    options = _draw_options(random, command, wrong)
     args = [*inputs, *options]
     if random.random() < 0.1:  # options may come first
         args = [*options, *inputs]

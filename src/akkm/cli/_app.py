@@ -16,20 +16,13 @@ import sys
 import threading
 import traceback
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, NoReturn
 
 import click
 
-from akkm.cli._cluster import cluster
-from akkm.cli._compare import compare
 from akkm.cli._console import printable
-from akkm.cli._demo import demo
-from akkm.cli._images import images
-from akkm.cli._info import info
-from akkm.cli._options import Run
-from akkm.cli._plan import plan
-from akkm.cli._predict import predict
-from akkm.cli._suggest import suggest
+from akkm.cli._run import Run
 from akkm.version import __version__
 
 # Error numbers: no space left, quota exceeded, file larger than allowed.
@@ -37,10 +30,45 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Maximum length of an error message in characters.
 _LONGEST = 1_000
 _BUG, _BAD, _STOPPED, _TERMINATED = 1, 2, 130, 143
+# Commands with their summaries. A command is imported when it is used, because most
+# commands import NumPy and scikit-learn. Each is a function in the module of its name.
+SUMMARIES = {
+    "cluster": "Cluster the rows of DATA.",
+    "images": "Cluster the images in FOLDER and its subfolders.",
+    "predict": "Assign the rows of DATA to the clusters of MODEL.",
+    "suggest": "Print the rows of DATA whose classes would help most, as CSV.",
+    "plan": "Show how DATA would be clustered, and estimate the memory and time.",
+    "info": "Show how MODEL was made and which columns it expects.",
+    "compare": (
+        "Compare two label files: NMI, ARI and how many rows each pair of clusters "
+        "shares."
+    ),
+    "demo": (
+        "Cluster points that k-means can't separate, and customers; write two reports."
+    ),
+}
 
 
 class App(click.Group):
     """A group of commands that reports each error in one line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands, in the order of the help."""
+        return list(SUMMARIES)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import a command."""
+        if name not in SUMMARIES:
+            return None
+        command: click.Command = getattr(import_module(f"akkm.cli._{name}"), name)
+        return command
+
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Write the list of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(SUMMARIES.items()))
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, **extra: Any
@@ -83,8 +111,17 @@ def app(debug: bool) -> None:
     """Kernel clustering of data sets that are too large for a kernel matrix."""
 
 
-for command in (cluster, images, predict, suggest, plan, info, compare, demo):
-    app.add_command(command)
+def import_command(args: Sequence[str]) -> None:
+    """Import the command that the arguments name, if they name one.
+
+    Parameters
+    ----------
+    args : sequence of str
+        Arguments of `akkm`.
+    """
+    names = [arg for arg in args if not arg.startswith("-")]
+    if names and names[0] in SUMMARIES:
+        import_module(f"akkm.cli._{names[0]}")
 
 
 def _explain(error: Exception, run: Run) -> int:

@@ -17,7 +17,6 @@ from akkm.cli._method import build, require_checkpoint, require_guided
 from akkm.cli._options import (
     Encoding,
     Method,
-    Run,
     Source,
     TableOutput,
     checkpoint_option,
@@ -29,6 +28,7 @@ from akkm.cli._options import (
 )
 from akkm.cli._progress import Iterations, Phases
 from akkm.cli._records import options_of
+from akkm.cli._run import Run
 from akkm.cli._work import Job
 from akkm.cli._write import require_writable_table
 from akkm.model_file import SavedModel

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from akkm.cli._console import Printer
 from akkm.cli._labels import read_labels, write_batches
-from akkm.cli._options import Run
 from akkm.cli._outputs import open_outputs
+from akkm.cli._run import Run
 from akkm.inspect import FitComparison, compare_fits
 from akkm.report import report_changes
 from akkm.typing import Array

@@ -10,8 +10,8 @@ import numpy as np
 
 from akkm.cli._console import Printer, megabytes
 from akkm.cli._demo_customers import customers
-from akkm.cli._options import Run
 from akkm.cli._outputs import open_outputs
+from akkm.cli._run import Run
 from akkm.clustering import cluster
 from akkm.estimators import ApproxKernelKMeans
 from akkm.metrics import adjusted_rand_index, nmi

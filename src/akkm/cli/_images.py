@@ -9,8 +9,9 @@ from akkm.cli import _work
 from akkm.cli._cluster import cluster_rows, summarise
 from akkm.cli._folder import KEY, read_folder
 from akkm.cli._method import build
-from akkm.cli._options import Output, PyramidMethod, Run
+from akkm.cli._options import Output, PyramidMethod
 from akkm.cli._records import COUNT, options_of
+from akkm.cli._run import Run
 from akkm.images import SpatialPyramid
 from akkm.model_file import SavedModel
 

@@ -1,14 +1,12 @@
 """Options that several commands share, collected in records."""
 
 import functools
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import click
 
-from akkm.cli._console import printable
 from akkm.cli._records import (
     COUNT,
     ClusterCount,
@@ -30,26 +28,6 @@ METHODS = ("approx", "exact", "two-step", "spectral", "leaders", "sparse", "diff
 # Methods that define their own kernel.
 OWN_KERNEL = ("sparse", "diffusion")
 GAMMA_RULES = ("scale", "median", "neighbors", "none")
-
-
-@dataclass(frozen=True)
-class Run:
-    """One run of `akkm`: its arguments, and the files that it has written."""
-
-    args: list[str]
-    written: list[str] = field(default_factory=list)
-
-    @property
-    def command(self) -> str:
-        """The command line, quoted for a shell."""
-        return printable(shlex.join(["akkm", *self.args]))
-
-    @property
-    def outcome(self) -> str:
-        """The files written so far, as a clause for messages."""
-        if not self.written:
-            return "no file was written"
-        return f"written: {', '.join(self.written)}"
 
 
 _file = functools.partial(option, metavar="FILE")

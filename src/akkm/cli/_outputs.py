@@ -15,6 +15,7 @@ _ENDINGS = {
     "--report": (".html", ".htm"),
     "--write": (".parquet", ".csv"),
     "--moved": (".parquet", ".csv"),
+    "--card": (".md",),
 }
 
 

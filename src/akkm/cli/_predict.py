@@ -9,8 +9,9 @@ from akkm.cli import _work
 from akkm.cli._console import seconds
 from akkm.cli._folder import KEY, read_folder
 from akkm.cli._labels import require_name, require_writable
-from akkm.cli._options import Encoding, Output, Run, Source, TableOutput, memory_option
+from akkm.cli._options import Encoding, Output, Source, TableOutput, memory_option
 from akkm.cli._records import COUNT, option_of, options_of
+from akkm.cli._run import Run
 from akkm.cli._write import require_writable_table
 from akkm.model_file import SavedModel, load_model
 from akkm.tables import require_columns

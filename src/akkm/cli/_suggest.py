@@ -10,9 +10,10 @@ import pyarrow as pa
 from akkm.cli import _work
 from akkm.cli._known import read_constraints
 from akkm.cli._labels import write_batches
-from akkm.cli._options import Run, Source
+from akkm.cli._options import Source
 from akkm.cli._outputs import open_outputs
 from akkm.cli._records import COUNT, options_of
+from akkm.cli._run import Run
 from akkm.model_file import load_model
 from akkm.typing import Array
 

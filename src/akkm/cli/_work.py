@@ -17,9 +17,10 @@ from scipy import sparse
 from akkm.cli._console import Printer, megabytes, printable, silenced_libraries
 from akkm.cli._labels import label_batches, write_batches
 from akkm.cli._method import is_layered
-from akkm.cli._options import Encoding, Method, Output, Run, Source
+from akkm.cli._options import Encoding, Method, Output, Source
 from akkm.cli._outputs import OutputFile, open_outputs
 from akkm.cli._progress import Phases
+from akkm.cli._run import Run
 from akkm.cli._write import write_table
 from akkm.clustering import certainty_of
 from akkm.inspect import sample_rows

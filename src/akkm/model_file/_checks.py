@@ -1,7 +1,6 @@
 """Checks of loaded models: every attribute has the type, shape and range that it needs.
 
-A model file may be damaged or crafted. Native code relies on shapes and indices that
-agree with each other, so all of them are checked before the model is used.
+A file may be damaged or crafted, and native code relies on valid shapes and indices.
 """
 
 from typing import Any
@@ -63,12 +62,11 @@ def _starts(value: Any, sizes: Sizes) -> None:
 
 def _csr(names: str) -> Check:
     """A check for a CSR matrix of finite numbers."""
-    of_rows = rows(names)
 
     def check(value: Any, sizes: Sizes) -> None:
-        found = type(value).__name__
-        require(hasattr(value, "indptr"), f"a {found} instead of a CSR matrix")
-        of_rows(value, sizes)
+        what = f"a {type(value).__name__} instead of a CSR matrix"
+        require(hasattr(value, "indptr"), what)
+        rows(names)(value, sizes)
 
     return check
 
@@ -181,7 +179,11 @@ _PARTS: dict[str, dict[str, Check]] = {
         "kernel": _part,
         "n_components": whole(1),
     },
-    "ExactSearch": {"points": rows("m d"), "metric": instance(str)},
+    "ExactSearch": {
+        "points": rows("m d"),
+        "metric": instance(str),
+        "positions": optional(_part),
+    },
     "PositionSearch": {
         "metric": instance(str),
         "shift": optional(numbers("d")),

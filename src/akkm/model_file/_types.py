@@ -4,13 +4,16 @@ import re
 import sys
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from akkm.estimators import KernelClusterer
 from akkm.kernels import Function
+
+if TYPE_CHECKING:
+    from skops.card import Card
 
 # Packages whose estimators and frozen dataclasses may be part of a model.
 _PACKAGES = re.compile(
@@ -51,6 +54,34 @@ class SavedModel:
     def of_table(self) -> bool:
         """Whether rows come from a table rather than from images."""
         return hasattr(self.encoder, "columns_")
+
+    def card(self, name: str = "model.skops") -> "Card":
+        """Describe the model as a model card of skops.
+
+        The card says what the model is for, how to use it, and what it was fitted to.
+        Edit it like any `skops.card.Card`, and write it with ``card.save("card.md")``.
+
+        Parameters
+        ----------
+        name : str, default="model.skops"
+            The name of the model's file, for the example on the card.
+
+        Returns
+        -------
+        skops.card.Card
+            The card.
+
+        Examples
+        --------
+        >>> import pandas as pd, akkm
+        >>> found = akkm.cluster(pd.DataFrame({"x": [0, 0.1, 5, 5.1] * 9}), 2)
+        >>> found.save("groups.skops")  # doctest: +SKIP
+        >>> card = akkm.load_model("groups.skops").card()  # doctest: +SKIP
+        >>> card.save("card.md")  # doctest: +SKIP
+        """
+        from akkm.model_file._card import model_card
+
+        return model_card(self, name)
 
 
 @cache
