@@ -35,7 +35,7 @@ demo: .venv/ready  ## plan, cluster and report a real table; then layers, a disc
 	$(BIN)/akkm demo
 
 test: .venv/ready  ## run the whole test suite; each worker uses one core
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 FUZZ_START ?= 0
 fuzz: .venv/fuzz  ## try random command lines, random fits and damaged files; takes two hours
@@ -55,6 +55,7 @@ docs: .venv/docs  ## build the site in docs/_build/html: guide, examples and API
 	$(BIN)/codespell README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs/*.md docs/api/*.md examples src/akkm
 	MPLBACKEND=Agg OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx --fail-on-warning --quiet docs docs/_build/html
 	$(BIN)/python .ci/check_site.py docs/_build/html
+	$(BIN)/python .ci/check_search.py docs/_build/html
 
 wheel: .venv/release  ## build sdist and wheel, and test the wheel with old and new dependencies
 	rm -rf dist

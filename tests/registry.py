@@ -29,7 +29,8 @@ def has(*names):
 
 def sets(attribute):
     """Return a function that tells whether an estimator documents this attribute."""
-    return lambda Estimator: f"\n    {attribute} : " in Estimator.__doc__
+    # Since 3.13, Python removes the indentation of docstrings; getdoc always does.
+    return lambda Estimator: f"\n{attribute} : " in inspect.getdoc(Estimator)
 
 
 def has_centers(Estimator):

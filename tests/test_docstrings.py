@@ -17,7 +17,7 @@ CHECKS = tomllib.loads(CONFIGURATION.read_text())["tool"]["numpydoc_validation"]
 EXCLUDED = set(CHECKS["checks"]) - {"all"}
 PUBLIC = [
     akkm,
-    *(v for v in map(akkm.__dict__.get, akkm.__all__) if inspect.ismodule(v)),
+    *(v for name in akkm.__all__ if inspect.ismodule(v := getattr(akkm, name))),
     importlib.import_module("akkm.tables"),
 ]
 

@@ -68,6 +68,14 @@ _BENCHMARKS: dict[str, tuple[str, list[click.Parameter]]] = {
         "Methods that are not told the number of clusters, on real data.",
         [_ONLY, _seeds(5)],
     ),
+    "graphs": (
+        "The neighbour graph and the diffusion form, up to a million rows.",
+        [_ONLY, _seeds(5)],
+    ),
+    "many_clusters": (
+        "Many clusters and wide rows, as multiples of the bare cost.",
+        [_ONLY, _seeds(5)],
+    ),
     "known": ("Known classes and pairs: NMI, accuracy and time.", [_ONLY, _seeds(10)]),
     "known_pictures": ("Draw the pictures of docs/semi-supervised.md (a minute).", []),
     "restarts": ("Restarts, local search and breathing in equal time.", [_seeds(5)]),

@@ -92,7 +92,7 @@ def bare_pass(task: Task, seed: int, X: Array) -> Result:
     starts = range(0, len(X), _BLOCK_ROWS)
 
     def work(thread: int) -> None:
-        fill = _FILLS[task.kernel](Z, **task.params)
+        fill = FILLS[task.kernel](Z, **task.params)
         out = np.empty((_BLOCK_ROWS, task.m), dtype=np.float32)
         for start in starts[thread :: cores()]:
             rows = X[start : start + _BLOCK_ROWS]
@@ -147,7 +147,19 @@ def _fill_poly(Z: Array, gamma: float, degree: int, coef0: float) -> FillRows:
     return fill
 
 
-_FILLS: dict[str, Callable[..., FillRows]] = {
+def _fill_cosine(Z: Array) -> FillRows:
+    right = np.ascontiguousarray((Z / np.linalg.norm(Z, axis=1, keepdims=True)).T)
+
+    def fill(X: Array, out: Array) -> None:
+        np.matmul(X, right, out=out)
+        out /= np.sqrt(np.einsum("ij,ij->i", X, X))[:, None]
+
+    return fill
+
+
+# For each kernel, a function of the points that returns a function (X, out).
+FILLS: dict[str, Callable[..., FillRows]] = {
+    "cosine": _fill_cosine,
     "rbf": _fill_rbf,
     "sigmoid": _fill_sigmoid,
     "poly": _fill_poly,

@@ -1,6 +1,6 @@
 """Rows in files: labels equal those in memory; unnecessary batches are not read."""
 
-import os
+import json
 import pickle
 import re
 import subprocess
@@ -33,10 +33,6 @@ def table(X):
     return pa.table({f"x{j}": X[:, j] for j in range(X.shape[1])})
 
 
-def as_array(X, table, folder):
-    return X
-
-
 def as_memory_map(X, table, folder):
     np.save(folder / "x.npy", X)
     return np.load(folder / "x.npy", mmap_mode="r")
@@ -64,8 +60,8 @@ def as_arrow(X, table, folder):
     return akkm.open_rows(folder / "x.arrow")
 
 
-FORMS = [as_array, as_memory_map, as_npy, as_parquet, as_folder, as_arrow]
-STORED = FORMS[2:]
+FORMS = [as_memory_map, as_npy, as_parquet, as_folder, as_arrow]
+STORED = FORMS[1:]
 
 
 @pytest.fixture(params=FORMS, ids=lambda f: f.__name__)
@@ -236,48 +232,85 @@ def test_state_and_labels_can_be_kept_in_files(form, X, table, tmp_path, monkeyp
     assert names == {"rows", "c", "akkm-checkpoint.npz", "labels.npy"}
 
 
-FULL = """
-import resource, sys
+# Limit of the size of a file, and the expected message.
+FULL = {
+    "labels": (60_000, r"labels\.npy: labels can't be written: File too large\."),
+    "checkpoint": (4_000, r"The checkpoint in .* can't be written: File too large"),
+    "state": (60_000, r"the state of 30,000 rows can't be written there: File "),
+}
+
+# This program imports akkm once. Then it fits in a child process for each limit, and
+# prints the child's exit code and messages. Messages are sent through pipes, to which
+# the limit does not apply.
+PROGRAM = """
+import json, os, resource, sys, tempfile, traceback
 import numpy as np
 import akkm
 from akkm.approx import prepared_parts
-folder, size, where = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-rows = akkm.open_rows(folder + "/x.npy")
-prepared_parts._MANY = 0 if where == "state" else np.inf
-more = {"checkpoint": folder} if where == "checkpoint" else {}
-if where == "labels":
-    more = {"labels_file": folder + "/labels.npy"}
-resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-settings = {"n_landmarks": 100, "random_state": 0, "verbose": 1}
-akkm.ApproxKernelKMeans(5, **settings, **more).fit(rows)
+
+def fit(folder, where, size):
+    tempfile.tempdir = folder
+    rows = akkm.open_rows(folder + "/x.npy")
+    prepared_parts._MANY = 0 if where == "state" else np.inf
+    more = {"checkpoint": folder} if where == "checkpoint" else {}
+    if where == "labels":
+        more = {"labels_file": folder + "/labels.npy"}
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    settings = {"n_landmarks": 100, "random_state": 0, "verbose": 1}
+    akkm.ApproxKernelKMeans(5, **settings, **more).fit(rows)
+
+for where, size in json.loads(sys.argv[1]):
+    pipes = [os.pipe(), os.pipe()]
+    child = os.fork()
+    if not child:
+        for number, (_, end) in enumerate(pipes, 1):
+            os.dup2(end, number)
+        code = 0
+        try:
+            fit(os.path.abspath(where), where, size)
+        except BaseException:
+            traceback.print_exc()
+            code = 1
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    for _, end in pipes:
+        os.close(end)
+    texts = [open(start).read() for start, _ in pipes]
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    print(json.dumps([code, *texts]), flush=True)
 """
 
 
-@pytest.mark.parametrize(
-    ("where", "size", "message"),
-    [
-        ("labels", 60_000, r"labels\.npy: labels can't be written: File too large\."),
-        ("checkpoint", 4_000, r"The checkpoint in .* can't be written: File too large"),
-        ("state", 60_000, r"the state of 30,000 rows can't be written there: File "),
-    ],
-)
-def test_a_full_disk_is_reported_in_one_error(where, size, message, X, tmp_path):
-    """The error names the file, and no partial file is left."""
+@pytest.fixture(scope="module")
+def full_disks(X, tmp_path_factory):
+    """Folder, exit code, output and errors of fits whose disk is full."""
     pytest.importorskip("resource")
-    np.save(tmp_path / "x.npy", X)
-    old = tmp_path / "labels.npy"
-    old.write_bytes(b"old")
-    command = [sys.executable, "-c", FULL, tmp_path, str(size), where]
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    assert done.returncode == 1
-    last = done.stderr.strip().splitlines()[-1]
-    assert re.search(message, last), done.stderr
-    assert "During handling" not in done.stderr
-    assert "landmarks" in done.stdout or where == "labels"
-    assert "iteration" not in done.stdout  # disk space is reserved before iteration 1
-    assert {path.name for path in tmp_path.iterdir()} == {"x.npy", "labels.npy"}
-    assert old.read_bytes() == b"old"
+    base = tmp_path_factory.mktemp("full")
+    for where in FULL:
+        (base / where).mkdir()
+        np.save(base / where / "x.npy", X)
+        (base / where / "labels.npy").write_bytes(b"old")
+    limits = json.dumps([(where, size) for where, (size, _) in FULL.items()])
+    command = [sys.executable, "-c", PROGRAM, limits]
+    done = subprocess.run(command, cwd=base, capture_output=True, text=True, check=True)
+    found = map(json.loads, done.stdout.splitlines())
+    return {
+        where: (base / where, *each) for where, each in zip(FULL, found, strict=True)
+    }
+
+
+@pytest.mark.parametrize("where", FULL)
+def test_a_full_disk_is_reported_in_one_error(where, full_disks):
+    """The error names the file, and no partial file is left."""
+    folder, code, out, err = full_disks[where]
+    assert code == 1
+    assert re.search(FULL[where][1], err.strip().splitlines()[-1]), err
+    assert "During handling" not in err
+    assert "landmarks" in out or where == "labels"
+    assert "iteration" not in out  # disk space is reserved before iteration 1
+    assert {path.name for path in folder.iterdir()} == {"x.npy", "labels.npy"}
+    assert (folder / "labels.npy").read_bytes() == b"old"
 
 
 def test_failed_fit_leaves_no_labels_file(X, tmp_path):

@@ -1,0 +1,46 @@
+"""
+Text embeddings with layers
+===========================
+
+Embeddings of texts have clusters within clusters. `ClusterLayers` finds them without a
+given number, and the layers are nested. The embedding here is a singular value
+decomposition, which needs no download. Use the vectors of your language model instead.
+"""
+
+# %%
+# The texts are descriptions of scikit-learn's classes and functions.
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.cluster.hierarchy import dendrogram
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
+from texts import descriptions
+
+import akkm
+
+names, texts = descriptions()
+embed = make_pipeline(
+    TfidfVectorizer(stop_words="english", min_df=2, sublinear_tf=True),
+    TruncatedSVD(30, random_state=0),
+    Normalizer(),
+)
+X = embed.fit_transform(texts)
+model = akkm.ClusterLayers((3, 20), random_state=0).fit(X)
+model.layer_numbers_
+
+# %%
+# The tree of the finest clusters. Each is named by the text nearest to its center.
+nearest = [names[rows[0]] for rows in model.exemplars_]
+figure, ax = plt.subplots(figsize=(8, 5), layout="constrained")
+dendrogram(model.tree_, orientation="left", labels=nearest, ax=ax)
+ax.set_xlabel("distance at which clusters merge")
+
+# %%
+# Cosines of the texts, sorted by cluster. Blocks on the diagonal are clusters; rows
+# that are similar to several blocks are the uncertain ones.
+order = np.lexsort([-model.certainty_, model.labels_, model.layers_[0]])
+figure, ax = plt.subplots(figsize=(5, 5), layout="constrained")
+ax.imshow(X[order] @ X[order].T, vmin=0, vmax=1, cmap="Blues")
+ax.set(xticks=[], yticks=[])
