@@ -66,7 +66,12 @@ def npy(array):
     return file.getvalue()
 
 
-def alterations(array):
+def alterations(array, number):
+    """Half of the possible alterations, to save time; the half depends on `number`."""
+    return list(all_alterations(array))[number % 2 :: 2]
+
+
+def all_alterations(array):
     """Yield the names of changes of shape, type or values, and the changed arrays."""
     yield "shorter", array[:-1]
     yield "longer", np.concatenate([array, array[:1]])
@@ -106,19 +111,20 @@ def test_altered_arrays_are_refused(name, members_of, tmp_path):
     path = tmp_path / "m.skops"
     assert not refuses(path, pack(original))
     count = 0
-    for member, content in original.items():
+    shift = list(FITS).index(name)
+    for number, (member, content) in enumerate(original.items(), shift):
         if not member.endswith(".npy") or member in unused:
             continue
         array = np.load(io.BytesIO(content))
         if array.ndim == 0 or not array.size:
             continue
-        for change, altered in alterations(array):
+        for change, altered in alterations(array, number):
             if member in free and change in ("shorter", "longer", "narrower"):
                 continue
             file = pack({**original, member: npy(altered)})
             assert refuses(path, file), f"{change}: {array.shape} {array.dtype}"
             count += 1
-    assert count > 20
+    assert count > 10
 
 
 def members_with(original, names):

@@ -20,9 +20,9 @@ from registry import ESTIMATORS, create
 warnings.simplefilter("ignore")
 used = {pool["num_threads"] for pool in threadpool_info()}
 assert used == {int(sys.argv[1])}, used
-X = load_digits().data[:500]
+X = load_digits().data[:250]
 for Estimator in ESTIMATORS:
-    labels = create(Estimator, 7).fit_predict(X)
+    labels = create(Estimator, 4).fit_predict(X)
     print(Estimator.__name__, *labels)
 """
 
