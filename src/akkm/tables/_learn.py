@@ -134,7 +134,7 @@ def _recognise_formats(
             continue
         found[name] = form
         if form.decimal != table.decimal and form.places:
-            notes.append(f"{name}: read with {form.decimal!r} as the decimal mark")
+            notes.append(f"{name}: read with {form.decimal!r} as the decimal separator")
         if is_ambiguous_date(form, list(values[name])):
             notes.append(
                 f"{name}: read as month/day/year, but day/month/year fits as well; "
