@@ -15,7 +15,10 @@ _POWERS = (0, -1, 1, -2, 2, -3, 3, -4, 4)
 def choose_gamma(
     X: RowsLike, classes: Array, gamma: float, kernel_of: Callable[[float], Kernel]
 ) -> float:
-    """Choose the gamma with which most known rows are nearest to their own class.
+    """Choose the gamma with the largest number of rows nearest to their own class.
+
+    A row is nearest to its own class if no mean of another class is nearer than the
+    mean of the other rows of its class.
 
     Parameters
     ----------
@@ -59,10 +62,10 @@ def choose_gamma(
 
 
 def share_right(K: Array, classes: Array) -> float:
-    """Return the share of rows that are nearest to the mean of the others of a class.
+    """Return the share of rows that are nearest to the mean of their own class.
 
     Each row is left out of the mean of its own class. K (k, k) is the kernel matrix.
-    Rows without others of their class are not counted.
+    Rows that are alone in their class are not counted.
     """
     member = np.eye(int(classes.max()) + 1)[classes]  # (k, number of classes)
     sizes = member.sum(axis=0)
