@@ -330,7 +330,7 @@ def main(only: Sequence[str] = (), seeds: int = 5) -> None:
 
 
 def report(records: JsonLines) -> str:
-    """Return the page: one table per part."""
+    """Return the page: one table per part that was measured."""
     tables = [
         _search_table(records),
         _size_table("growth", "Distorted digits", "rows", records),
@@ -345,8 +345,9 @@ def report(records: JsonLines) -> str:
         f"hand. Measured on: {machine()}. Each fit has its own process. Compare the "
         "figures of one table with each other; absolute times depend on the machine."
     )
+    measured = [table for table in tables if table.rows]
     return markdown(
-        "Neighbour graphs and the diffusion form", [Paragraph(text), *tables]
+        "Neighbour graphs and the diffusion form", [Paragraph(text), *measured]
     )
 
 

@@ -288,7 +288,7 @@ def report(records: JsonLines) -> str:
             Paragraph(
                 f"{_ROWS:,} rows, {_CLUSTERS} clusters, {_KNOWN:,} known rows and "
                 f"{_PAIRS:,} pairs: {_spread(ratios)} times the processor time of the "
-                f"fit without constraints ({len(times)} seeds)."
+                f"fit without constraints (number of seeds: {len(times)})."
             ),
         ]
     return markdown("Known classes and pairs", blocks)

@@ -268,8 +268,8 @@ def report(records: JsonLines) -> str:
         "Written by `python -m experiments bench many_clusters` from "
         f"`many_clusters.jsonl`, not by hand. Measured on: {machine()}. The docstring "
         "of `many_clusters.py` describes the parts and the bare cost. Errors of "
-        "clusters, overlapping and minibatch are computed from the labels of every "
-        "fifth row, with the same landmarks for all methods."
+        "the parts `clusters`, `overlapping` and `minibatch` are computed from the "
+        "labels of every fifth row, with the same landmarks for all methods."
     )
     return markdown(
         "Many clusters, wide rows and the bare cost",
