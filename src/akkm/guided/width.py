@@ -7,8 +7,8 @@ import numpy as np
 from akkm.kernels import Kernel
 from akkm.typing import Array, RowsLike
 
-# For each of these powers p, 2^p times the given gamma is tried. Of equally good values,
-# the first is chosen.
+# For each power p, 2^p times the given gamma is tried. Of equally good values, the
+# first is chosen.
 _POWERS = (0, -1, 1, -2, 2, -3, 3, -4, 4)
 
 
