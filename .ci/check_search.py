@@ -3,9 +3,9 @@
     python .ci/check_search.py docs/_build/html
 
 One of the expected pages has to be among the first ten results of each question. The
-site is opened from files and from a local server. Warnings and errors on the browser's
-console and failed requests are errors. The main pages must not be
-wider than the window of a phone or of a desktop. Without Chromium, nothing is checked.
+site is opened from files and from a local server. Failed requests, and warnings and
+errors on the browser's console, are errors. The main pages must not be wider than the
+window of a phone or of a desktop. Without Chromium, nothing is checked.
 """
 
 import shutil

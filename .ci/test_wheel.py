@@ -44,13 +44,14 @@ def tested(wheel, python, resolution, folder):
     run = {"check": True, "env": {**os.environ, "OPENBLAS_NUM_THREADS": "1"}}
     subprocess.run(["uv", "venv", "--quiet", "--python", python, place], **run)
     install = ["uv", "pip", "install", "--quiet", "--python", place]
-    # uv takes the lowest versions only of requirements that are given to it directly.
+    # uv lowers only versions of requirements that are given to it directly. So read the
+    # requirements from pyproject.toml, and install the wheel without dependencies.
     extras = [f"--extra={extra}" for extra in EXTRAS.split(",")]
     direct = [f"--resolution={resolution}", "-r", ROOT / "pyproject.toml", *extras]
     subprocess.run([*install, *direct], **run)
     subprocess.run([*install, "--no-deps", wheel], **run)
     subprocess.run([*install, *TOOLS], **run)
-    # Old versions of the dependencies use what is deprecated in new ones.
+    # Old versions of some dependencies use deprecated functions of the others.
     quiet = ["-W", "ignore::DeprecationWarning"]
     options = ["-q", "-p", "no:cacheprovider", "-o", "pythonpath=. tests", *quiet]
     options += ["-o", "addopts=--import-mode=importlib"]
@@ -76,7 +77,7 @@ def tested(wheel, python, resolution, folder):
 
 
 def minimal_size(wheel, python, folder):
-    """Install the wheel without extras, import akkm, and return the size in MB."""
+    """Install the wheel without extras, fit a model, and return the size in MB."""
     place = Path(folder, "minimal")
     subprocess.run(["uv", "venv", "--quiet", "--python", python, place], check=True)
     install = ["uv", "pip", "install", "--quiet", "--link-mode=copy", "--python", place]

@@ -31,7 +31,7 @@ for row, chosen, title in zip(
     row[0].set_ylabel(title)
 
 # %%
-# The digits that have a cluster agree better with the classes:
+# Without the uncertain digits, clusters agree better with the classes:
 inside = model.labels_ >= 0
 everything = akkm.ClusterLayers(10, random_state=0).fit(X)
 for name, labels, rows in (

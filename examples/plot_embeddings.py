@@ -2,8 +2,8 @@
 Text embeddings with layers
 ===========================
 
-Embeddings of texts have clusters within clusters. `ClusterLayers` finds them without a
-given number, and the layers are nested. The embedding here is a singular value
+Embeddings of texts have clusters within clusters. `ClusterLayers` finds nested layers
+of clusters, and chooses their numbers itself. The embedding here is a singular value
 decomposition, which needs no download. Use the vectors of your language model instead.
 """
 
@@ -31,7 +31,8 @@ model = akkm.ClusterLayers((3, 20), random_state=0).fit(X)
 model.layer_numbers_
 
 # %%
-# The tree of the finest clusters. Each is named by the text nearest to its center.
+# The tree of the finest clusters. Each cluster is named after the text that is nearest
+# to its center.
 nearest = [names[rows[0]] for rows in model.exemplars_]
 figure, ax = plt.subplots(figsize=(8, 5), layout="constrained")
 dendrogram(model.tree_, orientation="left", labels=nearest, ax=ax)

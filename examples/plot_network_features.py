@@ -1,8 +1,8 @@
 """
-Images by features of a convolutional network
-=============================================
+Cluster images by features of a convolutional network
+=====================================================
 
-If you have features of a neural network, give them to an estimator: no SIFT is needed.
+If you have features from a neural network, pass them to an estimator as they are.
 This example needs no download, so a small convolutional network stands in for yours.
 Its filters are learned without labels, by k-means on patches [1]_. Use the activations
 of your network instead; the last two steps stay the same.
@@ -68,7 +68,7 @@ points = PCA(20, random_state=0).fit_transform(X)
 model = akkm.DiffusionKernelKMeans(6, random_state=0).fit(points)
 
 # %%
-# Each row shows tiles of one cluster, the most certain first.
+# Each row of the picture shows tiles of one cluster, the most certain first.
 certainty = model.certainty(points)
 figure, axes = plt.subplots(6, 12, figsize=(10, 5), layout="constrained")
 for cluster, row in enumerate(axes):

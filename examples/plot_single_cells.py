@@ -2,10 +2,11 @@
 Single cells
 ============
 
-Single-cell data are counts of molecules per cell and gene: sparse, noisy, and with
-cells of very different depth. The usual recipe is to divide by depth, take logarithms,
-reduce by principal components and cluster a graph of neighbours. The counts of this
-example are simulated, because no such data ship with scikit-learn.
+Single-cell data are counts of molecules per cell and gene. They are sparse and noisy,
+and cells differ much in depth, the total count of a cell. The usual recipe is to divide
+by depth, take logarithms, reduce by principal components and cluster a graph of
+neighbours. The counts of this example are simulated, because no such data ship with
+scikit-learn.
 """
 
 # %%

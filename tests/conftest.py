@@ -24,8 +24,8 @@ from sklearn.datasets import load_digits, make_circles
 def pytest_collection_modifyitems(items):
     """Run all modules that need Dask's workers one after the other.
 
-    They come at three quarters of the tests. So in most runs only one of two test
-    processes starts workers, and the workers do not wait long.
+    They run after three quarters of the other tests. So in most runs only one of two
+    test processes starts workers, and the workers do not wait long.
     """
     modules = {item.path for item in items if _needs_workers(item)}
     needing = [item for item in items if item.path in modules]

@@ -13,7 +13,7 @@ import pyarrow as pa
 SEGMENTS = ("students", "families", "professionals", "retired", "traders")
 # Per segment: mean and standard deviation of the age.
 AGE = [(22, 2.5), (38, 5), (44, 9), (69, 6), (48, 9)]
-# Income and spend per year; per segment: median, and standard deviation of the
+# Per segment, for income and spend per year: median, and standard deviation of the
 # logarithm.
 INCOME = [(12_000, 0.25), (52_000, 0.3), (95_000, 0.35), (27_000, 0.25), (70_000, 0.5)]
 SPEND = [(400, 0.4), (3_200, 0.4), (2_400, 0.5), (700, 0.4), (17_400, 0.45)]

@@ -163,7 +163,7 @@ class TestErrors:
             plot.sizes(object())
 
     def test_margins_of_one_cluster_are_refused(self, blobs):
-        with pytest.raises(ValueError, match="need at least two clusters"):
+        with pytest.raises(ValueError, match="defined for two or more clusters"):
             plot.margins(ApproxKernelKMeans(1).fit(blobs[0]), blobs[0])
 
     def test_columns_with_equal_means_in_all_clusters_are_refused(self, blobs):

@@ -48,26 +48,27 @@ def case(request, data_folder):
 
 
 @pytest.fixture(scope="module")
-def letter_by_letter(case):
+def reference_run(case):
+    """Labels, α and number of iterations of the slow Algorithm 2."""
     X, kernel, n_clusters, rows, labels = case
     K_B = kernel(X, X[rows])
     inverse = np.linalg.inv if kernel.psd else clipped_inverse
     return algorithm2(K_B, K_B[rows], labels, n_clusters, inverse=inverse)
 
 
-def test_float64_labels_equal_those_of_algorithm_2(case, letter_by_letter):
+def test_float64_labels_equal_those_of_algorithm_2(case, reference_run):
     X, kernel, n_clusters, rows, labels = case
     model = ApproxKernelKMeans(n_clusters, kernel=kernel, landmarks=rows, init=labels)
     model.fit(X)
-    np.testing.assert_array_equal(model.labels_, letter_by_letter[0])
-    assert model.n_iter_ == letter_by_letter[2]
+    np.testing.assert_array_equal(model.labels_, reference_run[0])
+    assert model.n_iter_ == reference_run[2]
 
 
-def test_float32_labels_agree_with_algorithm_2(case, letter_by_letter):
+def test_float32_labels_agree_with_algorithm_2(case, reference_run):
     X, kernel, n_clusters, rows, labels = case
     model = ApproxKernelKMeans(n_clusters, kernel=kernel, landmarks=rows, init=labels)
     model.fit(X.astype(np.float32))
-    assert adjusted_rand_score(model.labels_, letter_by_letter[0]) > 0.99
+    assert adjusted_rand_score(model.labels_, reference_run[0]) > 0.99
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

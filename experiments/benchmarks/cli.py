@@ -73,7 +73,7 @@ _BENCHMARKS: dict[str, tuple[str, list[click.Parameter]]] = {
         [_ONLY, _seeds(5)],
     ),
     "many_clusters": (
-        "Many clusters and wide rows, as multiples of the bare cost.",
+        "Many clusters or columns: time of a fit / time of one pass over the rows.",
         [_ONLY, _seeds(5)],
     ),
     "known": ("Known classes and pairs: NMI, accuracy and time.", [_ONLY, _seeds(10)]),

@@ -100,7 +100,10 @@ def _akkm_search(X: Array, seed: int, wanted: float) -> tuple[Array, Record]:
 
 
 def _faiss_search(X: Array, seed: int, wanted: float) -> tuple[Array, Record]:
-    """Search with inverted lists; as many as some rows need for the wanted recall."""
+    """Search with inverted lists.
+
+    The number of lists is the smallest that gives some rows the wanted recall.
+    """
     import faiss
 
     n, d = X.shape
@@ -125,7 +128,7 @@ def _faiss_search(X: Array, seed: int, wanted: float) -> tuple[Array, Record]:
 
 
 def _pynndescent_search(X: Array, seed: int, wanted: float) -> tuple[Array, Record]:
-    """Search twice; the first search, of few rows, is for compilation."""
+    """Search twice: the first search, among few rows, only compiles the code."""
     from pynndescent import NNDescent
 
     clock, started = perf_counter(), process_time()
@@ -180,7 +183,10 @@ def mnist(size: int, method: str, seed: int) -> Record:
 
 
 def table(size: int, method: str, seed: int) -> Record:
-    """Cluster a table with 21 columns of numbers and 10 of categories (121 columns)."""
+    """Cluster a table with 21 columns of numbers and 10 of categories.
+
+    Its encoding has 121 columns.
+    """
     rng = np.random.default_rng(seed)
     y = rng.integers(8, size=size)
     numbers = rng.normal(0, 1.2, (8, 21))[y] + rng.standard_normal((size, 21))
@@ -264,7 +270,7 @@ def _fit_record(X: Array, y: Array, k: int, seed: int) -> Record:
 
 
 class _Clock(io.TextIOBase):
-    """A stream that stores when something was written."""
+    """A stream that stores the times at which something was written."""
 
     def __init__(self) -> None:
         self.times: list[float] = []
@@ -324,7 +330,7 @@ def main(only: Sequence[str] = (), seeds: int = 5) -> None:
 
 
 def report(records: JsonLines) -> str:
-    """Return the page: one table per part."""
+    """Return the page: one table per part that was measured."""
     tables = [
         _search_table(records),
         _size_table("growth", "Distorted digits", "rows", records),
@@ -339,8 +345,9 @@ def report(records: JsonLines) -> str:
         f"hand. Measured on: {machine()}. Each fit has its own process. Compare the "
         "figures of one table with each other; absolute times depend on the machine."
     )
+    measured = [table for table in tables if table.rows]
     return markdown(
-        "Neighbour graphs and the diffusion form", [Paragraph(text), *tables]
+        "Neighbour graphs and the diffusion form", [Paragraph(text), *measured]
     )
 
 
@@ -386,7 +393,10 @@ def _size_table(part: str, title: str, name: str, records: JsonLines) -> ResultT
 
 
 def _exponent(name: str, first: Record, run: Record) -> Iterator[str]:
-    """Yield how processor time grows: a power of the rows, or a factor."""
+    """Yield how processor time grows since the first run.
+
+    The text is a power of the number of rows, or a factor.
+    """
     if run is first:
         return
     ratio = run["cpu_seconds"] / first["cpu_seconds"]

@@ -37,10 +37,12 @@ Array = NDArray[Any]
 # Number of rows of each data set.
 DATA = {"MNIST 2,000": 2_000, "MNIST 10,000": 10_000, "MNIST 70,000": 70_000}
 COUNTS = (0, 10, 50, 200, 1000)
-# Further counts, half as large, for rows that `suggest` chooses.
+# Further counts, half of those above. They are measured only for rows that `suggest`
+# chooses.
 _HALVES = (25, 100, 500)
 _ALL_COUNTS = sorted({*COUNTS, *_HALVES})
-# Quality is measured on rows that no run with random questions knows.
+# Quality is measured on the rows after the first _MOST_KNOWN of a random order. Runs
+# with random known rows take these from the first _MOST_KNOWN.
 _MOST_KNOWN = max(COUNTS)
 _TIMEOUT = 3600
 # The time part: rows, clusters, known rows and pairs.
@@ -137,7 +139,9 @@ def neighbours(X: Array) -> Any:
 
 
 def accuracy(y: Array, labels: Array) -> float:
-    """Return the share of rows in the right class, after matching one to one.
+    """Return the share of rows in the right class.
+
+    Clusters are matched with classes one to one, so that this share is largest.
 
     Examples
     --------
@@ -249,7 +253,8 @@ def report(records: JsonLines) -> str:
         Paragraph(
             "NMI and accuracy are means over seeds ± standard deviations, on rows "
             "whose class was not given. Columns are numbers of known rows, chosen at "
-            'random or by `suggest`. "–" means not run; a number without ± is one seed.'
+            'random or by `suggest`. "–" means not run; a number without ± is from one '
+            "seed."
         ),
         Paragraph(
             "The constants of `known_weight` and of the class scores were chosen on "
@@ -287,7 +292,7 @@ def report(records: JsonLines) -> str:
             Paragraph(
                 f"{_ROWS:,} rows, {_CLUSTERS} clusters, {_KNOWN:,} known rows and "
                 f"{_PAIRS:,} pairs: {_spread(ratios)} times the processor time of the "
-                f"fit without constraints ({len(times)} seeds)."
+                f"fit without constraints (number of seeds: {len(times)})."
             ),
         ]
     return markdown("Known classes and pairs", blocks)

@@ -2,13 +2,14 @@
 
 The bare cost is the processor time of one pass over the kernel values of all rows and m
 points; with many clusters, it includes one product of these values with an m x C
-matrix. Half of the rows are passed before the fit and half after it, in the same
-process. So both times are measured under the same conditions.
+matrix. This pass covers half of the rows before the fit and the other half after it, in
+the same process. So fit and pass are measured under the same conditions.
 
-The parts `clusters` and `minibatch` have 1,000,000 x 64 rows of a mixture with as many
-Gaussians as clusters, and 2,000 landmarks. In `overlapping`, the Gaussians overlap.
-`natural` asks for 20 and 40 clusters of a mixture of 20, with `tol` and without. `wide`
-has 1,000,000 x 768 rows, `real` needs AKKM_DATA.
+The parts `clusters` and `minibatch` have 1,000,000 rows of 64 columns and 2,000
+landmarks. The rows are drawn from as many Gaussians as there are clusters. In
+`overlapping`, the Gaussians overlap. `natural` divides rows from 20 Gaussians into 20
+and into 40 clusters, with `tol` and without. `wide` has 1,000,000 rows of 768 columns.
+`real` needs AKKM_DATA.
 """
 
 from __future__ import annotations
@@ -44,9 +45,10 @@ _WIDE_CLUSTERS, _WIDE_LANDMARKS = 100, 1_000
 
 
 def mixture(n: int, d: int, count: int, spread: float, dtype: str = "float32") -> Array:
-    """Return n rows of `count` unit Gaussians, with centers of deviation `spread`.
+    """Return n rows drawn from `count` Gaussians of unit variance.
 
-    Rows are generated in blocks, so that memory is used for the result only.
+    The centers of the Gaussians have standard deviation `spread`. Rows are generated in
+    blocks, so that hardly any memory is needed besides the result.
     """
     rng = np.random.default_rng(0)
     centers = np.float32(spread) * rng.standard_normal((count, d), dtype=np.float32)
@@ -59,7 +61,10 @@ def mixture(n: int, d: int, count: int, spread: float, dtype: str = "float32") -
 
 
 def bare_seconds(X: Array, m: int, kernel: str, C: int, params: Any) -> float:
-    """Processor time of one pass over k(X, Z), with a product by (m, C) if C > 0."""
+    """Processor time of one pass over the kernel values of rows X and m of these rows.
+
+    If C > 0, it includes a product of these values with an m x C matrix.
+    """
     rng = np.random.default_rng(0)
     Z = X[rng.choice(len(X), m, replace=False)].astype(np.float32)
     A = rng.standard_normal((m, C), dtype=np.float32)
@@ -82,7 +87,7 @@ def bare_seconds(X: Array, m: int, kernel: str, C: int, params: Any) -> float:
 def compare(
     X: Array, fit: Callable[[], Any], m: int, kernel: str, C: int, params: Any
 ) -> tuple[Record, Any]:
-    """Return bare cost and costs of the fit, and the fitted model."""
+    """Return the bare cost and the costs of the fit, and the fitted model."""
     half = len(X) // 2
     bare = bare_seconds(X[:half], m, kernel, C, params)
     with costs() as spent:
@@ -97,7 +102,7 @@ def compare(
     return record, model
 
 
-def _rate(X: Array) -> float:
+def _default_gamma(X: Array) -> float:
     few = X[:10_000].astype(np.float64)
     return float(1 / (X.shape[1] * few.var()))
 
@@ -111,7 +116,7 @@ def _error(X: Array, labels: Any, gamma: float) -> float:
 def clusters(size: int, seed: int, spread: float = 2.0) -> Record:
     """Fit a mixture of `size` Gaussians with as many clusters."""
     X = mixture(_ROWS, 64, size, spread)
-    gamma = _rate(X)
+    gamma = _default_gamma(X)
     model = ApproxKernelKMeans(
         size, gamma=gamma, n_landmarks=_LANDMARKS, random_state=seed
     )
@@ -137,7 +142,7 @@ def minibatch(size: int, seed: int) -> Record:
     from sklearn.kernel_approximation import Nystroem
 
     X = mixture(_ROWS, 64, size, 2.0)
-    gamma = _rate(X)
+    gamma = _default_gamma(X)
     options: Any = {"n_components": _LANDMARKS, "random_state": seed}
     with costs() as spent:
         nystroem = Nystroem(gamma=gamma, **options).fit(X)
@@ -152,12 +157,18 @@ def minibatch(size: int, seed: int) -> Record:
 
 
 def natural(size: int, seed: int) -> Record:
-    """Fit 20 Gaussians with 20 clusters, and with `size` clusters with and without tol.
+    """Divide 20 Gaussians into 20 clusters, and into `size` clusters.
 
-    The ratio is that of the processor times with `tol`.
+    The fit with `size` clusters is run with `tol` and without. "ratio" compares its
+    processor time with that of the fit with 20 clusters, both with `tol`. "excess" is
+    the relative increase of the error that `tol` causes.
     """
     X = mixture(200_000, 32, 20, 2.0)
-    settings: Any = {"gamma": _rate(X), "n_landmarks": 1_000, "random_state": seed}
+    settings: Any = {
+        "gamma": _default_gamma(X),
+        "n_landmarks": 1_000,
+        "random_state": seed,
+    }
     record: Record = {}
     for name, C, tol in (("20", 20, 1e-4), ("tol", size, 1e-4), ("full", size, 0.0)):
         model = ApproxKernelKMeans(C, tol=tol, **settings)
@@ -174,7 +185,7 @@ def wide(size: str, seed: int) -> Record:
     """Fit rows of 768 columns; `size` is a precision and a kernel."""
     dtype, kernel = size.split()
     X = mixture(_ROWS, 768, _WIDE_CLUSTERS, 1.0, dtype)
-    params: Any = {"gamma": _rate(X)} if kernel == "rbf" else {}
+    params: Any = {"gamma": _default_gamma(X)} if kernel == "rbf" else {}
     model = ApproxKernelKMeans(
         _WIDE_CLUSTERS,
         kernel=kernel,
@@ -243,7 +254,7 @@ def report(records: JsonLines) -> str:
             group = [r for r in runs if (r["part"], r["size"]) == (part, size)]
             if group:
                 rows.append([part, str(size), str(len(group)), *_cells(group)])
-    columns = ["part", "clusters or data", "seeds", "CPU seconds", "bare costs"]
+    columns = ["part", "clusters or data", "seeds", "CPU seconds", "CPU / bare cost"]
     columns += ["memory beyond the data, MB", "error"]
     table = ResultTable("Costs, medians over seeds", columns, rows)
     rows = [
@@ -251,14 +262,14 @@ def report(records: JsonLines) -> str:
         for r in runs
         if r["part"] == "natural"
     ]
-    title = "40 clusters of 20 Gaussians, tol = 1e-4"
-    columns = ["seed", "CPU time, in fits with 20 clusters", "error against tol = 0"]
+    title = "20 Gaussians divided into 40 clusters, tol = 1e-4"
+    columns = ["seed", "CPU / fit with 20 clusters", "increase of the error by tol"]
     text = (
         "Written by `python -m experiments bench many_clusters` from "
         f"`many_clusters.jsonl`, not by hand. Measured on: {machine()}. The docstring "
         "of `many_clusters.py` describes the parts and the bare cost. Errors of "
-        "clusters, overlapping and minibatch are computed from the labels of every "
-        "fifth row, with the same landmarks for all methods."
+        "the parts `clusters`, `overlapping` and `minibatch` are computed from the "
+        "labels of every fifth row, with the same landmarks for all methods."
     )
     return markdown(
         "Many clusters, wide rows and the bare cost",

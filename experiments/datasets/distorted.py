@@ -1,4 +1,4 @@
-"""Any number of digits: MNIST's images, each slightly shifted, rotated and bent."""
+"""Any number of images of digits: MNIST's images, shifted, rotated and bent."""
 
 from __future__ import annotations
 

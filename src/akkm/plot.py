@@ -346,8 +346,9 @@ def margins(model: Any, X: Any, ax: Any = None) -> Any:
     found = Inspection(model, X).certainty
     if found is None:
         raise ValueError(
-            "There are no margins: they need at least two clusters and k(x, x) of the "
-            "rows, which a precomputed kernel strip does not contain."
+            "There are no margins to draw: they are defined for two or more clusters, "
+            "and computed from k(x, x), which a precomputed kernel strip does not "
+            "contain."
         )
     counts, uncertain, edges = found.histogram()
     ax = _axes(ax)

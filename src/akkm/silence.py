@@ -16,8 +16,8 @@ _EVERY_MESSAGE = ".*"  # marks the filters of this module
 class _Filters:
     """The warning filters, which all threads share.
 
-    A filter for a category is added when the first block that ignores the category
-    begins, and removed when the last such block ends.
+    A filter for a category is added when the first `with` block that ignores the
+    category begins, and removed when the last such block ends.
     """
 
     def __init__(self) -> None:

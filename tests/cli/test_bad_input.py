@@ -204,7 +204,7 @@ BAD = {
         f"{CLUSTER} --delimiter ;",
         "add --decimal ','",
     ),
-    "unknown decimal mark": (D, f"{CLUSTER} --decimal x", "'--decimal'"),
+    "unknown decimal separator": (D, f"{CLUSTER} --decimal x", "'--decimal'"),
     "decimal is the delimiter": (D, f"{CLUSTER} --decimal ,", "not the delimiter"),
     "labels in .txt": (D, "cluster d.csv -k 2 --labels out.txt", ".parquet or .csv"),
     "report in .txt": (D, f"{CLUSTER} --report out.txt", ".html or .htm"),

@@ -11,7 +11,7 @@ from akkm.kernels import RBF
 from oracles import algorithm2
 
 
-def test_solves_the_equation_and_estimates_the_condition_number(rng):
+def test_conjugate_gradients_solve_and_estimate_the_condition_number(rng):
     Q, _ = np.linalg.qr(rng.normal(size=(60, 60)))
     K = (Q * np.geomspace(1, 1e-4, 60)) @ Q.T
     B = rng.normal(size=(5, 60))

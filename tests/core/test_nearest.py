@@ -33,7 +33,7 @@ def test_scores_within_rounding_error_are_recomputed_exactly():
     np.testing.assert_array_equal(found.labels, [0, 1])
     np.testing.assert_allclose(found.gap, [-1e-6, 4 - 1e-6], rtol=1e-12)
     # The float64 scores differ by 1e-9, less than their rounding error of 1.9e-9. So
-    # they tie, and the row goes to the center of lower number.
+    # they tie, and the row goes to the center with the lower number.
     coarse = _scorer(np.float32, [1.0, 1.0])
     rescore = partial(np.take, exact[::-1], axis=1)
     tied = nearest_by_score(rough, coarse, length, rescore, rescore)

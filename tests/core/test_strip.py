@@ -56,10 +56,10 @@ def test_other_rows_use_the_same_prepared_points(rng, monkeypatch):
     for rows in np.split(X, 4):
         (_, phi), *_ = strip.with_rows(rows).tiles(slice(0, 5))
         np.testing.assert_allclose(phi, RBF(gamma=1.0)(rows, X[:7]))
-    assert len(bound) == 1 + 4  # four are those of the expected values
+    assert len(bound) == 1 + 4  # the expected values take four
 
 
-def test_memory_is_used_again_but_never_by_two_iterators_at_once(rng):
+def test_memory_is_reused_but_never_by_two_iterators_at_once(rng):
     X = rng.normal(size=(300, 3)).astype(np.float32)
     strip = Strip(X, RBF(gamma=0.5), X[:20], np.float32)
     expected = strip.kernel_rows(X, np.float32)

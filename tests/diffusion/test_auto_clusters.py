@@ -118,7 +118,7 @@ class TestSparse:
         with pytest.warns(UserWarning, match="The estimate of . clusters is unsure"):
             SparseKernelKMeans("auto", random_state=0).fit(rng.normal(size=(400, 2)))
 
-    def test_the_layers_of_digits_are_near_their_classes(self, digits):
+    def test_the_estimate_for_digits_is_near_the_number_of_classes(self, digits):
         model = SparseKernelKMeans("auto", random_state=0).fit(digits[0])
         assert 8 <= model.n_clusters_ <= 14
         assert not model.evidence_.conclusive
@@ -187,13 +187,13 @@ class TestCommandLine:
     @pytest.mark.parametrize("method", ["sparse", "diffusion"])
     def test_the_estimate_is_printed_saved_and_reported(self, method, here):
         command = f"three.npy -k auto --method {method}"
-        told = run(f"cluster {command} --model m.skops --report r.html")
-        assert told.exit_code == 0, told.output
+        result = run(f"cluster {command} --model m.skops --report r.html")
+        assert result.exit_code == 0, result.output
         line = r"clusters +3, sure: the gap in the spectrum is (0\.9|1\.0)"
-        assert re.search(line, told.stdout)
+        assert re.search(line, result.stdout)
         assert re.search(line, run("info m.skops").stdout)
         saved = load_model("m.skops")
-        assert str(saved.estimator.evidence_) in told.stdout
+        assert str(saved.estimator.evidence_) in result.stdout
         assert saved.about["k"] == len(saved.about["sizes"]) == 3
         page = (here / "r.html").read_text()
         assert "Number of clusters" in page

@@ -125,7 +125,7 @@ class TestCut:
         W = chains(*lengths, link=link)
         assert cut_along_eigenvectors(W, *leading(W), ones(W), number).tight == tight
 
-    def test_the_smallest_share_is_weighted(self):
+    def test_the_share_of_the_smallest_group_is_its_share_of_the_weight(self):
         W = chains(80, 20, link=0)
         rows = np.repeat([1.0, 3.0], [80, 20])
         assert cut_along_eigenvectors(

@@ -34,5 +34,5 @@ def test_hashes_do_not_depend_on_storage(rng):
     assert (row_hashes(X[50:60]) == expected[50:60]).all()
 
 
-def test_no_rows_have_no_hashes():
+def test_an_array_without_rows_has_no_hashes():
     assert len(row_hashes(np.empty((0, 3)))) == 0

@@ -1,6 +1,7 @@
 """Labels do not depend on the number of threads that OpenMP and BLAS use.
 
-`make test` limits both to one thread. So each number of threads has its own process.
+`make test` limits both to one thread. So each number of threads is tested in a new
+process.
 """
 
 import os

@@ -40,7 +40,7 @@ def problem():
     }
 
 
-def test_all_estimators_with_one_set_of_centers_take_constraints():
+def test_the_documented_estimators_take_constraints():
     names = {E.__name__ for E in registry.select(takes_constraints)}
     assert names >= {
         *("ApproxKernelKMeans", "KernelKMeans", "TwoStepKernelKMeans"),
@@ -116,7 +116,7 @@ def test_members_that_take_no_constraints_are_refused(problem):
         model.fit(X, **constraints)
 
 
-def test_two_steps_use_constrained_rows_as_landmarks(problem):
+def test_two_step_k_means_uses_constrained_rows_as_landmarks(problem):
     X, constraints = problem
     model = akkm.TwoStepKernelKMeans(4, n_landmarks=30, random_state=0)
     model.fit(X, known=constraints["known"])
@@ -157,7 +157,7 @@ def test_class_scores_solve_their_equation():
     np.testing.assert_allclose(B.sum(axis=1), 0, atol=1e-3)
 
 
-def test_classes_are_smoothed_by_the_nodes_around():
+def test_smoothing_gives_a_node_the_class_of_the_nodes_around_it():
     """In a chain, a wrong node between others of one class gets their class."""
     W = sparse.diags_array([[1.0] * 8, [2.0] * 9, [1.0] * 8], offsets=[-1, 0, 1])
     right = np.repeat([0, 1], [5, 4])
@@ -171,7 +171,7 @@ def test_classes_are_smoothed_by_the_nodes_around():
     assert shares[2].tolist() == [0, 1]
 
 
-def test_given_graphs_are_edited_like_those_of_rows():
+def test_constraints_edit_given_graphs_like_graphs_of_rows():
     X, y = make_moons(600, noise=0.15, random_state=0)
     rows = np.random.default_rng(0).choice(600, 8, replace=False)
     known = {int(i): int(y[i]) for i in rows}

@@ -84,7 +84,7 @@ def test_sums_count_each_row_once_with_its_weight(problem):
 
 
 @pytest.mark.parametrize("strength", [np.inf, 1.0])
-def test_pruned_equals_unpruned(problem, strength):
+def test_pruning_does_not_change_labels(problem, strength):
     pruned, full = run(problem, strength, True, n_jobs=2), run(problem, strength, False)
     np.testing.assert_array_equal(pruned.labels, full.labels)
     assert pruned.history[:, 1].sum() < full.history[:, 1].sum()
@@ -119,17 +119,17 @@ def test_violations_are_listed(problem):
     np.testing.assert_array_equal(model.violated_["cannot_link"], [near[2:4]])
 
 
-def test_threads_agree(problem, fitted):
+def test_labels_do_not_depend_on_the_number_of_threads(problem, fitted):
     np.testing.assert_array_equal(fit(problem, n_jobs=2).labels_, fitted.labels_)
 
 
-def test_rows_in_a_file_agree(problem, fitted, tmp_path):
+def test_rows_in_a_file_get_the_labels_of_rows_in_memory(problem, fitted, tmp_path):
     np.save(tmp_path / "rows.npy", problem[0])
     model = fit(problem, akkm.open_rows(tmp_path / "rows.npy"))
     np.testing.assert_array_equal(model.labels_, fitted.labels_)
 
 
-def test_known_rows_in_other_forms_agree(problem, fitted):
+def test_known_rows_in_any_form_give_the_same_labels(problem, fitted):
     X, _, constraints = problem
     known = np.full(len(X), np.nan)
     known[list(constraints["known"])] = list(constraints["known"].values())

@@ -36,7 +36,7 @@ def test_known_rows_of_each_batch_get_a_cluster_of_their_class(problem, storage)
     assert (later == names).mean() > 0.9
 
 
-def test_known_rows_of_the_first_batch_are_as_in_fit(problem):
+def test_a_single_batch_with_known_rows_gives_nearly_the_labels_of_fit(problem):
     X, y = problem
     known = {i: int(y[i]) for i in range(40)}
     first = create().partial_fit(X, known=known)
@@ -45,14 +45,14 @@ def test_known_rows_of_the_first_batch_are_as_in_fit(problem):
     assert (names[0] == names[1]).mean() > 0.9
 
 
-def test_known_rows_are_kept_by_later_batches(problem):
+def test_known_rows_of_earlier_batches_are_kept(problem):
     X, y = problem
     model = create().partial_fit(X[:300], known={i: int(y[i]) for i in range(40)})
     model.partial_fit(X[300:600], known={0: int(y[300])})
     assert sorted(model.label_names_) == [0, 1, 2, 3]
 
 
-def test_nothing_known_changes_nothing(problem):
+def test_known_without_any_class_changes_nothing(problem):
     X, _ = problem
     one = create().partial_fit(X[:600], known=np.full(600, -1)).partial_fit(X[600:])
     two = create().partial_fit(X[:600]).partial_fit(X[600:])

@@ -48,7 +48,7 @@ def test_names_of_clusters_are_saved(tmp_path):
     assert not hasattr(loaded, "violated_")
 
 
-def test_dask_workers_agree_with_memory():
+def test_rows_on_dask_workers_get_the_labels_of_rows_in_memory():
     distributed = pytest.importorskip("distributed")
     import dask.array as da
 

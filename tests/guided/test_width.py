@@ -5,10 +5,10 @@ import pytest
 from sklearn.datasets import make_circles
 
 from akkm import ApproxKernelKMeans, KernelKMeans
-from akkm.guided.width import share_right
+from akkm.guided.width import share_nearest_to_own_class
 
 
-def test_shares_equal_those_of_a_loop():
+def test_the_share_of_rows_near_their_class_equals_that_of_a_loop():
     rng = np.random.default_rng(0)
     X, classes = rng.normal(size=(30, 2)), rng.integers(0, 3, 30)
     classes[0] = 4  # a class of one row, and a class without rows
@@ -20,7 +20,7 @@ def test_shares_equal_those_of_a_loop():
             own = np.flatnonzero((classes == c) & (np.arange(30) != i))
             squared[c] = K[np.ix_(own, own)].mean() - 2 * K[i, own].mean()
         right.append(min(squared, key=squared.get) == classes[i])
-    assert share_right(K, classes) == pytest.approx(np.mean(right))
+    assert share_nearest_to_own_class(K, classes) == pytest.approx(np.mean(right))
 
 
 @pytest.mark.parametrize("Estimator", [ApproxKernelKMeans, KernelKMeans])

@@ -185,7 +185,7 @@ class Stream:
     def _step(
         self, X: RowsLike, weights: Array | None, engine: Threads
     ) -> tuple["Stream", Array]:
-        """Assign a few rows (b, d) to the centers, and move the centers if it is due.
+        """Assign a few rows (b, d) to the centers, and move the centers if that is due.
 
         Returns the new stream and the labels (b,) before the move.
         """

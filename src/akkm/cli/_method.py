@@ -72,7 +72,7 @@ def build(method: Method, scale: str) -> KernelClusterer:
 
 
 def is_layered(method: Method) -> bool:
-    """Whether `ClusterLayers` fits the method: for --layers, or if -k is a range."""
+    """Whether `ClusterLayers` is needed: for --layers, or if -k is a range."""
     return method.layers or isinstance(method.k, tuple)
 
 

@@ -1,4 +1,4 @@
-"""`akkm suggest`: the rows of a file that a user should name, as a file to fill in."""
+"""`akkm suggest`: the rows whose classes a user should give, as a file to fill in."""
 
 import io
 from typing import Any
@@ -29,7 +29,7 @@ Example:
 @options_of("source", Source)
 @click.option("-n", "count", type=COUNT, default=20, help="Number of rows.")
 @click.option(
-    "--known", metavar="FILE", help="Classes that are known already, as in cluster."
+    "--known", metavar="FILE", help="Classes that are known already, as for cluster."
 )
 @click.option(
     "--output", metavar="FILE", help="Write this .csv file instead of printing."
@@ -97,7 +97,7 @@ def _questions(model: str, source: Source, count: int, known: str | None) -> byt
 
 
 def _cells(table: Any, rows: Array, taken: set[str]) -> dict[str, Any]:
-    """The cells (m,) of the table in some rows, by column, to show what a row is."""
+    """The cells (m,) of some rows (m,) of the table, by column."""
     if table.matrix is not None:
         return {}
     names = [column.name for column in table.columns if column.name not in taken]

@@ -149,7 +149,7 @@ class Strip:
         """Yield a pair (part of `rows`, kernel rows of this part) for each tile.
 
         `rows` is a slice or an index array. Each tile may overwrite the kernel rows of
-        the previous one, and after the last tile the memory is used again. The last
+        the previous one, and later calls may overwrite those of the last tile. The last
         digits of a kernel row depend on the tile in which it was computed. A cached
         kernel row may come from an earlier tile. With `cached=False` it is computed
         again, so that its digits do not depend on earlier calls. The kernel rows are
@@ -174,8 +174,8 @@ class Strip:
     def _buffer(self, dtype: Any) -> Iterator[Array]:
         """Lend memory for the kernel rows of a tile: (tile_rows, m).
 
-        Memory is used again, because getting new memory for each chunk takes time:
-        Dask's workers return freed memory to the system at once.
+        The memory is reused, because new memory for each chunk would take time: Dask's
+        workers return freed memory to the system at once.
         """
         if dtype is None:
             yield np.empty((0, self.m))

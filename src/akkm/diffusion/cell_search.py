@@ -215,7 +215,7 @@ class Cells:
     ) -> None:
         """Compare each row of X (b, d) with the points of its cell in `cells` (b,).
 
-        If `own` is true, X are the points themselves. No point is its own neighbour.
+        If `own` is true, X are the points, and no point becomes its own neighbour.
         """
         order = np.argsort(cells, kind="stable")
         edges = np.searchsorted(cells[order], np.arange(len(self.starts)))
@@ -254,8 +254,8 @@ class Cells:
     def _exact(self, X: RowsLike, k: int, own: Array | None = None) -> NeighbourLists:
         """The k nearest points of rows X (b, d), by comparison with all points.
 
-        If the rows are points, `own` (b,) are their indices, and no point is its own
-        neighbour.
+        If the rows are points, `own` (b,) are their indices, and no point becomes its
+        own neighbour.
         """
         lists, rows = (
             NeighbourLists.empty(X.shape[0], k, X.dtype),

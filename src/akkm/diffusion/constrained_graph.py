@@ -18,10 +18,10 @@ from akkm.typing import Array
 _LINK_SHARE = 1.0
 # Share ε of the walks that end in each step, when scores of classes are computed. If
 # there are fewer known rows per class than _MANY_PER_CLASS, walks are longer, and the
-# coordinates of the classes weigh less, in proportion to their number.
+# coordinates of the classes weigh less, in proportion to the known rows per class.
 _KILLED, _MANY_PER_CLASS = 1e-2, 25
-# Classes are smoothed: this many times, the nearest class of each node spreads by walks
-# of so many steps.
+# Classes are smoothed in _ROUNDS rounds. In each round, the class of each node spreads
+# by walks of _STEPS steps.
 _ROUNDS, _STEPS = 4, 4
 # Conjugate gradients stop at this relative residual, or after this many steps.
 _RESIDUAL, _MOST_STEPS = 1e-4, 500
@@ -72,11 +72,11 @@ def class_scores(W: Any, constraints: Constraints, rows: Array) -> Array:
     -------
     array of shape (u, number of classes)
         The scores F that solve (D - W + ε D) F = B, where D is the diagonal matrix of
-        degrees, and ε is 0.01 (Poisson learning, Calder, Cook, Thorpe and Slepčev
-        2020). For a known row of class c, the row of B is (e_c - 1 / g) / n_c. Here e_c
-        is the indicator vector of class c, g is the number of classes, and n_c is the
-        number of known rows of class c. So all classes have the same weight. Other rows
-        of B are zero.
+        degrees (Poisson learning, Calder, Cook, Thorpe and Slepčev 2020). ε is 0.01, or
+        less if there are few known rows per class. For a known row of class c, the row
+        of B is (e_c - 1 / g) / n_c. Here e_c is the indicator vector of class c, g is
+        the number of classes, and n_c is the number of known rows of class c. So all
+        classes have the same weight. Other rows of B are zero.
 
     Examples
     --------
@@ -117,12 +117,12 @@ def _known_nodes(constraints: Constraints, rows: Array) -> tuple[Array, Array]:
 
 
 def smooth_classes(W: Any, scores: Array, known: Array, classes: Array) -> Array:
-    """Compute the class in which walks from each node end.
+    """Compute how many of the walks from each node end in each class.
 
-    First, each node gets the class of its largest score. Then walks of four steps start
-    from each node, and the node gets the class in which most of them end. This is done
-    four times. Known nodes keep their class. So a node gets the class of the nodes
-    around it (threshold dynamics of Merriman, Bence and Osher, on a graph).
+    First, each node gets the class of its largest score. Then there are four rounds. In
+    each round, walks of four steps start from each node, and the node gets the class in
+    which most of them end. Known nodes keep their class. So a node gets the class of
+    the nodes around it (threshold dynamics of Merriman, Bence and Osher, on a graph).
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def smooth_classes(W: Any, scores: Array, known: Array, classes: Array) -> Array
     Returns
     -------
     array of shape (u, g)
-        The share of walks that end in each class, in the last of the four times.
+        The share of walks that end in each class, in the last round.
 
     Examples
     --------

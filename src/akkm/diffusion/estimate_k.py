@@ -3,9 +3,9 @@
 After t diffusion steps there are C clusters if the C largest values of eigenvalue^t are
 near 1 and the next value is near 0. The gap is the difference between the C-th value
 and the next one. It is widest at some t. Its largest width depends only on the ratio of
-the two rates -log(eigenvalue). C is the number of clusters for a range of t. On the
-scale of log t, this range is as long as the logarithm of that ratio. Data with clusters
-of clusters have several wide gaps. The estimate is the largest C with a wide gap.
+the two rates -log(eigenvalue). There are C clusters in a range of t. On the scale of
+log t, this range is as long as the logarithm of that ratio. Data with clusters of
+clusters have several wide gaps. The estimate is the largest C with a wide gap.
 
 Long clusters, such as rings, need so many steps that their gaps are narrow. C is
 accepted despite a narrow gap if a division of the rows into C groups cuts little

@@ -35,7 +35,7 @@ class GivenGraphEmbedding:
 
     keys: Array  # (v,) hashes of the rows of the matrix, ascending
     places: Array  # (v,) node of the row with each hash
-    # CSR (n, u): 1 in the column of the row's node; a row without node has no entry
+    # CSR (n, u): 1 in the column of the row's node; a row without a node has no entry
     nodes: Any
     edges: Any  # directed graph of the nodes, CSR (u, u); None for similarities
     reach: Array  # (u,) largest distance to a neighbour; zeros for similarities
@@ -200,7 +200,7 @@ def _distances_between_nodes(X: Any, nodes: Any) -> Any:
 def smallest_entries(
     row: Array, column: Array, data: Array, shape: tuple[int, int]
 ) -> Any:
-    """Return a CSR matrix. An entry with several values gets the smallest.
+    """Return a CSR matrix in which an entry with several values gets the smallest.
 
     Entries in column -1 are left out. Values of zero are stored.
     """

@@ -26,7 +26,7 @@ _EITHER = 0.05
 STRONGEST = 1 + _EITHER
 # Rows of A Aᵀ that are computed at a time.
 _BLOCK = 65536
-# New rows at a time whose lists of neighbours are compared.
+# Number of new rows whose lists of neighbours are compared at a time.
 _NEW_ROWS = 1024
 # A component is linked to other components through at most this many sampled rows.
 _SCOUTS = 30
@@ -80,9 +80,10 @@ def new_row_similarity(neighbours: Neighbours, indices: Array, distances: Array)
 
 
 def _count_shared(lists: Array, indices: Array) -> Array:
-    """How many of a new row's neighbours (b, k) are listed by each of them: (b, k).
+    """Count the neighbours that a new row shares with each of its neighbours: (b, k).
 
-    `lists` (n, K) are the neighbours of the points; the first k count.
+    `indices` (b, k) are the neighbours of the new rows. `lists` (n, K) are the
+    neighbours of the points, of which only the first k count.
     """
     own = np.ascontiguousarray(indices.T)  # (k, b)
     listed = lists[own, : len(own)].transpose(2, 0, 1).copy()  # (k, k, b)

@@ -1,4 +1,4 @@
-"""The nearest points found so far for each row, while a search goes on."""
+"""During a search: the nearest points found so far for each row."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +28,10 @@ class NeighbourLists:
         )
 
     def update(self, rows: Array, D: Array, first: int) -> None:
-        """Add s points, from index `first` on, to the lists of `rows`; D is (b, s)."""
+        """Add s points, with indices from `first` on, to the lists of `rows` (b,).
+
+        D (b, s) are the distances of these rows to the points.
+        """
         k, size = self.indices.shape[1], D.shape[1]
         bound = self.worst[rows]
         if size > k and np.isinf(bound).all():
@@ -105,8 +108,8 @@ class NeighbourLists:
 def _smallest(D: Array, k: int) -> Array:
     """The columns (b, k) of the k smallest entries of each row of D (b, s), unsorted.
 
-    NumPy finds the k-th smallest value faster than the columns. Its columns are only
-    used if there are ties.
+    `np.partition` finds the k-th smallest value faster than `np.argpartition` finds the
+    columns. So `np.argpartition` is used only if there are ties.
     """
     limit = np.partition(D, k - 1, axis=1)[:, k - 1 : k]
     found = np.flatnonzero(limit >= D)

@@ -34,10 +34,10 @@ def unit_length(X: RowsLike) -> RowsLike:
 
 
 def varying_lengths(X: Any) -> tuple[float, float] | None:
-    """The 5 % and 95 % quantiles of the lengths of embeddings that vary strongly.
+    """The 5 % and 95 % quantiles of the lengths of embeddings, if they vary strongly.
 
-    Returns None if the rows X (n, d) don't look like embeddings, or if their lengths
-    don't vary strongly. Only dense rows in memory are examined.
+    Returns None if the lengths don't vary strongly, or if the rows X (n, d) don't look
+    like embeddings. Only dense rows in memory are examined.
 
     Examples
     --------

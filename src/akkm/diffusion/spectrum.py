@@ -25,8 +25,8 @@ _DENSE_ROWS = 1_000
 # If t is given, at most this many eigenpairs are computed for matrices with more than
 # _DENSE_ROWS rows.
 _MOST_PAIRS = 250
-# Number of eigenpairs per cluster. Many clusters need only _MORE_PAIRS eigenpairs more
-# than there are clusters.
+# Number of eigenpairs per cluster. With many clusters, _MORE_PAIRS more eigenpairs than
+# clusters are enough.
 _PAIRS_PER_CLUSTER, _MORE_PAIRS = 3, 60
 
 # A function that chooses the number of clusters from the spectrum's evidence and the

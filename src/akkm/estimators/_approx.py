@@ -68,8 +68,9 @@ class ApproxKernelKMeans(
     gamma : float, "scale", "median", "neighbors", "known" or None, default="scale"
         Inverse width of the kernel: a number, or a rule. "scale" is 1 / (d Var X).
         "median" uses the median distance of sampled rows. "neighbors" uses the distance
-        to near neighbours. "known" chooses the width with which most known rows are
-        nearest to their own class. None is 1 / d. See `akkm.kernels.resolve`.
+        to near neighbours. "known" chooses the width for which the largest number of
+        known rows are nearest to the mean of their own class. None is 1 / d. See
+        `akkm.kernels.resolve`.
     degree : float, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
@@ -139,7 +140,8 @@ class ApproxKernelKMeans(
     known_weight : "auto" or float, default="auto"
         Weight of a row whose class is known, relative to other rows. With "auto", five
         known rows weigh as much as a cluster of mean size, if there are 25 or more
-        known rows per class. With fewer, each weighs less, in proportion.
+        known rows per class. With fewer, each weighs less, in proportion to their
+        number.
     random_state : int, RandomState instance or None, default=None
         The same seed gives the same labels, for any `n_jobs`.
     n_jobs : int or None, default=None

@@ -179,8 +179,8 @@ class GuidedClusterer(GuidedParameters, GuidedFit, CenterClusterer):
         Returns
         -------
         int array of shape (n,)
-            Row numbers, the most useful first. There are fewer if fewer rows are
-            unknown.
+            Row numbers, the most useful first. There are fewer than n if fewer rows
+            have an unknown class.
 
         Examples
         --------

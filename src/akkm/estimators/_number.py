@@ -107,9 +107,9 @@ def measure_in_kernel_space(
         return points
 
     points, reference = project(strip), None
-    rows_without = permuted_components(strip.X[:], rng)
-    if _accepts(kernel, rows_without, X.shape[1]):
-        reference = project(strip.with_rows(rows_without))
+    reference_rows = permuted_components(strip.X[:], rng)
+    if _accepts(kernel, reference_rows, X.shape[1]):
+        reference = project(strip.with_rows(reference_rows))
     return measure_point_layers(
         points, reference, engine, rng, least=between[0], most=between[1]
     )

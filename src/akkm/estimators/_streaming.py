@@ -29,8 +29,8 @@ _PER_CLUSTER = 20
 # with the error after the last clustering of the sample. When the number has grown by
 # the second factor, the sample is clustered again in any case, until it is full.
 _CHECKED, _RECLUSTERED = 1.25, 8
-# If the sample would be clustered again when it is filled to more than this share, it
-# is clustered only when it is full.
+# If more than this share of the sample is filled when the next clustering is due, the
+# clustering waits until the sample is full.
 _PART = 0.125
 # The sample is clustered again if its mean error has grown by this factor.
 _MISFIT = 1.05
@@ -300,7 +300,7 @@ class Streaming(GuidedClusterer):
         if sample.rows.shape[0] >= sample.size:
             return np.inf
         growth = _RECLUSTERED * sample.seen
-        # Do not cluster a part of the sample that is about as large as the full sample.
+        # If much of the sample is filled by then, wait until it is full.
         return growth if growth < _PART * sample.size else max(growth, sample.size)
 
     def _labels_of(self, X: RowsLike) -> Array:

@@ -1,4 +1,4 @@
-"""The rows whose classes would help most, if a user named them."""
+"""The rows whose classes would help most, if a user gave them."""
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -21,9 +21,9 @@ def choose_questions(distances: Array, points: Array, n: int, known: Array) -> A
     """Choose rows that are typical of uncertain regions, spread over all rows.
 
     The rows are divided into regions by k-means, in which uncertain rows weigh more.
-    There are as many regions as questions and known rows. A region with a known row
-    needs no question. In each other region the row nearest to its center is typical of
-    many rows, so that its class says most. Regions of large weight come first.
+    There are as many regions as questions and known rows together. A region with a
+    known row needs no question. In each other region, the row nearest to its center is
+    chosen, because it is typical of many rows. Regions of large weight come first.
 
     Parameters
     ----------
@@ -39,7 +39,8 @@ def choose_questions(distances: Array, points: Array, n: int, known: Array) -> A
     Returns
     -------
     int array of shape (n,)
-        Row numbers, the most useful first. There are fewer if fewer rows are unknown.
+        Row numbers, the most useful first. There are fewer than n if fewer rows have an
+        unknown class.
 
     Examples
     --------

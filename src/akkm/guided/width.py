@@ -7,15 +7,18 @@ import numpy as np
 from akkm.kernels import Kernel
 from akkm.typing import Array, RowsLike
 
-# Widths that are compared: the given one times two to the power of these numbers. Of
-# equally good widths, the first is chosen.
+# For each power p, 2^p times the given gamma is tried. Of equally good values, the
+# first is chosen.
 _POWERS = (0, -1, 1, -2, 2, -3, 3, -4, 4)
 
 
 def choose_gamma(
     X: RowsLike, classes: Array, gamma: float, kernel_of: Callable[[float], Kernel]
 ) -> float:
-    """Choose the gamma with which most known rows are nearest to their own class.
+    """Choose the gamma that brings the most rows nearest to their own class.
+
+    A row is nearest to its own class if no mean of another class is nearer than the
+    mean of the other rows of its class.
 
     Parameters
     ----------
@@ -54,15 +57,16 @@ def choose_gamma(
             "of each of two classes. Name more rows, or use gamma='scale'."
         )
     tried = [gamma * 2.0**power for power in _POWERS]
-    right = [share_right(kernel_of(value)(X, X), classes) for value in tried]
-    return tried[int(np.argmax(right))]
+    kernels = (kernel_of(value)(X, X) for value in tried)
+    shares = [share_nearest_to_own_class(K, classes) for K in kernels]
+    return tried[int(np.argmax(shares))]
 
 
-def share_right(K: Array, classes: Array) -> float:
-    """Return the share of rows that are nearest to the mean of the others of a class.
+def share_nearest_to_own_class(K: Array, classes: Array) -> float:
+    """Return the share of rows that are nearest to the mean of their own class.
 
     Each row is left out of the mean of its own class. K (k, k) is the kernel matrix.
-    Rows without others of their class are not counted.
+    Rows that are alone in their class are not counted.
     """
     member = np.eye(int(classes.max()) + 1)[classes]  # (k, number of classes)
     sizes = member.sum(axis=0)

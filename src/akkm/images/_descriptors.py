@@ -34,7 +34,7 @@ def dense_sift(gray: Array, step: int, patch_size: int) -> Descriptors:
     these functions is a triangle around the center of the bin times a Gaussian around
     the center of the patch. So two matrix products per direction compute the bins of
     all patches: W_y M W_xᵀ. M (h, w) contains the gradients in this direction. A row of
-    W_x contains the function of x of one bin for all w values of x, and W_y likewise.
+    W_x contains one bin's function of x for all w values of x. W_y is analogous.
 
     Parameters
     ----------

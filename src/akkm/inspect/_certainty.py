@@ -112,7 +112,7 @@ class Certainty:
             Number of rows with an uncertain label in each bin.
         edges : float array of shape (b + 1,)
             Bin edges, from 0 to 1 for votes. For distances, the last edge is just above
-            the largest value, which may be small: in many dimensions, all values are.
+            the largest value. In many dimensions, all values may be small.
         """
         largest = 1.0 if self.from_votes else float(self.values.max())
         width = 0.1 if self.from_votes else _round_width(largest / _N_BINS)

@@ -43,7 +43,7 @@ class Layers:
     @property
     def order(self) -> Array:
         """Finest clusters (C,), in an order in which no branches of the tree cross."""
-        from scipy.cluster.hierarchy import leaves_list  # makes `import akkm` slower
+        from scipy.cluster.hierarchy import leaves_list  # a slow import
 
         assert self.tree is not None
         return np.asarray(leaves_list(self.tree))

@@ -91,8 +91,8 @@ class ClusterProfiles:
         new: list[ColumnProfile] = []
         repeated: list[ColumnProfile] = []
         for column in found:
-            said = any((column.name, other.name) in self.alike for other in new)
-            (repeated if said else new).append(column)
+            known = any((column.name, other.name) in self.alike for other in new)
+            (repeated if known else new).append(column)
         return [*new, *repeated]
 
 
@@ -116,12 +116,12 @@ def cluster_profiles(
     typed = typed_columns(columns, roles)
     groups = Groups(labels, weights, members, sizes)
     profiles = [_profile(column, groups) for column in typed]
-    told = [p for p in profiles if (np.abs(p.effects) >= limits).any()]
-    told.sort(key=lambda p: -float(np.sqrt(groups.shares @ p.effects**2)))
-    names = {profile.name for profile in told}
+    shown = [p for p in profiles if (np.abs(p.effects) >= limits).any()]
+    shown.sort(key=lambda p: -float(np.sqrt(groups.shares @ p.effects**2)))
+    names = {profile.name for profile in shown}
     left_out = tuple(name for name in columns if name not in names)
     alike = _alike(typed, groups)
-    return ClusterProfiles(tuple(told), left_out, len(labels), limits, original, alike)
+    return ClusterProfiles(tuple(shown), left_out, len(labels), limits, original, alike)
 
 
 def _alike(columns: Sequence[TypedColumn], groups: "Groups") -> frozenset[Any]:
@@ -290,8 +290,8 @@ def _times_in_order(seconds: Array, weights: Array) -> Array:
     """Times of day (s,), where times before the start of the day count as later.
 
     The day starts at midnight, or in the middle of the three hours with the fewest rows
-    if they have less than half as many rows as the three hours around midnight. So
-    01:00 is late, not early, where people are active until 02:00.
+    if they have less than half as many rows as the three hours around midnight. So if
+    people are active until 02:00, then 01:00 is late, not early.
 
     Examples
     --------

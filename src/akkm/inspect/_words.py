@@ -26,7 +26,7 @@ def word_counts(texts: Any, members: Any) -> tuple[list[str], Array]:
     >>> words, counts.tolist()
     (['car', 'red'], [[0.0, 1.0], [2.0, 1.0]])
     """
-    # Importing it at the top would make `import akkm` slower.
+    # Imported here, because the import is slow.
     from sklearn.feature_extraction.text import CountVectorizer
 
     vectorizer = CountVectorizer(

@@ -143,7 +143,7 @@ class RBF(Kernel):
 
 
 def _is_far(sizes: Array) -> Array:
-    """Return for which rows exponents may be inaccurate (b,), from gamma |x|² (b,)."""
+    """Return which rows may have inaccurate exponents (b,), given gamma |x|² (b,)."""
     eps = np.finfo(sizes.dtype).eps
     # A comparison with NaN is false. So NaN, the result of an overflow, counts as far.
     return ~(2 * eps * sizes <= _MAX_ERROR[sizes.dtype])

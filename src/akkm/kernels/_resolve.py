@@ -70,9 +70,9 @@ def resolve(
           and chi2, and 1 / median |x|² for polynomial and sigmoid. The medians are over
           1,000 sampled rows, or over the pairs of these rows.
         * `"neighbors"`: like "median", but the median is over the distances of the
-          1,000 rows to the 7th nearest of 10,000 sampled rows. It is available for rbf,
-          laplacian and chi2. This gives a narrow kernel, for clusters that are
-          connected rather than compact.
+          1,000 rows to the 7th nearest of 10,000 sampled rows. This gives a narrow
+          kernel, for clusters that are connected rather than compact. The rule is
+          available for rbf, laplacian and chi2.
     degree : float, default=3
         The exponent of the polynomial kernel.
     coef0 : float, default=1.0

@@ -252,6 +252,6 @@ def _curve(found: dict[int, Agreement], expected: dict[int, Agreement]) -> Layer
 
 
 def _smooth(values: Array) -> Array:
-    """Means of each value and its neighbours (q,): the reference varies by chance."""
+    """Average each value with its neighbours (q,): the reference varies by chance."""
     padded = np.pad(values, 1, mode="edge")
     return (padded[:-2] + padded[1:-1] + padded[2:]) / 3

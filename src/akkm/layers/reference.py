@@ -30,7 +30,7 @@ def permuted_components(X: RowsLike, rng: np.random.Generator) -> Array:
     -------
     array of shape (n, d) or (n, q)
         The reference rows, with the dtype of X. If X is sparse or has more than 1,024
-        columns, these are the q <= 256 leading components themselves.
+        columns, the columns of the result are the q <= 256 leading components.
 
     Examples
     --------

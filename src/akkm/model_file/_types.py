@@ -39,9 +39,9 @@ class SavedModel:
     encoder : TableEncoder or SpatialPyramid
         Turns a table or images into the rows that the estimator expects.
     estimator : KernelClusterer
-        A fitted estimator of akkm. A loaded estimator lacks the attributes that have
-        one entry per training row, such as `labels_` and `embedding_`, and
-        `violated_`.
+        A fitted estimator of akkm. A loaded estimator lacks `violated_` and the
+        attributes that have one entry per training row, such as `labels_` and
+        `embedding_`.
     about : dict
         Plain values: version, command, data, numbers of rows and clusters, scores.
     """

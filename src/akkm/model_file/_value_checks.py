@@ -139,7 +139,10 @@ def instance(*types: type) -> Check:
 
 
 def names(size: str) -> Check:
-    """A check for a list of texts, numbers or None, one for each of `size` clusters."""
+    """A check for a list of texts, numbers or None, with as many entries as `size`.
+
+    `size` is the name of a size, such as the number of clusters.
+    """
 
     def check(value: Any, sizes: Sizes) -> None:
         require(isinstance(value, list), f"a {type(value).__name__} instead of a list")

@@ -75,7 +75,7 @@ function compare({ clusters, names, shares, columns }) {
   function update() {
     const [a, b] = selects.map((select) => +select.value);
     place.replaceChildren();
-    // On phones, rows are laid out as grids. Without roles, they would lose their meaning.
+    // On phones, rows are laid out as grids. The roles tell screen readers that it is a table.
     const table = element("table", { class: "sides", role: "table" }, place);
     element("caption", {}, table, "Comparison of two clusters");
     const head = element("tr", { role: "row" }, element("thead", { role: "rowgroup" }, table));

@@ -191,7 +191,7 @@ def tail_share(x: Array) -> float:
 
 
 def center_and_width(x: Array) -> tuple[float, float]:
-    """Return the median, and the median distance of all other values from it.
+    """Return the median, and the median distance of values that differ from it.
 
     Examples
     --------

@@ -134,7 +134,7 @@ def _recognise_formats(
             continue
         found[name] = form
         if form.decimal != table.decimal and form.places:
-            notes.append(f"{name}: read with {form.decimal!r} as the decimal mark")
+            notes.append(f"{name}: read with {form.decimal!r} as the decimal separator")
         if is_ambiguous_date(form, list(values[name])):
             notes.append(
                 f"{name}: read as month/day/year, but day/month/year fits as well; "
@@ -270,7 +270,7 @@ def _finish(
         encoding = number_encoding(column, moments, i, facts, table)
         plain = not column.is_time and name not in plan.formats
         if plain and name not in settings.columns:
-            rows = name not in plan.robust and moments.numbers_rows(i)
+            rows = name not in plan.robust and moments.has_row_numbers(i)
             if rows or (facts.whole and looks_like_id(name) and _all_distinct(V[i])):
                 encoding = left_out(column, "number", "id")
             elif facts.whole and looks_like_codes(name):

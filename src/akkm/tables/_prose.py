@@ -119,9 +119,9 @@ class WordEncoder:
         self._origin = np.array(encoding["mean"]) @ self._axes
 
     def encode(self, text: pa.DictionaryArray, X: Array) -> None:
-        """Write the coordinates of texts (b,) to X (b, k); zeros if a text is missing.
+        """Write the coordinates of texts (b,) to X (b, k), which must contain zeros.
 
-        Zeros are the mean of all texts.
+        Rows of missing texts are not changed: zeros are the mean of all texts.
         """
         there = np.flatnonzero(text.is_valid().to_numpy(zero_copy_only=False))
         codes = text.indices.take(pa.array(there)).to_numpy()

@@ -91,7 +91,7 @@ class Moments:
         """Return the standard deviation of column i; the divisor is n, not n - 1."""
         return float(np.sqrt(self._squares[i] / max(self.count[i], 1)))
 
-    def numbers_rows(self, i: int) -> bool:
+    def has_row_numbers(self, i: int) -> bool:
         """Return whether column i seems to contain row numbers, in any order."""
         n, low, high = int(self.count[i]), self.low[i], self.high[i]
         if n < _ROWS or high - low != n - 1 or low != np.floor(low):
