@@ -13,7 +13,7 @@ table
 clusters
     22,500 rows in 256 columns, with 20 and with 150 clusters.
 quality
-    NMI with k given, compared with k-means, on real data.
+    NMI for a given number of clusters, compared with k-means, on real data.
 placing
     The processor time of `predict` per new row, compared with that of the fit.
 
@@ -102,7 +102,7 @@ def _akkm_search(X: Array, seed: int, wanted: float) -> tuple[Array, Record]:
 def _faiss_search(X: Array, seed: int, wanted: float) -> tuple[Array, Record]:
     """Search with inverted lists.
 
-    The number of lists is the smallest that gives some rows the wanted recall.
+    As few lists are searched as give the wanted recall on some rows.
     """
     import faiss
 
@@ -164,7 +164,7 @@ def growth(size: int, method: str, seed: int) -> Record:
 
 
 def mnist(size: int, method: str, seed: int) -> Record:
-    """Cluster MNIST with akkm, or with EVoC, which is not told k."""
+    """Cluster MNIST with akkm, or with EVoC, which estimates the number of clusters."""
     data = load("mnist")
     X, y = np.ascontiguousarray(data.X, dtype=np.float32), data.classes
     if method == "akkm":
@@ -208,7 +208,7 @@ def clusters(size: int, method: str, seed: int) -> Record:
 
 
 def quality(data: str, method: str, seed: int) -> Record:
-    """Cluster a real data set with k given."""
+    """Cluster a real data set, for a given number of clusters."""
     if data in _REAL:
         loaded = load(_REAL[data])
         X, y = loaded.X, loaded.classes
@@ -415,7 +415,7 @@ def _mnist_table(records: JsonLines) -> ResultTable:
         scores = [f"{run['nmi']:.3f}", f"{run['nmi_at_94']:.3f} on {share}"]
         rows.append([run["method"], str(run["seed"]), *scores, *_costs(run)])
     columns = ["method", "seed", "NMI, all rows", "NMI, some rows", *_COSTS]
-    title = "MNIST (akkm: k given, new process; EVoC: k not given, compiled before)"
+    title = "MNIST (akkm: 10 clusters given; EVoC: number not given, compiled before)"
     return ResultTable(title, columns, rows)
 
 
@@ -436,7 +436,7 @@ def _quality_table(records: JsonLines) -> ResultTable:
         rows.append([data, count, *cells, *(f"{value:.1f}" for value in cpu)])
     columns = ["data", "seeds", "NMI", "NMI of KMeans(n_init=10)", "difference"]
     columns += ["CPU seconds", "CPU seconds of KMeans"]
-    return ResultTable("k given, means over seeds", columns, rows)
+    return ResultTable("Number of clusters given, means over seeds", columns, rows)
 
 
 def _placing_table(records: JsonLines) -> ResultTable:

@@ -55,7 +55,7 @@ def expected(table):
     return cluster(table, 5, text=["code"])
 
 
-# Each pair of two values occurs once.
+# For any two of the parameters, each pair of their values occurs once.
 @pytest.mark.parametrize(
     ("source", "target", "memory"),
     [
