@@ -3,11 +3,11 @@
     python .ci/test_wheel.py dist/akkm-0.1.0-py3-none-any.whl
 
 The environments are created by uv in a temporary folder. Each available interpreter
-from 3.11 to 3.14 is used with the newest dependencies, and the oldest interpreter also
-with the oldest dependencies that pyproject.toml allows. The tests run against the
-installed wheel, not against src. The wheel is also installed without extras, to see
-whether it can be imported and how large it is with its dependencies. A table of results
-is printed at the end.
+from 3.11 to 3.14, also those of pyenv, is used with the newest dependencies, and the
+oldest interpreter also with the oldest dependencies that pyproject.toml allows. The
+tests run against the installed wheel, not against src. The wheel is also installed
+without extras, to see whether it can be imported and how large it is with its
+dependencies. A table of results is printed at the end.
 """
 
 import os
@@ -30,17 +30,24 @@ SHOWN = ("numpy", "scipy", "scikit-learn", "pyarrow", "dask")
 
 
 def interpreters():
-    """Names of the available Python interpreters, the oldest first."""
+    """Yield versions and paths of the available interpreters, the oldest first."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
     for minor in range(11, 15):
-        name = f"3.{minor}"
-        find = ["uv", "python", "find", "--no-python-downloads", name]
-        if not subprocess.run(find, capture_output=True).returncode:
-            yield name
+        version = f"3.{minor}"
+        folders = [*map(str, pyenv.glob(f"{version}.*/bin")), os.environ["PATH"]]
+        found = subprocess.run(
+            ["uv", "python", "find", "--no-python-downloads", version],
+            env={**os.environ, "PATH": os.pathsep.join(folders)},
+            capture_output=True,
+            text=True,
+        )
+        if not found.returncode:
+            yield version, found.stdout.strip()
 
 
-def tested(wheel, python, resolution, folder):
+def tested(wheel, version, python, resolution, folder):
     """Install the wheel, run the tests, and return a line of the table."""
-    place = Path(folder, f"{python}-{resolution}")
+    place = Path(folder, f"{version}-{resolution}")
     run = {"check": True, "env": {**os.environ, "OPENBLAS_NUM_THREADS": "1"}}
     subprocess.run(["uv", "venv", "--quiet", "--python", python, place], **run)
     install = ["uv", "pip", "install", "--quiet", "--python", place]
@@ -73,7 +80,7 @@ def tested(wheel, python, resolution, folder):
         text=True,
     ).stdout
     versions = dict(re.findall(r"^(\S+)==(\S+)", listed, re.M))
-    return (python, *(versions[name] for name in SHOWN), summary), done.returncode
+    return (version, *(versions[name] for name in SHOWN), summary), done.returncode
 
 
 def minimal_size(wheel, python, folder):
@@ -93,9 +100,9 @@ def main():
     wheel = Path(sys.argv[1]).resolve()
     os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     found = list(interpreters())
-    cases = [(found[0], "lowest-direct"), *((name, "highest") for name in found)]
+    cases = [(*found[0], "lowest-direct"), *((*one, "highest") for one in found)]
     with tempfile.TemporaryDirectory() as folder:
-        size = minimal_size(wheel, found[-1], folder)
+        size = minimal_size(wheel, found[-1][1], folder)
         results = [tested(wheel, *case, folder) for case in cases]
     print("python", *SHOWN, "tests", sep=" | ")
     for line, _ in results:

@@ -78,6 +78,7 @@ _BENCHMARKS: dict[str, tuple[str, list[click.Parameter]]] = {
     ),
     "known": ("Known classes and pairs: NMI, accuracy and time.", [_ONLY, _seeds(10)]),
     "known_pictures": ("Draw the pictures of docs/semi-supervised.md (a minute).", []),
+    "curves": ("Draw the curves of docs/benchmarks.md from stored results.", []),
     "restarts": ("Restarts, local search and breathing in equal time.", [_seeds(5)]),
     "encoding": ("NMI of the encodings of columns of numbers (one minute).", []),
     "images": ("Features, kernel rows and quality on images.", []),
