@@ -76,6 +76,10 @@ _BENCHMARKS: dict[str, tuple[str, list[click.Parameter]]] = {
         "Many clusters or columns: time of a fit / time of one pass over the rows.",
         [_ONLY, _seeds(5)],
     ),
+    "scaling": (
+        "Growth of the time with n, d, m and C; draws docs/scaling.png (needs faiss).",
+        [_ONLY],
+    ),
     "known": ("Known classes and pairs: NMI, accuracy and time.", [_ONLY, _seeds(10)]),
     "known_pictures": ("Draw the pictures of docs/semi-supervised.md (a minute).", []),
     "curves": ("Draw the curves of docs/benchmarks.md from stored results.", []),

@@ -2,8 +2,11 @@
 
 The benchmark has four parts:
 
-* `overhead` compares the time of fits to Cover Type with 1,000 landmarks: from an array
-  in this process, and from a Dask array on the workers.
+* `overhead` compares the elapsed time of fits from an array, on two threads, and from a
+  Dask array, on two workers of one thread each. The Dask array has six partitions. The
+  rows are Cover Type with 1,000 landmarks, and 600,000 generated rows of 20 columns
+  with 500 landmarks. Fits start from the default initialisation or from given random
+  labels. Results are stored.
 * `memory` measures the client's peak memory for 20 million generated rows.
 * `rows` measures the time that one thread needs per row.
 * `estimate` extrapolates from this time per row to 10^9 rows on 100 workers.
@@ -12,53 +15,122 @@ The benchmark has four parts:
 from __future__ import annotations
 
 import resource
-import statistics
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
 
 from akkm import ApproxKernelKMeans
+from experiments.benchmarks import RESULTS
 from experiments.benchmarks.prepared_rows import prepare
+from experiments.harness.costs import machine, machines
+from experiments.harness.pages import Paragraph, ResultTable, markdown, write_file
+from experiments.harness.runner import in_new_process, run_missing
+from experiments.harness.store import JsonLines, Record
 
-_ROUNDS = 5
+_SEEDS, _PARTITIONS = 5, 6
 _COVTYPE: dict[str, Any] = {"n_clusters": 7, "gamma": "median", "n_landmarks": 1000}
+_GENERATED: dict[str, Any] = {"n_clusters": 10, "gamma": 0.01, "n_landmarks": 500}
+_DATA, _INITS = ("covtype", "generated"), ("default", "random labels")
 
 
 def overhead() -> None:
-    """Compare the time of the same fit in this process and on the workers."""
+    """Run the missing comparisons and write the page."""
+    records = JsonLines(RESULTS / "workers.jsonl")
+    runs = [
+        {"data": data, "init": init, "seed": seed}
+        for seed in range(_SEEDS)
+        for data in _DATA
+        for init in _INITS
+    ]
+
+    def measure(**run: Any) -> Record:
+        return in_new_process(compare, **run) | {"machine": machine()}
+
+    run_missing(records, runs, measure)
+    write_file(RESULTS / "workers.md", report(records))
+
+
+def compare(data: str, init: str, seed: int) -> Record:
+    """Measure the elapsed time of the same fit in this process and on two workers."""
     import dask.array as da
     from distributed import Client, LocalCluster, wait
 
-    X = np.load(prepare("covtype", 581_012))
-    times: dict[str, list[float]] = {"array": [], "workers": []}
+    if data == "covtype":
+        X, settings = np.load(prepare("covtype", 581_012)), _COVTYPE
+    else:
+        X, settings = _generated(), _GENERATED
+    settings = settings | {"random_state": seed}
+    if init == "random labels":
+        labels = np.random.default_rng(seed).integers(
+            settings["n_clusters"], size=len(X)
+        )
+        settings["init"] = labels
+    found: dict[str, Any] = {}
+    record: Record = {}
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as two,
         Client(two) as client,
     ):
-        rows = client.persist(da.from_array(X, chunks=(-(-len(X) // 8), X.shape[1])))
+        chunks = (-(-len(X) // _PARTITIONS), X.shape[1])
+        rows = client.persist(da.from_array(X, chunks=chunks))
         wait(rows)
-        for seed in range(_ROUNDS):
-            labels = {}
-            for where, data in (("array", X), ("workers", rows)):
-                model = ApproxKernelKMeans(**_COVTYPE, random_state=seed)
-                started = time.perf_counter()
-                model.fit(data)
-                times[where].append(time.perf_counter() - started)
-                labels[where] = np.asarray(model.labels_)
-            same = (labels["array"] == labels["workers"]).all()
-            ratio = times["workers"][-1] / times["array"][-1]
-            print(
-                f"seed {seed}: {times['array'][-1]:.2f} s from the array, "
-                f"{times['workers'][-1]:.2f} s on the workers, ratio {ratio:.2f}, "
-                f"labels {'equal' if same else 'differ'}",
-                flush=True,
+        few = slice(0, 6_000)  # a small fit first, to import and to start threads
+        for where, source in (("array", X), ("workers", rows)):
+            small = settings | (
+                {"init": settings["init"][few]} if "init" in settings else {}
             )
-    ratios = [b / a for a, b in zip(times["array"], times["workers"], strict=True)]
-    print(f"median ratio {statistics.median(ratios):.2f}")
+            ApproxKernelKMeans(**small).fit(source[few])
+            model = ApproxKernelKMeans(**settings)
+            started = time.perf_counter()
+            model.fit(source)
+            record[where] = time.perf_counter() - started
+            found[where] = np.asarray(model.labels_)
+    record["ratio"] = record["workers"] / record["array"]
+    record["iterations"] = model.n_iter_
+    record["same"] = bool((found["array"] == found["workers"]).all())
+    return record
+
+
+def _generated() -> Any:
+    return np.concatenate([_block(i, 100_000, 20) for i in range(6)])
+
+
+def report(records: JsonLines) -> str:
+    """Return the page with one line per data set and initialisation."""
+    runs = [run for run in records.records if "failed" not in run]
+    rows = []
+    for data in _DATA:
+        for init in _INITS:
+            group = [r for r in runs if (r["data"], r["init"]) == (data, init)]
+            if group:
+                ratios = [run["ratio"] for run in group]
+                rows.append(
+                    [
+                        data,
+                        init,
+                        str(len(group)),
+                        f"{median(run['iterations'] for run in group):g}",
+                        f"{median(run['array'] for run in group):.2f}",
+                        f"{median(run['workers'] for run in group):.2f}",
+                        f"{median(ratios):.2f}",
+                        f"{min(ratios):.2f} to {max(ratios):.2f}",
+                        "equal" if all(run["same"] for run in group) else "different",
+                    ]
+                )
+    columns = ["data", "start", "seeds", "iterations", "seconds, array"]
+    columns += ["seconds, workers", "ratio", "range of ratios", "labels"]
+    text = (
+        "Written by `python -m experiments bench workers` from `workers.jsonl`, not by "
+        f"hand. Measured on: {machines(runs, machine())}. The module's docstring "
+        "describes the fits. Seconds, iterations and ratios are medians over seeds."
+    )
+    table = ResultTable("Elapsed time of a fit", columns, rows)
+    return markdown("Fits on Dask workers", [Paragraph(text), table])
 
 
 def _block(number: int, rows: int, width: int) -> Any:

@@ -1,6 +1,7 @@
 """Initialisation by k-means++ with breathing; nested samples if there are many rows."""
 
 import numpy as np
+import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import make_blobs
 
@@ -73,14 +74,24 @@ def test_rounding_does_not_assign_rows_of_a_component_without_a_center(digits):
     np.testing.assert_array_equal(rows_in_sparse_storage.labels_, dense.labels_)
 
 
-def test_k_means_with_many_clusters_is_reproducible_in_float32(rng):
-    """150 clusters: the same labels on two threads, and for rows given twice."""
-    X = rng.normal(size=(1500, 6))
+@pytest.mark.parametrize(("count", "dtype"), [(150, "float64"), (20, "float32")])
+def test_k_means_in_float32_is_reproducible(count, dtype, rng, monkeypatch):
+    """The same labels on two threads, and for rows given twice."""
+    precisions, fit = set(), seeding.KMeans.fit
+
+    def spy(self, X, **weights):
+        precisions.add(X.dtype)
+        return fit(self, X, **weights)
+
+    monkeypatch.setattr(seeding.KMeans, "fit", spy)
+    monkeypatch.setattr(seeding, "_SAMPLE", 1500)
+    X = rng.normal(size=(1500, 6)).astype(dtype)
     settings = {"gamma": 0.1, "landmarks": X[::10], "random_state": 0}
-    fits = [ApproxKernelKMeans(150, n_jobs=j, **settings).fit(X) for j in (1, 2)]
+    fits = [ApproxKernelKMeans(count, n_jobs=j, **settings).fit(X) for j in (1, 2)]
     np.testing.assert_array_equal(fits[0].labels_, fits[1].labels_)
-    twice = ApproxKernelKMeans(150, **settings).fit(np.vstack([X, X]))
+    twice = ApproxKernelKMeans(count, **settings).fit(np.vstack([X, X]))
     np.testing.assert_array_equal(np.tile(fits[0].labels_, 2), twice.labels_)
     weights = np.full(len(X), 2.0)
-    heavy = ApproxKernelKMeans(150, **settings).fit(X, sample_weight=weights)
+    heavy = ApproxKernelKMeans(count, **settings).fit(X, sample_weight=weights)
     np.testing.assert_array_equal(fits[0].labels_, heavy.labels_)
+    assert precisions == {np.dtype(np.float32)}

@@ -1,8 +1,10 @@
 """Kernel values between rows and landmarks: tiles and cached rows."""
 
+import pickle
+
 import numpy as np
 
-from akkm.core.strip import Strip
+from akkm.core.strip import RowCache, Strip
 from akkm.kernels import RBF
 
 
@@ -46,6 +48,20 @@ def test_cached_rows_are_not_recomputed(rng):
     assert fetch(np.array([8, 3, 30])) == [30]
     assert fetch(np.array([30, 31])) == [31]  # the cache is full
     assert fetch(np.array([31, 30])) == [31]
+
+
+def test_a_copy_of_a_cache_for_another_process_is_empty():
+    cache = RowCache(20, 10, 3, np.float32)
+    rows = np.arange(5)
+    cache.reserve(rows)
+    ones = np.ones((5, 3), dtype=np.float32)
+    cache.fetch(rows, lambda rows, out: out.fill(1), ones.copy())
+    copy = pickle.loads(pickle.dumps(cache))
+    assert len(pickle.dumps(copy)) < 500
+    copy.reserve(np.arange(10))  # there is room for ten rows again
+    out = copy.fetch(rows, lambda rows, out: out.fill(2), ones.copy())
+    np.testing.assert_array_equal(out, 2 * ones)
+    np.testing.assert_array_equal(cache.fetch(rows, None, ones.copy()), ones)
 
 
 def test_other_rows_use_the_same_prepared_points(rng, monkeypatch):

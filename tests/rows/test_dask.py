@@ -11,6 +11,7 @@ from sklearn.datasets import make_blobs
 
 from akkm import ApproxKernelKMeans, EnsembleKernelKMeans
 from akkm.rows import chunks
+from akkm.rows.cluster import Cluster
 from akkm.rows.dask_rows import rows_of_dask
 from registry import create, select
 
@@ -97,6 +98,30 @@ def test_initial_labels_give_the_same_labels_as_for_an_array(client, X, rng):
     rows = da.from_array(X, chunks=(5_000, 6))
     model = ApproxKernelKMeans(5, **SETTINGS, init=start).fit(rows)
     np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+
+
+def test_large_messages_do_not_change_the_labels(client, X, expected, monkeypatch):
+    """Large arguments are sent once, and workers add up large sums."""
+    monkeypatch.setattr("akkm.rows.cluster._COPIED_BYTES", 0)
+    monkeypatch.setattr("akkm.core.remote_parts._GATHERED_BYTES", 0)
+    rows = da.from_array(X, chunks=(4_000, 6))
+    model = ApproxKernelKMeans(5, **SETTINGS).fit(rows)
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+    assert model.inertia_ == pytest.approx(expected.inertia_, rel=1e-6)
+
+
+def test_partitions_are_grouped_by_worker_and_thread(client):
+    def names(futures):
+        (holders,) = zip(*client.who_has(futures).values(), strict=True)
+        return set(holders)
+
+    futures = client.map(np.full, [3] * 9, range(9), pure=False)
+    groups = Cluster(client).groups(futures)
+    assert sorted(i for group in groups for i in group) == list(range(9))
+    assert len(groups) <= sum(client.nthreads().values())
+    for group in groups:
+        assert group == sorted(group)
+        assert len(names([futures[i] for i in group])) == 1
 
 
 def test_workers_draw_the_random_labels_of_their_rows(client, X):

@@ -36,7 +36,14 @@ def prepare_parts(
     """
     strip, gram, partitions = factored.strip, factored.gram, factored.strip.X.partitions
     if partitions is not None:
-        return RemoteParts(partitions, strip, gram, labels=labels, weights=weights)
+        return RemoteParts(
+            partitions,
+            strip,
+            gram,
+            labels=labels,
+            weights=weights,
+            cache_bytes=cache_bytes,
+        )
     narrow = strip.kernel.cheap and strip.X.shape[1] < _WIDE
     if strip.nbytes <= cache_bytes and not narrow:
         strip.compute_all(engine)

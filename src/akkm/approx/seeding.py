@@ -36,7 +36,8 @@ _MULTIPLICATIONS = 5e10
 _MIN_ITERATIONS, _MAX_ITERATIONS = 5, 300
 # Expected number of iterations of a run that is initialised by k-means++.
 _EXPECTED_ITERATIONS = 15
-# With more clusters than this, k-means on the sample computes in float32.
+# k-means on the sample computes in float32 if there are more clusters than this, or if
+# the kernel rows are float32 and the sample has at least _SAMPLE rows.
 _MANY_CLUSTERS = 100
 # Share of the way to the mean by which the last initial center is moved, to break ties.
 _TIE = 1e-9
@@ -216,7 +217,8 @@ def best_labels(
     few = distinct < 2 * n_clusters
     most = _distinct(coordinates) if few else n_clusters
     precise = coordinates[order]
-    X = precise.astype(np.float32) if n_clusters > _MANY_CLUSTERS else precise
+    rough = part.dtype == np.float32 and part.n >= _SAMPLE
+    X = precise.astype(np.float32) if rough or n_clusters > _MANY_CLUSTERS else precise
     w = None if weights is None else weights[order]
 
     # Costs are measured in iterations over the sample. k-means++ compares each row with

@@ -34,6 +34,11 @@ class RowCache:
         self._values = np.empty((n_slots, m), dtype=dtype)
         self._n_used = 0
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy in another process starts empty: computing is faster than sending.
+        values = self._values
+        return RowCache, (len(self._slots), *values.shape, values.dtype)
+
     def reserve(self, rows: Array) -> None:
         """Assign slots to rows (b,) that have none, if all of them fit.
 
@@ -84,7 +89,7 @@ class Strip:
         # unused memory for tiles, by precision and rows per tile
         self._buffers: dict[tuple[np.dtype[Any], int], list[Array]] = {}
         self._all: Array | None = None
-        self._cache: RowCache | None = None
+        self.cache: RowCache | None = None  # set by `use_cache`
 
     def __getstate__(self) -> dict[str, Any]:
         # Fill functions are closures and can't be pickled; they are created again.
@@ -101,7 +106,7 @@ class Strip:
         # copy() leaves these out, like pickle
         other._fills, other._buffers = self._fills, self._buffers
         other.X = as_rows(X)
-        other._all = other._cache = None
+        other._all = other.cache = None
         return other
 
     def subset(self, rows: Array) -> "Strip":
@@ -125,7 +130,7 @@ class Strip:
         """Cache kernel rows that are evaluated repeatedly, in up to `n_bytes`."""
         n_slots = min(self.n, int(n_bytes // (self.m * self.dtype.itemsize)))
         if n_slots and self._all is None:
-            self._cache = RowCache(self.n, n_slots, self.m, self.dtype)
+            self.cache = RowCache(self.n, n_slots, self.m, self.dtype)
 
     @property
     def nbytes(self) -> int:
@@ -140,8 +145,8 @@ class Strip:
 
     def reserve(self, rows: Array) -> None:
         """Announce the rows (b,) of the next sweep; they are cached if they all fit."""
-        if self._cache is not None:
-            self._cache.reserve(rows)
+        if self.cache is not None:
+            self.cache.reserve(rows)
 
     def tiles(
         self, rows: Any, *, cached: bool = True, dtype: Any = None
@@ -160,8 +165,8 @@ class Strip:
                 size = tile.stop - tile.start if isinstance(tile, slice) else len(tile)
                 if self._all is not None:
                     phi = self._all[tile]
-                elif cached and self._cache is not None and not isinstance(tile, slice):
-                    phi = self._cache.fetch(tile, self._compute, buffer[:size])
+                elif cached and self.cache is not None and not isinstance(tile, slice):
+                    phi = self.cache.fetch(tile, self._compute, buffer[:size])
                 else:
                     phi = buffer[:size]
                     self._compute(tile, phi)
