@@ -9,11 +9,13 @@ from sklearn.datasets import make_blobs, make_moons
 
 import akkm
 import registry
-from akkm.diffusion.constrained_graph import (
+from akkm.diffusion.class_shares import (
     class_scores,
-    constrain_graph,
+    class_shares,
+    correct_classes,
     smooth_classes,
 )
+from akkm.diffusion.constrained_graph import constrain_graph
 from akkm.guided.constraints import read_constraints
 
 
@@ -124,12 +126,12 @@ def test_two_step_k_means_uses_constrained_rows_as_landmarks(problem):
 
 
 def test_walks_carry_known_classes_to_near_rows():
-    """Two known rows in each of two noisy moons separate them better."""
+    """Four known rows in each of two noisy moons separate them better."""
     before, after = [], []
     for seed in (0, 1):
         X, y = make_moons(600, noise=0.15, random_state=seed)
         rng = np.random.default_rng(seed)
-        rows = [rng.choice(np.flatnonzero(y == k), 2, replace=False) for k in (0, 1)]
+        rows = [rng.choice(np.flatnonzero(y == k), 4, replace=False) for k in (0, 1)]
         model = akkm.DiffusionKernelKMeans(2, random_state=0).fit(X)
         right = (model.labels_ == y).mean()
         before.append(max(right, 1 - right))
@@ -143,18 +145,39 @@ def test_class_scores_solve_their_equation():
     rng = np.random.default_rng(0)
     W = sparse.random_array((60, 60), density=0.2, rng=rng).tocsr()
     W = W + W.T
-    found = read_constraints(90, known={1: "a", 70: "b", 5: "b", 80: "c", 33: "c"})
-    rows = rng.permutation(90)[:60]
-    scores = class_scores(W, found, rows)
-    D = np.diag(np.asarray(W.sum(axis=1)).ravel())
-    here = np.isin(rows, found.known_rows)
-    ended = 0.01 * (here.sum() / 3 / 25) ** 2  # three classes
-    B = ((1 + ended) * D - W.toarray()) @ scores
-    assert 2 <= here.sum() < 5
-    np.testing.assert_allclose(B[~here], 0, atol=1e-3)
-    classes = found.known[found.positions(rows[here])]
-    np.testing.assert_array_equal(B[here].argmax(axis=1), classes)
-    np.testing.assert_allclose(B.sum(axis=1), 0, atol=1e-3)
+    known, classes = np.array([4, 9, 30, 31]), np.array([0, 1, 1, 1])
+    expected, weight = rng.random((60, 3)), 2.0
+    scores = class_scores(W, expected, weight, known, classes)
+    degree = np.asarray(W.sum(axis=1)).ravel()
+    B = (1.01 * np.diag(degree) - W.toarray()) @ scores
+    right = weight * degree[:, None] * expected / (degree @ expected)
+    right[known, classes] += 1
+    right /= np.array([1, 3, 0]) + weight
+    right -= right.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(B, right, atol=2e-3 * np.abs(right).max())
+
+
+def test_walks_end_at_known_nodes_or_where_they_are():
+    """The shares of a node follow from those of the nodes one step away."""
+    rng = np.random.default_rng(0)
+    W = sparse.random_array((40, 40), density=0.3, rng=rng).tocsr()
+    W = W + W.T
+    own, known = rng.integers(3, size=40), np.array([3, 8, 20])
+    shares = correct_classes(W, np.eye(3)[own], known, np.array([2, 0, 1]))
+    steps = W.toarray() / np.asarray(W.sum(axis=1)).reshape(-1, 1)
+    expected = (steps @ shares + 0.01 * np.eye(3)[own]) / 1.01
+    expected[known] = np.eye(3)[[2, 0, 1]]
+    np.testing.assert_allclose(shares, expected, atol=5e-3)
+
+
+def test_classes_without_known_nodes_keep_their_cluster():
+    """Three groups of nodes in a chain; the classes of two of them are known."""
+    groups = np.repeat([0, 1, 2], 20)
+    W = np.where(groups[:, None] == groups, 1.0, 0.0)
+    W[19, 20] = W[20, 19] = W[39, 40] = W[40, 39] = 1.0
+    known, classes = np.array([5, 45]), np.array([1, 0])
+    shares = class_shares(sparse.csr_array(W), groups, 3, known, classes)
+    np.testing.assert_array_equal(shares.argmax(axis=1), np.array([1, 2, 0])[groups])
 
 
 def test_smoothing_gives_a_node_the_class_of_the_nodes_around_it():
@@ -189,7 +212,7 @@ def test_graphs_are_edited_as_worked_out_by_hand():
     """Rows 0 - 1 - 2 - 3 in a chain; 0 and 3 belong together, 1 and 2 do not."""
     W = sparse.diags_array([[1.0] * 3, [1.0] * 3], offsets=[1, -1]).tocsr()
     found = read_constraints(9, must_link=[(0, 3)], cannot_link=[(1, 2)])
-    edited = constrain_graph(W, found, np.arange(4), False).toarray()
+    edited = constrain_graph(W, found, np.arange(4)).toarray()
     expected = [[0, 1, 0, 1], [1, 0, 0, 0], [0, 0, 0, 1], [1, 0, 1, 0]]
     np.testing.assert_allclose(edited, expected)
 
@@ -197,5 +220,5 @@ def test_graphs_are_edited_as_worked_out_by_hand():
 def test_rows_outside_the_graph_are_ignored():
     W = sparse.csr_array(np.ones((2, 2)))
     found = read_constraints(9, must_link=[(4, 7)], cannot_link=[(4, 8)])
-    edited = constrain_graph(W, found, np.array([7, 1]), False).toarray()
+    edited = constrain_graph(W, found, np.array([7, 1])).toarray()
     np.testing.assert_allclose(edited, np.ones((2, 2)))

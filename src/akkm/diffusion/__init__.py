@@ -12,8 +12,10 @@ belong here.
 `neighbour_graph`, `choose_neighbours`
     The similarity matrix W made of shared neighbours, its components, and the choice of
     the number of neighbours.
-`constrained_graph`
-    Constraints on labels, as changes of the graph.
+`constrained_graph`, `class_shares`
+    Constraints on labels, as changes of the graph; known classes, carried by walks.
+`point_clusters`
+    Clusters of an embedding, for steps before the clustering of the fit.
 `landmark_positions`, `landmark_ties`
     Where landmarks are placed, and which landmarks each row is tied to.
 `spectrum`, `chebyshev`

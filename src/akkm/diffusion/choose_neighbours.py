@@ -17,7 +17,6 @@ from dataclasses import replace
 import numpy as np
 from sklearn.metrics import adjusted_mutual_info_score
 
-from akkm.approx import kmeans_problem, solve
 from akkm.core.threads import Threads
 from akkm.diffusion.graph_embedding import (
     GraphEmbedding,
@@ -25,6 +24,7 @@ from akkm.diffusion.graph_embedding import (
     fit_graph_embedding,
     limit_neighbours,
 )
+from akkm.diffusion.point_clusters import cluster_points
 from akkm.typing import Array, RowsLike
 
 FEWEST_NEIGHBORS = 15
@@ -35,8 +35,6 @@ _CLEAR = 0.9
 _SAMPLE, _FEW_ROWS = 6000, 1000
 # The random error of an agreement a is about _NOISE sqrt(a (1 - a)).
 _NOISE = 0.05
-# Runs and iterations of k-means.
-_RUNS, _ITERATIONS = 2, 100
 
 
 def fit_graph(
@@ -121,7 +119,7 @@ def is_clear(
     """
     if n_clusters == 1 or len(graph.embedding) < _FEW_ROWS:
         return True
-    labels = _cluster(graph.embedding, n_clusters, engine, rng)
+    labels = cluster_points(graph.embedding, n_clusters, engine, rng)
     neighbours = graph.neighbours.indices
     same = [(labels[column] == labels).mean() for column in neighbours.T]
     return bool(np.mean(same) >= _CLEAR)
@@ -147,23 +145,5 @@ def _agreement(
         embed = fit_graph_embedding(X, half, settings, engine, rng, lambda text: None)
         points, _ = embed(both, engine)
         assert settings.n_clusters is not None
-        labels.append(_cluster(points, settings.n_clusters, engine, rng))
+        labels.append(cluster_points(points, settings.n_clusters, engine, rng))
     return float(adjusted_mutual_info_score(*labels))
-
-
-def _cluster(
-    points: Array, n_clusters: int, engine: Threads, rng: np.random.Generator
-) -> Array:
-    """Return the clusters (n,) of points (n, q) by k-means."""
-    solution = solve(
-        kmeans_problem(points),
-        engine,
-        n_clusters=n_clusters,
-        init="k-means++",
-        n_init=_RUNS,
-        max_iter=_ITERATIONS,
-        weights=None,
-        cache_bytes=0,
-        rng=rng,
-    )
-    return np.asarray(solution.labels)

@@ -118,7 +118,10 @@ def fit_given_graph(
         kernel = replace(kernel, evidence=replace(kernel.evidence, sure=False, why=why))
     points = walks.embedding
     if settings.edit is not None:
-        points = settings.edit.extend(points, W[inside][:, inside], first[inside])
+        inner = W[inside][:, inside]
+        points = settings.edit.extend(
+            points, inner, first[inside], kernel.n_clusters, engine, rng
+        )
     degree = np.asarray(W.sum(axis=1)).ravel() * inside
     hub = int(degree.argmax())
     target = _nearest_inside(D, inside)

@@ -166,7 +166,9 @@ def fit_graph_embedding(
     embedding = walks.embedding
     if settings.edit is not None:
         inner = W[inside][:, inside]
-        embedding = settings.edit.extend(embedding, inner, rows[order][inside])
+        embedding = settings.edit.extend(
+            embedding, inner, rows[order][inside], kernel.n_clusters, engine, rng
+        )
     embedding = embedding[(np.cumsum(inside) - 1)[target]]
     keys = _hashes(points, order)
     places = np.argsort(keys, kind="stable")
