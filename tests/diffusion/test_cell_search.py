@@ -188,6 +188,23 @@ class TestNewRows:
         assert (again[:, 0] == np.arange(2000)).all()
         assert own.max() < 0.01 * reach.min()
 
+    def test_one_exact_search_serves_several_numbers_of_neighbours(
+        self, rng, monkeypatch
+    ):
+        """Small integers have many equal distances; blocks have 500 points."""
+        monkeypatch.setattr(cell_search, "_EXACT_BLOCK", 500)
+        X = rng.integers(4, size=(1100, 20)).astype(np.float32)
+        with Threads(2) as engine:
+            search, order = search_for(X, "euclidean", engine, rng, most=30)
+            D = pairwise_distances(X[order], metric="sqeuclidean").round()
+            np.fill_diagonal(D, np.inf)
+            for k in (5, 30, 60):  # more than `most` neighbours need another search
+                indices, _ = search.neighbours(k, engine, rng, None)
+                found = np.take_along_axis(D, indices, axis=1)
+                assert (found == np.sort(D, axis=1)[:, :k]).all()
+                equal = np.diff(found, axis=1) == 0
+                assert (np.diff(indices, axis=1)[equal] > 0).all()
+
 
 class TestLists:
     def test_the_smallest_entries_are_found_with_and_without_ties(self, rng):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from akkm.diffusion import estimate_k
 from akkm.diffusion.estimate_k import (
     Cut,
     check_balance,
@@ -124,6 +125,14 @@ class TestCut:
     def test_a_cut_between_chains_is_tight(self, lengths, link, number, tight):
         W = chains(*lengths, link=link)
         assert cut_along_eigenvectors(W, *leading(W), ones(W), number).tight == tight
+
+    def test_a_sample_of_the_rows_gives_the_same_cut(self, monkeypatch):
+        W = chains(200, 20, 100, link=1e-4)
+        cut = cut_along_eigenvectors(W, *leading(W), ones(W), 3)
+        monkeypatch.setattr(estimate_k, "_CUT_ROWS", 15)
+        monkeypatch.setattr(estimate_k, "_CUT_ROWS_PER_GROUP", 5)
+        assert cut_along_eigenvectors(W, *leading(W), ones(W), 3) == cut
+        assert cut.smallest == pytest.approx(20 / 320)
 
     def test_the_share_of_the_smallest_group_is_its_share_of_the_weight(self):
         W = chains(80, 20, link=0)

@@ -55,8 +55,12 @@ _LEAST_RECALL, _MOST_CELLS = 0.95, 64
 _CELLS_OF_NEW_ROW = 4
 # Cells are sorted by a hierarchical clustering of at most this many of their centers.
 _SORTED_CENTERS = 4096
+# Points that are found in addition, because they may be as near as the last point.
+_TIES = 5
 # Rows per matrix product, and points per block of an exact search.
 _BLOCK, _EXACT_BLOCK = 512, 16384
+# Rows per matrix product if all pairs of points are compared.
+_EXACT_ROWS = 128
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,7 @@ class CellSearch:
     rows: "Cells"
     near: Array  # (n, p) the nearest cells of each point, nearest first
     new_rows: PositionSearch
+    exact: "ExactLists | None" = None  # if given, all pairs of points are compared
 
     def neighbours(
         self, k: int, engine: Threads, rng: np.random.Generator, say: Callable[..., Any]
@@ -109,8 +114,11 @@ class CellSearch:
 
         The reach is the distance to the farthest neighbour, as `new_rows` measures it.
         """
-        C = np.asarray(self.new_rows.cells.points)
-        indices = self.rows.neighbours(C, self.near, k, engine, rng, say)
+        if self.exact is not None:
+            indices = self.exact.nearest(k, engine)
+        else:
+            C = np.asarray(self.new_rows.cells.points)
+            indices = self.rows.neighbours(C, self.near, k, engine, rng, say)
         return indices, self.new_rows.reach(indices)
 
     def nearest_kept(
@@ -120,8 +128,30 @@ class CellSearch:
         cells = replace(self.rows, offsets=np.where(kept, self.rows.offsets, np.inf))
         rows = prepare_rows(X, self.new_rows.metric, self.new_rows.shift)
         C = self.new_rows.coordinates(X)
-        indices, distances = cells.nearest(rows, C, 1, _CELLS, engine)
+        n_cells = _CELLS if self.exact is None else len(cells.centers)
+        indices, distances = cells.nearest(rows, C, 1, n_cells, engine)
         return indices[:, 0], distances[:, 0]
+
+
+class ExactLists:
+    """The nearest other points of each point, by comparison of all pairs.
+
+    The first call finds the `most` nearest points. This hardly takes longer than fewer
+    points, so it pays if several numbers of neighbours are tried.
+    """
+
+    def __init__(self, cells: "Cells", most: int) -> None:
+        self._cells, self._most = cells, most
+        self._lists: NeighbourLists | None = None
+
+    def nearest(self, k: int, engine: Threads) -> Array:
+        """Indices (n, k); of equally near points, those with the smallest index."""
+        n = self._cells.points.shape[0]
+        wanted = min(k + _TIES, n - 1)
+        if self._lists is None or self._lists.indices.shape[1] < wanted:
+            width = min(max(k, self._most) + _TIES, n - 1)
+            self._lists = self._cells.all_pairs(width, engine)
+        return self._lists.nearest(wanted)[:, :k]
 
 
 @dataclass(frozen=True)
@@ -204,6 +234,24 @@ class Cells:
         lists.distances[:] += self.offsets[:, None]
         lists.add_reverse()
         return lists.ascending()[0]
+
+    def all_pairs(self, k: int, engine: Threads) -> NeighbourLists:
+        """The k nearest other points of each point, by comparison of all pairs."""
+        X, n = self.points, self.points.shape[0]
+        lists = NeighbourLists.empty(n, k, X.dtype)
+        for first in range(0, n, _EXACT_BLOCK):
+            points = slice(first, min(first + _EXACT_BLOCK, n))
+            Z = X[points]
+
+            def compare(start: int, Z: Any = Z, points: slice = points) -> None:
+                rows = np.arange(start, min(start + _EXACT_ROWS, n))
+                D = self._distances(X[rows], Z, points)
+                inside = np.flatnonzero((rows >= points.start) & (rows < points.stop))
+                D[inside, rows[inside] - points.start] = np.inf
+                lists.update(rows, D, points.start)
+
+            engine.for_each(compare, list(range(0, n, _EXACT_ROWS)))
+        return lists
 
     def _compare(
         self,

@@ -20,10 +20,13 @@ from sklearn.metrics import adjusted_mutual_info_score
 from akkm.core.threads import Threads
 from akkm.diffusion.graph_embedding import (
     GraphEmbedding,
+    GraphRows,
     GraphSettings,
     fit_graph_embedding,
     limit_neighbours,
 )
+from akkm.diffusion.landmark_positions import weighted_means
+from akkm.diffusion.landmark_ties import tie_rows
 from akkm.diffusion.point_clusters import cluster_points
 from akkm.typing import Array, RowsLike
 
@@ -35,6 +38,9 @@ _CLEAR = 0.9
 _SAMPLE, _FEW_ROWS = 6000, 1000
 # The random error of an agreement a is about _NOISE sqrt(a (1 - a)).
 _NOISE = 0.05
+# To see whether a graph is clear, this many rows are clustered, or _PER_CLUSTER rows
+# per cluster if that is more. All rows then get the cluster of the nearest mean.
+_CLUSTERED, _PER_CLUSTER = 3000, 20
 
 
 def fit_graph(
@@ -71,7 +77,11 @@ def fit_graph(
         The embedding of the rows by walks in the graph.
     """
     own = rng.spawn(1)[0]  # so that the same graph results if the number is given
-    graph = fit_graph_embedding(X, rows, settings, engine, rng, say)
+    say(f"preparing the search among {len(rows):,} rows")
+    choose = choose and settings.n_clusters is not None
+    most = _CANDIDATES[-1] if choose and len(rows) >= _FEW_ROWS else 0
+    points = GraphRows.of(X, rows, settings.metric, engine, rng, most)
+    graph = fit_graph_embedding(points, settings, engine, rng, say)
     if not choose or settings.n_clusters is None:
         return graph
     if is_clear(graph, settings.n_clusters, engine, own):
@@ -80,7 +90,7 @@ def fit_graph(
     if k == settings.n_neighbors:
         return graph
     more = replace(settings, n_neighbors=k)
-    return fit_graph_embedding(X, rows, more, engine, rng, say)
+    return fit_graph_embedding(points, more, engine, rng, say)
 
 
 def choose_n_neighbors(
@@ -96,13 +106,17 @@ def choose_n_neighbors(
     The number is raised as long as the clusters of the halves agree better than before.
     The arguments are those of `fit_graph`.
     """
-    halves = np.array_split(rng.permutation(rows)[:_SAMPLE], 2)
+    sample, most = np.array_split(rng.permutation(rows)[:_SAMPLE], 2), _CANDIDATES[-1]
+    halves = [
+        GraphRows.of(X, half, settings.metric, engine, own, most)
+        for half, own in zip(sample, rng.spawn(2), strict=True)
+    ]
     chosen, best = settings.n_neighbors, -1.0
     for k in _CANDIDATES:
-        if limit_neighbours(k, len(halves[1]), settings.n_clusters) < k:
+        if limit_neighbours(k, len(sample[1]), settings.n_clusters) < k:
             break
         tried = replace(settings, n_neighbors=k)
-        agreement = _agreement(X, halves, tried, engine, rng.spawn(2))
+        agreement = _agreement(halves, tried, engine, rng.spawn(2))
         say(f"{k} neighbours: agreement of two halves of a sample {agreement:.3f}")
         if agreement < best + _noise(best):
             break
@@ -117,11 +131,13 @@ def is_clear(
 
     Graphs of few rows are kept, too.
     """
-    if n_clusters == 1 or len(graph.embedding) < _FEW_ROWS:
+    points = graph.embedding
+    if n_clusters == 1 or len(points) < _FEW_ROWS:
         return True
-    labels = cluster_points(graph.embedding, n_clusters, engine, rng)
-    neighbours = graph.neighbours.indices
-    same = [(labels[column] == labels).mean() for column in neighbours.T]
+    size = min(len(points), max(_CLUSTERED, _PER_CLUSTER * n_clusters))
+    sample = np.sort(rng.choice(len(points), size, replace=False))
+    labels = _cluster(points, points[sample], n_clusters, engine, rng)
+    same = [(labels[column] == labels).mean() for column in graph.neighbours.indices.T]
     return bool(np.mean(same) >= _CLEAR)
 
 
@@ -132,18 +148,32 @@ def _noise(agreement: float) -> float:
 
 
 def _agreement(
-    X: RowsLike,
-    halves: list[Array],
+    halves: list[GraphRows],
     settings: GraphSettings,
     engine: Threads,
     rngs: list[np.random.Generator],
 ) -> float:
     """Return the adjusted mutual information of the clusters found from each half."""
-    both = X[np.concatenate(halves)]
+    C = settings.n_clusters
+    assert C is not None
     labels = []
-    for half, rng in zip(halves, rngs, strict=True):
-        embed = fit_graph_embedding(X, half, settings, engine, rng, lambda text: None)
-        points, _ = embed(both, engine)
-        assert settings.n_clusters is not None
-        labels.append(cluster_points(points, settings.n_clusters, engine, rng))
+    for half, other, rng in zip(halves, halves[::-1], rngs, strict=True):
+        embed = fit_graph_embedding(half, settings, engine, rng, lambda text: None)
+        placed, _ = embed(other.points, engine)
+        own, _ = embed(half.points, engine)
+        both = [own, placed] if half is halves[0] else [placed, own]
+        labels.append(_cluster(np.concatenate(both), own, C, engine, rng))
     return float(adjusted_mutual_info_score(*labels))
+
+
+def _cluster(
+    points: Array,
+    sample: Array,
+    n_clusters: int,
+    engine: Threads,
+    rng: np.random.Generator,
+) -> Array:
+    """Return the clusters (n,) of points (n, q), by k-means of a sample (s, q)."""
+    labels = cluster_points(sample, n_clusters, engine, rng)
+    means = weighted_means(sample, np.ones(len(sample)), labels, n_clusters)
+    return tie_rows(points, means, 1, engine).indices[:, 0]

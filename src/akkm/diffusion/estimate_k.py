@@ -47,6 +47,10 @@ _ZERO_RATE = 1e-9
 # A cluster with more than this share of the rows may consist of several clusters. A
 # wide gap may only show that one distant cluster is separate from all other rows.
 DOMINANT_SHARE = 0.8
+# A division into groups starts from one row per group. These rows are chosen from all
+# rows, or from a sample of _CUT_ROWS rows, or _CUT_ROWS_PER_GROUP rows per group if
+# that is more.
+_CUT_ROWS, _CUT_ROWS_PER_GROUP = 2000, 20
 # A cluster with less than this share of the rows may consist of outliers.
 OUTLIER_SHARE = 0.005
 
@@ -153,8 +157,7 @@ def cut_along_eigenvectors(
     True
     """
     V = vectors[:, :number]
-    pivots = qr(V.T, mode="r", pivoting=True)[1][:number]
-    left, _, right = svd(V[pivots].T)
+    left, _, right = svd(V[_one_row_per_group(V)].T)
     group = np.abs(V @ (left @ right)).argmax(axis=1)
     sizes = np.bincount(group, rows, number)
     group_of_entry = np.repeat(group, np.diff(W.indptr))
@@ -168,6 +171,22 @@ def cut_along_eigenvectors(
     tight = cut <= _TIGHT_SHARE * number and cut <= _TIGHT_RATIO * bound
     shares = sizes / sizes.sum()
     return Cut(float(shares.min()), bool(tight), float(shares.max()))
+
+
+def _one_row_per_group(V: Array) -> Array:
+    """Indices (q,) of rows of eigenvectors V (n, q) that are nearly orthogonal.
+
+    If there are many rows, they are chosen from a sample. Rows are drawn in part with
+    probabilities proportional to their squared lengths, whose sum is about the same in
+    each group, and in part uniformly.
+    """
+    n, q = V.shape
+    sample, size = np.arange(n), max(_CUT_ROWS, _CUT_ROWS_PER_GROUP * q)
+    if n > 2 * size:
+        squares = np.einsum("ij,ij->i", V, V)
+        shares = (squares / squares.sum() + 1 / n) / 2
+        sample = np.random.default_rng(0).choice(n, size, replace=False, p=shares)
+    return np.asarray(sample[qr(V[sample].T, mode="r", pivoting=True)[1][:q]])
 
 
 def estimate_n_clusters(

@@ -14,7 +14,7 @@ from akkm.diffusion.diffusion_time import diffusion_map, unit_rows
 from akkm.diffusion.estimate_k import OUTLIER_SHARE
 from akkm.diffusion.landmark_positions import project
 from akkm.diffusion.neighbour_graph import Neighbours
-from akkm.diffusion.neighbour_search import NewRowSearch, search_for
+from akkm.diffusion.neighbour_search import NewRowSearch, PointSearch, search_for
 from akkm.diffusion.prepared_rows import ANGULAR, EUCLIDEAN
 from akkm.diffusion.row_hashes import row_hashes
 from akkm.diffusion.spectrum import (
@@ -129,34 +129,57 @@ class GraphEmbedding:
         return X.astype(self.embedding.dtype, copy=False)
 
 
+@dataclass(frozen=True)
+class GraphRows:
+    """The distinct rows of a graph, and a search among them."""
+
+    rows: Array  # (u,) indices of the rows
+    points: RowsLike  # (u, d)
+    search: PointSearch
+    order: Array  # (u,) point i of the search is points[order[i]]
+
+    @staticmethod
+    def of(
+        X: RowsLike,
+        rows: Array,
+        metric: str,
+        engine: Threads,
+        rng: np.random.Generator,
+        most: int = 0,
+    ) -> "GraphRows":
+        """Prepare the `rows` (u,) of X (n, d); see `search_for` for `most`."""
+        # Without duplicates, no copy of the rows is made here.
+        in_order = len(rows) == X.shape[0] and bool((np.diff(rows) > 0).all())
+        points = X if in_order else X[rows]
+        return GraphRows(
+            rows, points, *search_for(points, metric, engine, rng, most=most)
+        )
+
+
 def fit_graph_embedding(
-    X: RowsLike,
-    rows: Array,
+    graph_rows: GraphRows,
     settings: GraphSettings,
     engine: Threads,
     rng: np.random.Generator,
     say: Callable[[str], None],
 ) -> GraphEmbedding:
-    """Build the graph of the distinct `rows` (u,) of X (n, d), and embed them."""
-    u, metric = len(rows), settings.metric
+    """Build the graph of distinct rows, and embed them."""
+    rows, points, search = graph_rows.rows, graph_rows.points, graph_rows.search
+    order, u, metric = graph_rows.order, len(rows), settings.metric
     k = limit_neighbours(settings.n_neighbors, u, settings.n_clusters)
-    # Without duplicates, no copy of the rows is made here.
-    in_order = u == X.shape[0] and bool((np.diff(rows) > 0).all())
-    points = X if in_order else X[rows]
     say(f"searching the {k} nearest neighbours of {u:,} rows")
-    search, order = search_for(points, metric, engine, rng)
     neighbours = Neighbours(*search.neighbours(k, engine, rng, say))
     say("counting shared neighbours")
     W = graph.shared_neighbour_similarity(neighbours)
     if settings.edit is not None:
         W = settings.edit(W, rows[order])
-    say(f"{X.shape[0]:,} rows, {u:,} in the graph, {k} neighbours")
+    say(f"{u:,} rows in the graph, {k} neighbours")
 
     def link(W: Any, inside: Array, component: Array) -> Any:
         inner = points[order[inside]]
         return graph.link_components(inner, W, component, k, metric, rng)
 
-    walks = embed_graph(W, settings, X.dtype, engine, rng, say, link)
+    walks = embed_graph(W, settings, points.dtype, engine, rng, say, link)
     kernel, inside, label = walks.kernel, walks.inside, walks.label
     if k < settings.n_neighbors:
         why = f"there are only {u} distinct rows"
@@ -176,7 +199,7 @@ def fit_graph_embedding(
         search.new_rows,
         keys[places],
         places,
-        sparse.issparse(X),
+        sparse.issparse(points),
         neighbours,
         embedding,
         ~inside,

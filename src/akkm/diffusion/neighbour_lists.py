@@ -96,6 +96,13 @@ class NeighbourLists:
             part = slice(*np.searchsorted(target, [start, rows[-1] + 1]))
             self.merge(rows, target[part] - start, source[part], distance[part])
 
+    def nearest(self, k: int) -> Array:
+        """Indices (n, k) of the k nearest points of each list, sorted by distance."""
+        best = _smallest(self.distances, k)
+        indices = np.take_along_axis(self.indices, best, axis=1)
+        distances = np.take_along_axis(self.distances, best, axis=1)
+        return NeighbourLists(indices, distances, self.worst).ascending()[0]
+
     def ascending(self) -> tuple[Array, Array]:
         """Indices and distances, sorted by distance; equal distances by index."""
         order = np.lexsort((self.indices, self.distances))

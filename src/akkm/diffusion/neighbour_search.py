@@ -1,7 +1,7 @@
 """Nearest neighbours of rows: exact for few rows or columns, else by cells."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,8 +9,9 @@ from scipy import sparse
 from sklearn.neighbors import VALID_METRICS_SPARSE, NearestNeighbors
 
 from akkm.core.threads import Threads
-from akkm.diffusion.cell_search import PositionSearch, build_cells
+from akkm.diffusion.cell_search import ExactLists, PositionSearch, build_cells
 from akkm.diffusion.landmark_ties import require_finite_distances
+from akkm.diffusion.prepared_rows import is_product
 from akkm.typing import Array, RowsLike
 
 # With at most EXACT_ROWS rows or at most EXACT_COLUMNS columns, the search is exact.
@@ -21,9 +22,9 @@ _FEW_ROWS = 1000
 # Number of points that are compared in addition to the k nearest points. They may be as
 # near as the k-th point.
 _TIES = 5
-# A search by cells needs this many bytes per row more than an exact search: for two
-# copies of the coordinates, the nearest cells, and the lists of neighbours.
-_CELL_BYTES = 2000
+# Except in few columns, a search needs this many bytes per row: for two copies of the
+# coordinates, the nearest cells, and the lists of neighbours.
+_SEARCH_BYTES = 2200
 # If entries have a larger absolute value than this, sums of their squares may overflow.
 _LARGEST = 1e150
 
@@ -62,10 +63,12 @@ def search_for(
     engine: Threads,
     rng: np.random.Generator,
     exact_rows: int = EXACT_ROWS,
+    most: int = 0,
 ) -> tuple[PointSearch, Array]:
     """Prepare a search among points X (n, d); return it and the order of its points.
 
-    The points must be distinct. Point i of the search is row order[i] of X.
+    The points must be distinct. Point i of the search is row order[i] of X. If several
+    numbers of neighbours will be asked for, `most` is the largest of them.
     """
     if sparse.issparse(X) and metric not in VALID_METRICS_SPARSE["brute"]:
         raise ValueError(
@@ -76,27 +79,28 @@ def search_for(
     if n <= _FEW_ROWS:
         return ExactSearch(X.copy(), metric), np.arange(n)
     cells, order = build_cells(X, metric, engine, rng)
-    if n <= exact_rows or d <= EXACT_COLUMNS:
-        return ExactSearch(X[order], metric, cells.new_rows), order
-    return cells, order
+    if n > exact_rows and d > EXACT_COLUMNS:
+        return cells, order
+    if is_product(metric) and d > EXACT_COLUMNS and not sparse.issparse(X):
+        return replace(cells, exact=ExactLists(cells.rows, most)), order
+    return ExactSearch(X[order], metric, cells.new_rows), order
 
 
 def search_bytes(n: int, d: int) -> float:
-    """How many bytes more than `ExactSearch` the search of n rows of d columns needs.
+    """How many bytes more than a tree the search of n rows of d columns needs.
 
     Examples
     --------
     >>> from akkm.diffusion.neighbour_search import search_bytes
-    >>> search_bytes(10_000, 50), search_bytes(50_000, 50)
-    (0.0, 100000000.0)
+    >>> search_bytes(50_000, 10), search_bytes(50_000, 50)
+    (0.0, 110000000.0)
     """
-    exact = n <= EXACT_ROWS or d <= EXACT_COLUMNS
-    return 0.0 if exact else float(_CELL_BYTES * n)
+    return 0.0 if d <= EXACT_COLUMNS else float(_SEARCH_BYTES * n)
 
 
 @dataclass(frozen=True)
 class ExactSearch:
-    """Exact search: by a tree if there are few columns, else among all points."""
+    """Exact search by scikit-learn: by a tree if there are few columns."""
 
     points: RowsLike  # (n, d)
     metric: str
