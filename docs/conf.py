@@ -7,6 +7,11 @@ import warnings
 from importlib.metadata import version as version_of
 from pathlib import Path
 
+from sklearn.datasets import load_wine
+from sphinx_gallery.sorting import ExampleTitleSortKey
+
+import akkm
+
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "examples"))  # examples import texts.py
 
@@ -62,6 +67,20 @@ html_sidebars = {"examples/*": [], "index": []}
 
 warnings.filterwarnings("ignore", category=UserWarning, message=".*unsure.*")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+class GalleryOrder(ExampleTitleSortKey):
+    """Begin with the examples that most readers need; sort the others by title."""
+
+    first = ("moons", "table_report", "layers", "known_classes", "histograms", "width")
+
+    def __call__(self, filename):
+        """Return the sort key of a file."""
+        name = filename.removeprefix("plot_").removesuffix(".py")
+        place = self.first.index(name) if name in self.first else len(self.first)
+        return place, super().__call__(filename)
+
+
 sphinx_gallery_conf = {
     "examples_dirs": str(ROOT / "examples"),
     "gallery_dirs": "examples",
@@ -74,7 +93,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "show_signature": False,
     "remove_config_comments": True,
-    "within_subsection_order": "ExampleTitleSortKey",
+    "within_subsection_order": GalleryOrder,
 }
 
 
@@ -86,6 +105,14 @@ def escape(app, what, name, obj, options, lines):
             lines[i] = re.sub(pattern, lambda m: m[1] or "\\" + m[2], line)
 
 
+def write_report(app, error):
+    """Write the report of Getting started, to which the guide links."""
+    if error is None and app.builder.name == "html":
+        found = akkm.cluster(load_wine(as_frame=True).data)
+        found.report(title="Wines").save(Path(app.outdir, "sample-report.html"))
+
+
 def setup(app):
-    """Connect the hook; it runs after numpydoc's."""
+    """Connect the hooks; `escape` runs after numpydoc's."""
     app.connect("autodoc-process-docstring", escape, priority=900)
+    app.connect("build-finished", write_report)

@@ -29,6 +29,7 @@ for row, chosen, title in zip(
         ax.imshow(X[i].reshape(8, 8), cmap="Greys")
         ax.set(xticks=[], yticks=[], title=f"{model.certainty_[i]:.2f}")
     row[0].set_ylabel(title)
+plt.show()
 
 # %%
 # Without the uncertain digits, clusters agree better with the classes:

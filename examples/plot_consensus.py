@@ -32,3 +32,4 @@ for low, high in pairwise(edges):
 figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 ax.bar(names, shares)
 ax.set(xlabel="share of fits that agree", ylabel="wrong labels, %")
+plt.show()

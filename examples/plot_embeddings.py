@@ -37,6 +37,7 @@ nearest = [names[rows[0]] for rows in model.exemplars_]
 figure, ax = plt.subplots(figsize=(8, 5), layout="constrained")
 dendrogram(model.tree_, orientation="left", labels=nearest, ax=ax)
 ax.set_xlabel("distance at which clusters merge")
+plt.show()
 
 # %%
 # Cosines of the texts, sorted by cluster. Blocks on the diagonal are clusters; rows
@@ -45,3 +46,4 @@ order = np.lexsort([-model.certainty_, model.labels_, model.layers_[0]])
 figure, ax = plt.subplots(figsize=(5, 5), layout="constrained")
 ax.imshow(X[order] @ X[order].T, vmin=0, vmax=1, cmap="Blues")
 ax.set(xticks=[], yticks=[])
+plt.show()

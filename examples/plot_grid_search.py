@@ -36,10 +36,11 @@ search.best_params_
 results = pd.DataFrame(search.cv_results_)
 figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 for number, part in results.groupby("param_approxkernelkmeans__n_clusters"):
-    gamma = part["param_approxkernelkmeans__gamma"].astype(float)
+    gamma = part["param_approxkernelkmeans__gamma"].astype(str)
     ax.plot(gamma, part["mean_test_score"], marker="o", label=f"{number} clusters")
-ax.set(xlabel="gamma", ylabel="accuracy", xscale="log")
+ax.set(xlabel="gamma", ylabel="accuracy")
 ax.legend()
+plt.show()
 
 # %%
 # The HTML form of a pipeline shows its steps:

@@ -40,3 +40,4 @@ for column, kernel in enumerate(("rbf", "chi2", "intersection")):
         ax.imshow(grid, cmap="tab10", vmin=0, vmax=9)
         ax.set(xticks=[], yticks=[])
     axes[0, column].set_title(f"{kernel}: NMI {score:.2f}")
+plt.show()

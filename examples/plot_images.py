@@ -45,3 +45,4 @@ for cluster, row in enumerate(axes):
         ax.axis("off")
     for ax, i in zip(row, own, strict=False):
         ax.imshow(colours[i])
+plt.show()

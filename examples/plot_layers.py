@@ -23,7 +23,8 @@ model.layer_numbers_
 curve = model.stability_
 figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 ax.plot(curve.numbers, curve.scores, marker="o")
-ax.set(xlabel="number of clusters", ylabel="score", xscale="log")
+ax.set(xlabel="number of clusters", ylabel="score")
+plt.show()
 
 # %%
 # The finest clusters, each with its most typical digits, and how they merge.
@@ -36,6 +37,7 @@ left.imshow(np.vstack(shown), cmap="Greys")
 left.set(title="typical digits", xticks=[], yticks=[], ylabel="cluster")
 dendrogram(model.tree_, ax=right, color_threshold=0)
 right.set(title="order in which clusters merge", xlabel="cluster", yticks=[])
+plt.show()
 
 # %%
 # The clusters agree with the digits that people read:

@@ -26,6 +26,7 @@ for ax, (name, method) in zip(axes, methods.items(), strict=True):
     score = akkm.metrics.adjusted_rand_index(y, labels)
     ax.scatter(*X.T, c=labels, s=4, cmap="coolwarm")
     ax.set(title=f"{name}\nARI {score:.2f}", xticks=[], yticks=[])
+plt.show()
 
 # %%
 # ARI is 1 if a method finds the true clusters, and 0 if its clusters are unrelated to

@@ -78,3 +78,4 @@ for cluster, row in enumerate(axes):
         ax.axis("off")
     for ax, i in zip(row, own, strict=False):
         ax.imshow(tiles[i])
+plt.show()

@@ -44,6 +44,7 @@ model.labels_[:10]
 # How many rows each iteration evaluated. The labels of all other rows were proved.
 figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 akkm.plot.convergence(model, ax=ax)
+plt.show()
 
 # %%
 # The labels are the same as those of a fit in memory:

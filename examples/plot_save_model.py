@@ -36,6 +36,7 @@ pair = ["flavanoids", "color_intensity"]
 ax.scatter(*known[pair].T.to_numpy(), c=found.labels, cmap="tab10", vmax=9)
 ax.scatter(*new[pair].T.to_numpy(), c=labels, cmap="tab10", vmax=9, marker="x")
 ax.set(xlabel=pair[0], ylabel=pair[1])
+plt.show()
 
 # %%
 # The same model serves the command line: ``akkm predict wines.skops new.csv --labels

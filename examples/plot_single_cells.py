@@ -52,3 +52,4 @@ picture = ax.imshow(
 )
 ax.set(xlabel="marker gene, ten of each type", ylabel="cluster", xticks=[])
 figure.colorbar(picture, label="relative level")
+plt.show()

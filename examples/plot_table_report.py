@@ -40,6 +40,7 @@ figure, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
 groups = [frame["target"][found.labels == k] for k in range(found.n_clusters)]
 ax.boxplot(groups, orientation="horizontal", tick_labels=found.names)
 ax.set(xlabel="progression of the disease")
+plt.show()
 
 # %%
 # The report is one HTML file that opens offline.

@@ -31,9 +31,12 @@ for cluster, ax in enumerate(axes.flat):
     top = np.argsort(mean - overall)[-6:]
     ax.barh(words[top], mean[top])
     ax.set(title=f"{(model.labels_ == cluster).sum()} texts", xticks=[])
+plt.show()
 
 # %%
 # A new text goes to the cluster of similar texts:
 query = vectorizer.transform(["group rows into clusters of high density"])
-same = np.flatnonzero(model.labels_ == model.predict(query)[0])
-[names[i] for i in same[:10]]
+cluster = model.predict(query)[0]
+cosines = (X @ query.T).toarray().ravel()
+nearest = np.argsort(-np.where(model.labels_ == cluster, cosines, -1))
+[names[i] for i in nearest[:5]]

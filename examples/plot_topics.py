@@ -22,7 +22,7 @@ import akkm
 names, texts = descriptions()
 embed = make_pipeline(
     TfidfVectorizer(stop_words="english", min_df=2, sublinear_tf=True),
-    TruncatedSVD(50, random_state=0),
+    TruncatedSVD(30, random_state=0),
     Normalizer(),
 )
 X = embed.fit_transform(texts)
@@ -45,8 +45,9 @@ def describe(labels, n_words=4):
     return [", ".join(words[np.argsort(-row)[:n_words]]) for row in share * rarity]
 
 
-for topic, text in enumerate(describe(model.layers_[0])):
-    print(f"{(model.layers_[0] == topic).sum():4d} texts: {text}")
+coarse = model.layers_[0]
+for topic, text in enumerate(describe(coarse, n_words=8)):
+    print(f"{(coarse == topic).sum()} texts: {text}")
 
 # %%
 # The finest topics, by size:
@@ -56,6 +57,7 @@ topics = describe(model.labels_)
 figure, ax = plt.subplots(figsize=(8, 5), layout="constrained")
 ax.barh([topics[k] for k in order], sizes[order])
 ax.set(xlabel="number of texts")
+plt.show()
 
 # %%
 # Typical texts of the largest topic:

@@ -19,6 +19,7 @@ for ax, gamma in zip(axes, ("median", "scale", 20, 1000), strict=True):
     ax.scatter(*X.T, c=model.labels_, s=2, cmap="coolwarm")
     width = f"{gamma} = {model.kernel_.gamma:.2g}" if isinstance(gamma, str) else gamma
     ax.set(title=f"gamma: {width}", aspect="equal", xticks=[], yticks=[])
+plt.show()
 
 # %%
 # A wide kernel (left) behaves like k-means, and cuts the ring in two. A narrow kernel

@@ -11,7 +11,8 @@ def descriptions():
     found = {}
     for name, value in [*all_estimators(), *all_functions()]:
         parts = re.split(r"\n(Parameters|Examples)\n", inspect.getdoc(value) or "")
-        text = re.sub(r"[^A-Za-z]+", " ", parts[0])
+        text = re.sub(r"`[^`]*sphx_glr[^`]*`", " ", parts[0])  # links to examples
+        text = re.sub(r"[^A-Za-z]+", " ", text)
         if len(text) > 150:
             found[name] = text
     return list(found), list(found.values())

@@ -56,7 +56,8 @@ def test_links_lead_to_existing_files_and_sections(page):
         name, _, anchor = target.partition("#")
         path = page.parent / name if name else page
         if page.parent.name == "docs" and "examples" in path.parts:  # from the gallery
-            path = ROOT / "examples" / path.name.replace(".rst", ".py")
+            name = re.sub(r"sphx_glr_(\w+)_\d+\.png$", r"\1.py", path.name)
+            path = ROOT / "examples" / name.replace(".rst", ".py")
             path = path.with_name(path.name.replace("index.py", "README.rst"))
         assert path.exists(), target
         if anchor and path.suffix == ".md":
