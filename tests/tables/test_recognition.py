@@ -116,7 +116,52 @@ def test_a_column_of_amounts_accepts_plain_numbers():
 
 def test_dates_whose_day_and_month_may_be_exchanged_are_noted():
     (note,) = encoder_of(["1/2/2024", "3/4/2024", "5/6/2023"]).notes_
-    assert note.startswith("x: read as month/day/year, but day/month/year fits as well")
+    assert note.startswith("x: read as month/day/year, but the other order of day")
+    (note,) = encoder_of(["01-02-2024", "03-04-2024"]).notes_
+    assert note.startswith("x: read as day-month-year, but the other order of day")
+
+
+@pytest.mark.parametrize(
+    ("texts", "role", "values"),
+    [
+        (["0.5k", "900", "-1.2M"], "number", [500, 900, -1_200_000]),
+        (["$0.5K", "$3.1B"], "money", [500, 3.1e9]),
+        (["R$ 469,13", "R$ 1.344,29"], "money", [469.13, 1344.29]),
+        (["469.13 zł", "12.00 zł"], "money", [469.13, 12]),
+        (["469.13", "120.50-"], "number", [469.13, -120.5]),
+        (["3h 23m", "0h 5m"], "duration", [12_180, 300]),
+        (["7h07", "0h22"], "duration", [25_620, 1_320]),
+        (["5m", "3m"], "number", [5, 3]),  # metres
+    ],
+)
+def test_units_and_signs_of_numbers_are_recognised(texts, role, values):
+    form = recognise(texts)
+    assert form.role == role
+    np.testing.assert_allclose(parse(texts, form), values)
+    np.testing.assert_allclose(parse(write(np.array(values), form), form), values)
+
+
+@pytest.mark.parametrize("texts", [["12B", "3M"], ["1.2.20", "2.3.14"], ["3/4", "1/4"]])
+def test_codes_and_versions_are_no_numbers(texts):
+    assert recognise(texts) is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "day"),
+    [
+        (["7/6/2023 2:47 PM", "10/19/2023 8:46 AM"], "2023-07-06T14:47"),
+        (["02/12/20", "04/23/18"], "2020-02-12T00:00"),
+        (["Dec-18", "Mar-15"], "2018-12-01T00:00"),
+        (["2023-11", "2022-03"], "2023-11-01T00:00"),
+        (["10.12.20", "31.01.99"], "2020-12-10T00:00"),
+    ],
+)
+def test_dates_in_unusual_forms_are_recognised(texts, day):
+    form = recognise(texts)
+    expected = np.datetime64(day, "s").astype(float)
+    assert form.role == "date"
+    assert parse(texts, form)[0] == expected
+    assert parse(write(np.array([expected]), form), form)[0] == expected
 
 
 class TestLeftOut:
@@ -146,12 +191,76 @@ class TestLeftOut:
 
     def test_numbers_that_may_be_codes_are_noted(self, rng):
         table = pa.table(
-            {"zip_code": rng.integers(10_000, 99_999, N), "a": [1, 2] * 200}
+            {
+                "tax_code": rng.integers(10_000, 99_999, N),
+                "serial": rng.permutation(10**6)[:N] + 10**8,
+            }
         )
-        (note,) = TableEncoder().fit(table).notes_
-        assert note == (
-            "zip_code: used as numbers; if these are codes, add --text zip_code"
-        )
+        assert TableEncoder().fit(table).notes_ == [
+            "tax_code: used as numbers; if these are codes, add --text tax_code",
+            "serial: used as numbers; if these are identifiers, add --drop serial",
+        ]
+
+    def test_numbers_named_like_codes_are_categories_or_left_out(self, rng):
+        columns = {
+            "store_id": rng.integers(1, 9, N),
+            "product_id": rng.integers(1, 130, N),
+            "account_no": rng.permutation(10**6)[:N],
+            "plz": rng.choice([1067, 4103], N),
+            "has_id": rng.integers(0, 2, N),
+        }
+        table = pa.table(columns)
+        encoder = TableEncoder().fit(table)
+        kinds = {e["name"]: (e["kind"], e.get("reason")) for e in encoder.columns_}
+        hows = {e["name"]: e["how"] for e in encoder.columns_}
+        assert hows["store_id"] == hows["plz"] == "one-hot"
+        assert hows["product_id"] == hows["account_no"] == "left out"
+        assert kinds["product_id"][1] == kinds["account_no"][1] == "id"
+        assert kinds["has_id"][0] == "number"
+        back = encoder.inverse_transform(encoder.transform(table))
+        assert back["store_id"].equals(table["store_id"])
+        # Columns that the user names are used as numbers.
+        chosen = TableEncoder(columns=list(columns)).fit(table)
+        assert {e["kind"] for e in chosen.columns_} == {"number"}
+
+    def test_leading_zeros_mean_codes_in_csv(self, tmp_path):
+        path = tmp_path / "x.csv"
+        path.write_text("plant,size\n" + "007,1.5\n011,2\n" * 30)
+        encoder = TableEncoder().fit(open_table(str(path)))
+        assert encoder.feature_names_ == ["plant=007", "plant=011", "size"]
+        assert encoder.transform(open_table(str(path))).shape == (60, 3)
+
+    @pytest.mark.parametrize("dtype", [np.int64, np.float64])
+    def test_dates_written_as_digits_are_dates(self, dtype):
+        days = np.arange("2020-01", "2020-03", dtype="M8[D]").astype(str)
+        digits = np.char.replace(days, "-", "").astype(dtype)
+        table = pa.table({"day": pa.array(digits.tolist())})
+        encoder = TableEncoder().fit(table)
+        (fact,) = encoder.facts()
+        assert fact.role == "date"
+        values = encoder.original_table(encoder.transform(table))["day"].to_pylist()
+        assert [str(day) for day in values] == days.tolist()
+        # 2020-13-01 is no date.
+        wrong = pa.table({"day": pa.array([*digits.tolist(), dtype(20201301)])})
+        assert TableEncoder(columns=["day"]).fit(wrong).facts()[0].role != "date"
+
+
+class TestNotes:
+    def test_spellings_that_differ_in_case_or_spaces_are_noted(self):
+        (note,) = encoder_of(["yes", "No", " no"] * 20).notes_
+        assert note.startswith("x: values that differ only in case or spaces, such as")
+
+    def test_numbers_among_categories_are_noted(self, tmp_path):
+        path = tmp_path / "x.csv"
+        path.write_text("x\n" + "".join(f"{i}\n100+\n" for i in range(60)) * 2)
+        (note,) = TableEncoder().fit(open_table(str(path))).notes_
+        assert note.startswith("x: 50% of the values are numbers, but the column is")
+        assert "--na 100+ reads numbers" in note
+
+    def test_zeros_far_below_all_other_values_are_noted(self, rng):
+        bmi = np.where(np.arange(N) % 40, rng.uniform(18, 40, N), 0)
+        (note,) = encoder_of(bmi.tolist()).notes_
+        assert note.startswith("x: some values are 0, far below all others")
 
 
 class TestSentinels:
@@ -164,6 +273,8 @@ class TestSentinels:
             (np.arange(1, 80), -99),
             (np.linspace(30, 200, 60), 9_999),
             (np.linspace(0, 1, 50), -9),
+            (np.repeat(np.arange(1, 6), 20), 99),
+            (np.repeat([1, 2], 50), 97),
         ],
     )
     def test_far_and_repeated_values_are_found(self, values, odd):

@@ -33,6 +33,7 @@ from akkm.inspect._plane import MapPlane
 from akkm.inspect._profiles import ClusterProfiles
 from akkm.inspect._quality import Convergence, KernelSimilarity, LandmarkCoverage
 from akkm.inspect._sample import RowSample, sample_rows
+from akkm.inspect._typed import is_yes
 from akkm.inspect._values import RowValues
 
 __all__ = [
@@ -56,5 +57,6 @@ __all__ = [
     "cluster_names",
     "compare_fits",
     "compare_with_classes",
+    "is_yes",
     "sample_rows",
 ]

@@ -10,6 +10,10 @@ from akkm.inspect._typed import TIME_OF_DAY
 # Usual number of columns in a name, and the maximum if names would be equal otherwise.
 _USUAL, _MOST = 2, 4
 _LONGEST = 40
+# The name of a column in such a part is not cut to fewer characters than this.
+_SHORTEST = 12
+# The name of a column with more words than this may be a question.
+_QUESTION = 3
 # The name says "often" before a value if less than this share of the cluster's rows
 # have the value. It says "no" after a yes/no column only if less than this share of the
 # cluster's rows say yes.
@@ -89,16 +93,17 @@ def _part(column: ColumnProfile, cluster: int) -> str:
     if column.kind == "boolean":
         if column.centers[cluster] >= _AGREE:
             return _cut(name) if more else ""
-        return _cut(f"often {name}" if more else f"{name}: no")
+        return _around("often ", name) if more else _around("", name, ": no")
     if column.folded[cluster]:
-        return _cut(f"low or high {name}" if more else f"average {name}")
+        return _around("low or high " if more else "average ", name)
     very = "very " if abs(column.effects[cluster]) >= _VERY else ""
     if column.kind in ("date", "time"):
         early = "late" if more else "early"
         if name.endswith(TIME_OF_DAY):
-            return _cut(f"{name.removesuffix(TIME_OF_DAY)} {very}{early} in the day")
-        return _cut(f"{name} {very}{early}")
-    return _cut(f"{very}{'high' if more else 'low'} {name}")
+            name = name.removesuffix(TIME_OF_DAY)
+            return _around("", name, f" {very}{early} in the day")
+        return _around("", name, f" {very}{early}")
+    return _around(f"{very}{'high' if more else 'low'} ", name)
 
 
 def _category(column: ColumnProfile, cluster: int) -> str:
@@ -106,7 +111,7 @@ def _category(column: ColumnProfile, cluster: int) -> str:
     shares, overall = column.shares[cluster], column.overall_shares
     if (rare := column.avoided_value(cluster)) is not None:
         few = "not" if shares[rare] < _NONE else "rarely"
-        return _cut(f"{column.title} {few} {column.values[rare]}")
+        return _around("", column.title, f" {few} {column.values[rare]}")
     top = column.top_values(cluster, 2)
     if not top:
         return ""
@@ -115,7 +120,17 @@ def _category(column: ColumnProfile, cluster: int) -> str:
     rises = [shares[j] - overall[j] for j in top]
     alike = len(top) == 2 and min(rises) >= _ALIKE * max(rises)
     text = " or ".join(values if alike else values[:1])
-    return _cut(f"{often}{column.title} {text}")
+    # A colon separates a question from the answer.
+    between = ": " if len(column.title.split()) > _QUESTION else " "
+    return _around(often, column.title, f"{between}{text}")
+
+
+def _around(before: str, title: str, after: str = "") -> str:
+    """Text with the name of a column, which is cut if the text would be too long."""
+    rest = len(before) + len(after)
+    if rest + len(title) > _LONGEST:
+        title = title[: max(_LONGEST - rest, _SHORTEST) - 1].rstrip() + "…"
+    return _cut(before + title + after)
 
 
 def _cut(text: str) -> str:

@@ -79,21 +79,25 @@ class ClusterProfiles:
         Returns
         -------
         list of ColumnProfile
-            The columns, largest difference first. Columns that say the same as an
-            earlier column come last.
+            The columns, largest difference first. Of columns that say the same, the
+            one that is most distinctive in all clusters counts, and the others come
+            last. So all clusters are described by the same columns.
         """
         found = [
             column
             for column in self.columns
             if abs(column.effects[cluster]) >= self.limits[cluster]
         ]
-        found.sort(key=lambda column: -abs(column.effects[cluster]))
+
+        def size(column: ColumnProfile) -> float:
+            return -abs(float(column.effects[cluster]))
+
         new: list[ColumnProfile] = []
         repeated: list[ColumnProfile] = []
         for column in found:
             known = any((column.name, other.name) in self.alike for other in new)
             (repeated if known else new).append(column)
-        return [*new, *repeated]
+        return [*sorted(new, key=size), *sorted(repeated, key=size)]
 
 
 def cluster_profiles(

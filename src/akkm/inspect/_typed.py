@@ -15,8 +15,15 @@ from akkm.typing import Array
 
 Kind = Literal["number", "date", "time", "duration", "boolean", "category", "text"]
 
-_YES = {"true": "false", "yes": "no", "y": "n", "t": "f", "1": "0"}
+_YES = (
+    *(("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"), ("1", "0")),
+    *(("ja", "nein"), ("j", "n"), ("oui", "non"), ("sí", "no"), ("si", "no")),
+    *(("sì", "no"), ("sim", "não"), ("ja", "nee"), ("ja", "nej"), ("tak", "nie")),
+)
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:00)?)?")
+_MEANING = {
+    text: yes for pair in _YES for text, yes in zip(pair, (True, False), strict=True)
+}
 # A column of texts that hardly repeat is prose if the texts have at least this many
 # words on average. Otherwise the texts are identifiers.
 _PROSE = 4
@@ -28,6 +35,29 @@ _DAY = 86_400
 # Ends the name of the column of times that is derived from a column of dates.
 TIME_OF_DAY = " (time of day)"
 _EPOCH = datetime.datetime(1970, 1, 1)
+
+
+def is_yes(value: Any) -> bool | None:
+    """Return whether a value of a yes/no column means yes.
+
+    Parameters
+    ----------
+    value : object
+        A boolean, 0 or 1, or a text such as "yes", "nein" or "t".
+
+    Returns
+    -------
+    bool or None
+        Whether the value means yes; None if it means neither yes nor no.
+
+    Examples
+    --------
+    >>> from akkm.inspect import is_yes
+    >>> is_yes("ja"), is_yes(0.0), is_yes("blue")
+    (True, False, None)
+    """
+    text = f"{value + 0.0:g}" if isinstance(value, float) else str(value)
+    return _MEANING.get(text.lower())
 
 
 @dataclass(frozen=True)
@@ -120,12 +150,26 @@ def _of_numbers(name: str, numbers: Array, is_bool: bool) -> TypedColumn | None:
     known = numbers[~np.isnan(numbers)]
     if not len(known):
         return None
-    boolean = is_bool or (set(np.unique(known[:100])) <= {0, 1} and _is_binary(known))
-    return TypedColumn(name, "boolean" if boolean else "number", numbers)
+    if is_bool or _two_values(known) == {0, 1}:
+        return TypedColumn(name, "boolean", numbers)
+    codes = _two_values(known)
+    if len(codes) == 2 and len(known) > _FEW:  # such as 1 and 2
+        words = {code: f"{code:g}" for code in codes}
+        texts = np.array([words.get(v, "") for v in numbers.tolist()], dtype=object)
+        return TypedColumn(name, "category", texts=texts)
+    return TypedColumn(name, "number", numbers)
 
 
-def _is_binary(numbers: Array) -> bool:
-    return bool(((numbers == 0) | (numbers == 1)).all())
+def _two_values(numbers: Array) -> set[float]:
+    """The distinct values, if these are whole and at most two; else an empty set."""
+    first = set(np.unique(numbers[:100]).tolist())
+    if len(first) > 2:
+        return set()
+    values = set(np.unique(numbers).tolist())
+    whole = all(value.is_integer() for value in values)
+    if values <= {0, 1}:
+        return {0, 1}
+    return values if len(values) <= 2 and whole else set()
 
 
 def _of_texts(
@@ -134,7 +178,7 @@ def _of_texts(
     texts = np.array(["" if _is_missing(v) else v for v in plain], dtype=object)
     distinct = set(present)
     if len(distinct) == 2:
-        for yes, no in _YES.items():
+        for yes, no in _YES:
             if {v.lower() for v in distinct} == {yes, no}:
                 numbers = _map(plain, lambda v, yes=yes: float(v.lower() == yes))
                 return TypedColumn(name, "boolean", numbers)

@@ -91,7 +91,7 @@ class Cards:
         described = _with_text(traits)
         lines = [_sentences.line(column, cluster) for column in described]
         rows, typical = self._typical(cluster, traits)
-        texts = {short(c.title) for c in traits if c.kind == "text"}
+        texts = {c.title for c in traits if c.kind == "text"}
         quotes = [cells for cells in typical if cells[0] in texts]
         typical = [cells for cells in typical if cells[0] not in texts]
         share = size / max(self.facts.n_rows, 1)
@@ -135,7 +135,7 @@ class Cards:
         shown += [reader.names.index(name) for name in spoken if name in reader.names]
         for j in shown:
             name = reader.names[j]
-            title = short(named[name].title if name in named else name)
+            title = named[name].title if name in named else name
             texts = [self._cell(row[j], named.get(name)) for row in values]
             cells.append((title, texts))
         return [short(name) for name in self._shown.names(rows)], cells

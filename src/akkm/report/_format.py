@@ -14,10 +14,10 @@ HEAT_STEPS = (0.2, 0.5, 1.0, 1.5, 2.5)
 MISSING = "missing"
 
 
-def short(value: Any) -> str:
-    """Text of at most 80 characters on one line."""
+def short(value: Any, longest: int = _MAX_LENGTH) -> str:
+    """Text of at most `longest` characters on one line."""
     text = " ".join(str(value).split())
-    return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - 1] + "…"
+    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 
 
 def count(value: float) -> str:

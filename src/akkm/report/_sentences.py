@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from akkm.inspect import ColumnProfile
+from akkm.inspect import ColumnProfile, is_yes
 from akkm.report._format import MISSING, percent, short
 
 _CURRENCIES = ("$", "€", "£", "¥")
@@ -100,9 +100,7 @@ def single(value: Any, column: ColumnProfile) -> str:
     if value is None or value != value:
         return MISSING
     if column.kind == "boolean":
-        text = f"{value + 0.0:g}" if isinstance(value, float) else str(value)
-        known = {"true": "yes", "1": "yes", "false": "no", "0": "no"}
-        return known.get(text.lower(), text)
+        return {True: "yes", False: "no", None: str(value)}[is_yes(value)]
     if column.kind == "date" and len(str(value)) >= len("2026-01-31"):
         moment = _moment(value)
         clock = f" {moment:%H:%M}" if len(str(value)) > len("2026-01-31") else ""
@@ -202,10 +200,16 @@ def _category(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
     shares, overall = column.shares[cluster], column.overall_shares
     rare = column.avoided_value(cluster)
     top = _frequent(column, cluster) if rare is None else [rare]
-    value = ", ".join(f"{percent(shares[j])} {short(column.values[j])}" for j in top)
+    value = ", ".join(f"{percent(shares[j])} {_named(column.values[j])}" for j in top)
     others = ", ".join(percent(overall[j]) for j in top)
     bar = Bar(0, 100 * float(shares[top[0]]), 100 * float(overall[top[0]]))
     return value, f"all rows: {others}", bar
+
+
+def _named(category: str) -> str:
+    """A category after a share; "40 % 18-24" would be hard to read without quotes."""
+    text = short(category)
+    return f"“{text}”" if text[:1].isdigit() or text[:1] in tuple("+-<>.") else text
 
 
 def _frequent(column: ColumnProfile, cluster: int) -> list[int]:

@@ -57,8 +57,10 @@ function compareColumn(column, a, b) {
   const differs = (j) => Math.abs(first[j] - second[j]);
   const top = column.values.map((_, j) => j).sort((i, j) => differs(j) - differs(i));
   const named = top.slice(0, 3).filter((j, i) => i === 0 || differs(j) >= 0.05);
+  // "40 % 18-24" would be hard to read without quotes.
+  const quoted = (value) => (/^[\d+\-<>.]/.test(value) ? `“${value}”` : value);
   const text = (shares) =>
-    named.map((j) => `${percentText(shares[j])} ${column.values[j]}`).join(", ");
+    named.map((j) => `${percentText(shares[j])} ${quoted(column.values[j])}`).join(", ");
   return { apart: top.length ? differs(top[0]) : 0, texts: [text(first), text(second)] };
 }
 

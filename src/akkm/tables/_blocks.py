@@ -18,7 +18,7 @@ from akkm.tables._table import (
     quoted_names,
     row_text,
 )
-from akkm.tables._text_numbers import TextFormat, parse
+from akkm.tables._text_numbers import DIGITS, TextFormat, parse
 from akkm.typing import Array
 
 
@@ -52,6 +52,9 @@ class Selection:
             form = self.formats.get(name)
             if form is not None and kind_of(column.type) == "text":
                 V[i] = _parsed(column, form, name)
+            elif form is not None and form.pattern in DIGITS:
+                digits = pa.array(as_number(column)).cast(pa.int64(), safe=False)
+                V[i] = _parsed(digits.cast(pa.string()), form, name)
             else:
                 V[i] = as_number(column).to_numpy(zero_copy_only=False)
             for value in self.sentinels.get(name, ()):

@@ -122,15 +122,22 @@ def text_encoding(
     most_values: int,
     weight: float,
     as_text: bool,
+    chosen: bool,
     table: Table,
 ) -> Encoding:
-    """Return the encoding of a text column as one 0/1 column per value."""
+    """Return the encoding of a text column as one 0/1 column per value.
+
+    With `as_text`, any values of a file are read as text. Unless the user has `chosen`
+    this, identifiers and the like are left out.
+    """
     name, values = column.name, counts.values
     if not table.typed and not as_text:
         _require_text(name, counts, table)
     encoding = left_out(column, "text", "equal") | {"as_text": as_text, "pooled": False}
-    if not as_text and (reason := counts.reason_to_leave_out):
+    if not chosen and (reason := counts.reason_to_leave_out):
         return encoding | {"reason": reason}
+    if as_text and not chosen and looks_like_id(name) and len(values) > most_values:
+        return encoding | {"reason": "id"}
     if len(values) < 2:
         return encoding
     encoding |= {"how": "one-hot", "weight": weight}
@@ -213,13 +220,39 @@ def looks_like_codes(name: str) -> bool:
     Examples
     --------
     >>> from akkm.tables._columns import looks_like_codes
-    >>> looks_like_codes("ZIP code"), looks_like_codes("MSSubClass")
+    >>> looks_like_codes("tax_code"), looks_like_codes("MSSubClass")
     (True, True)
     >>> looks_like_codes("income"), looks_like_codes("classified_ads")
     (False, False)
     """
-    codes = {"zip", "zipcode", "postcode", "plz", "postal", "code", "class", "type"}
-    return bool(codes & _words(name))
+    return bool({"code", "class", "type"} & _words(name))
+
+
+def looks_like_number(name: str) -> bool:
+    """Return whether the name of a column suggests numbers of customers or the like.
+
+    Examples
+    --------
+    >>> from akkm.tables._columns import looks_like_number
+    >>> looks_like_number("customer_number"), looks_like_number("OrderNo")
+    (True, True)
+    >>> looks_like_number("nobility")
+    False
+    """
+    numbers = {"no", "nr", "num", "number", "account", "phone", "mobile", "tel", "fax"}
+    return bool(numbers & _words(name))
+
+
+def looks_like_postcode(name: str) -> bool:
+    """Return whether the name of a column suggests postcodes.
+
+    Examples
+    --------
+    >>> from akkm.tables._columns import looks_like_postcode
+    >>> looks_like_postcode("ZIP code"), looks_like_postcode("zipped")
+    (True, False)
+    """
+    return bool({"zip", "zipcode", "postcode", "plz", "postal"} & _words(name))
 
 
 def looks_like_id(name: str) -> bool:

@@ -125,8 +125,8 @@ class CsvTable(Table):
         # gigabytes for millions of columns.
         fields = count_fields(body, self.delimiter, CSV_COLUMNS.value + 1)
         CSV_COLUMNS.require(fields, self.name, TableError)
+        require_delimiter(text.split("\n"), self.name, self.delimiter, fields)
         found = self._parse(None).schema.names
-        require_delimiter(text.split("\n"), self.name, self.delimiter, len(found))
         positions = [str(i) for i in range(len(found))]
         if not self.header:
             return positions

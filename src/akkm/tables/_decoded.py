@@ -3,6 +3,7 @@
 import datetime
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 
 from akkm.tables._columns import Encoding, feature_names, is_boolean
 from akkm.tables._table import PER_SECOND
-from akkm.tables._text_numbers import TextFormat, write
+from akkm.tables._text_numbers import DIGITS, TextFormat, write
 from akkm.typing import Array
 
 _EPSILON = float(np.finfo(np.float32).eps)
@@ -33,7 +34,10 @@ def original_table(
         if encoding["kind"] == "number":
             numbers = _numbers(part[:, 0], encoding)
             if encoding["format"] and as_text:
-                column = pa.array(write(numbers, TextFormat(**encoding["format"])))
+                form = TextFormat(**encoding["format"])
+                column = pa.array(write(numbers, form))
+                if form.pattern in DIGITS:
+                    column = column.cast(pa.int64())
             else:
                 kind = "double" if encoding["type"] in _TEXTS else encoding["type"]
                 column = _as_type(numbers, kind)
@@ -42,6 +46,11 @@ def original_table(
                 column = pc.if_else(missing, pa.scalar(None, column.type), column)
         else:
             column = _texts(part, encoding)
+            if as_text and not encoding["pooled"] and "int" in encoding["type"]:
+                with suppress(
+                    pa.ArrowException, ValueError
+                ):  # such as the category "missing"
+                    column = column.cast(_arrow_type(encoding["type"]))
             if is_boolean(encoding) and set(encoding["values"]) <= {"true", "false"}:
                 column = pc.equal(column, "true")
         columns[encoding["name"]] = column

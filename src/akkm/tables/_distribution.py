@@ -39,6 +39,14 @@ _DATES = (
 _SENTINEL_DATES = frozenset(
     float(np.datetime64(day, "s").astype(np.int64)) for day in _DATES
 )
+# Values that mean "no answer" in scales of up to _STEPS whole numbers from 0 to _TOP.
+_ANSWERS = frozenset((77.0, 88.0, 97.0, 98.0, 99.0, 999.0, 9999.0, -9.0, -88.0, -99.0))
+_STEPS, _TOP = 11, 10
+# At most this share of the rows gives no answer.
+_NO_ANSWER = 0.2
+# Zeros are conspicuous if the other values are positive, and the smallest of them is
+# larger than this fraction of the range of these values.
+_APART = 0.2
 _NEGATIVE_CODES = frozenset((-1.0, -8.0, -9.0, -88.0, -99.0, -999.0, -9999.0))
 
 
@@ -123,6 +131,8 @@ def find_sentinels(x: Array, *, is_date: bool = False) -> Sentinels:
     (-1.0,)
     >>> find_sentinels(np.arange(18.0, 90.0)).values
     ()
+    >>> find_sentinels(np.repeat([1.0, 2.0, 3.0, 4.0, 99.0], 5)).values
+    (99.0,)
     """
     x = x[np.isfinite(x)]
     values, counts = np.unique(x, return_counts=True)
@@ -137,6 +147,8 @@ def find_sentinels(x: Array, *, is_date: bool = False) -> Sentinels:
             values[first:last], counts[first:last], is_date
         ):
             first += 1
+    if first == 0 and last == len(values) and not is_date:
+        first, last = _answers(values, counts)
     found = (*values[:first].tolist(), *values[last:].tolist())
     if not found or counts[first:last].sum() < (1 - _SHARE) * len(x):
         return Sentinels(frequent=tuple(value for value in found if value))
@@ -163,6 +175,46 @@ def _is_sentinel(values: Array, counts: Array, is_date: bool) -> bool:
     step = float(np.median(np.abs(np.diff(rest))))
     apart = gap > 2 * step or count >= 3 * near
     return value in _NEGATIVE_CODES and rest.min() >= 0 and gap > 1 and apart
+
+
+def _answers(values: Array, counts: Array) -> tuple[int, int]:
+    """Return the range of values (v,) that are answers on a scale; the others are not.
+
+    The scale has at least two different values.
+    """
+    scale = (values >= 0) & (values <= _TOP) & (values == np.floor(values))
+    first, last = int(scale.argmax()), len(values) - int(scale[::-1].argmax())
+    others = np.flatnonzero(~scale)
+    few = counts[others].sum() <= _NO_ANSWER * counts.sum()
+    known = few and all(
+        value in _ANSWERS and count >= _REPEATED
+        for value, count in zip(values[others], counts[others], strict=True)
+    )
+    if known and 1 < scale.sum() <= _STEPS and last - first == scale.sum():
+        return first, last
+    return 0, len(values)
+
+
+def zeros_apart(x: Array) -> bool:
+    """Return whether some values are zero and all others are positive and far from it.
+
+    Such zeros may stand for "unknown": a body mass index of 0, for example.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.tables._distribution import zeros_apart
+    >>> bmi = np.linspace(18, 40, 100)
+    >>> zeros_apart(np.append(bmi, [0.0] * 5)), zeros_apart(np.arange(100.0))
+    (True, False)
+    """
+    x = x[np.isfinite(x)]
+    others = x[x != 0]
+    zeros = len(x) - len(others)
+    if not _REPEATED <= zeros <= _SHARE * len(x) or others.min() <= 0:
+        return False
+    many = len(np.unique(others)) > _DISTINCT
+    return bool(many and others.min() > _APART * np.ptp(others))
 
 
 def tail_share(x: Array) -> float:

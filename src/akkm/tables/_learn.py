@@ -7,12 +7,14 @@ import numpy as np
 
 from akkm.rows.formats import TableError
 from akkm.tables._blocks import Blocks, Selection
+from akkm.tables._codes import FIRST_ROWS, find_codes
 from akkm.tables._columns import (
     Encoding,
     NumberFacts,
     left_out,
     looks_like_codes,
     looks_like_id,
+    looks_like_number,
     number_encoding,
     text_encoding,
 )
@@ -25,15 +27,17 @@ from akkm.tables._distribution import (
     part_angles,
     relevant_parts,
     tail_share,
+    zeros_apart,
 )
 from akkm.tables._prose import words_encoding
 from akkm.tables._summary import Counts, Moments
 from akkm.tables._table import Column, Table, as_option, as_text, quoted_names
+from akkm.tables._text_notes import text_notes
 from akkm.tables._text_numbers import TextFormat, is_ambiguous_date, recognise
 from akkm.typing import Array
 
-# Number of first rows that decide whether a text column holds numbers or dates.
-_PEEK = 10_000
+# Distinct whole numbers of at least this size may be identifiers.
+_LONG = 1e7
 
 
 @dataclass(frozen=True)
@@ -65,10 +69,13 @@ class _Plan:
     """How columns are read. A first pass over the rows may change the plan."""
 
     formats: Mapping[str, TextFormat]
+    codes: Sequence[str] = ()  # columns of numbers that are codes, read as text
     empty: frozenset[str] = frozenset()  # columns without any values
     sentinels: Mapping[str, Sentinels] = field(default_factory=dict)
     # Values of most rows that would be sentinels if fewer rows had them.
     frequent: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    # Columns with zeros that may stand for "unknown".
+    zeros: Sequence[str] = ()
     # Center and width of columns with the scaling "robust".
     robust: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     # Parts of dates that are used, such as "hour".
@@ -91,9 +98,13 @@ def learn_columns(table: Table, used: list[Column], settings: Settings) -> Learn
 
     The plan changes if columns are empty, or have sentinels or heavy tails.
     """
-    table.read_as_text([*settings.text, *settings.words, *settings.held_out])
+    as_chosen = [*settings.columns, *settings.text, *settings.words]
+    codes = find_codes(table, used, as_chosen)
+    as_text = [*settings.text, *settings.words, *settings.held_out]
+    table.read_as_text([*as_text, *codes.categories])
     formats, notes = _recognise_formats(table, used, settings)
-    plan = _Plan(formats)
+    notes += codes.notes
+    plan = _Plan(formats | codes.dates, codes.categories)
     found = _read(table, used, settings, plan)
     if found.blocks.empty:
         plan = replace(plan, empty=frozenset(found.blocks.empty))
@@ -119,7 +130,7 @@ def _recognise_formats(
         and c.name not in (*settings.text, *settings.words)
     ]
     values: dict[str, dict[str, None]] = {name: {} for name in names}
-    left = _PEEK
+    left = FIRST_ROWS
     for batch in table.batches(names) if names else ():
         for i, name in enumerate(names):
             text = as_text(batch.column(i).slice(0, left)).drop_null()
@@ -135,12 +146,23 @@ def _recognise_formats(
         found[name] = form
         if form.decimal != table.decimal and form.places:
             notes.append(f"{name}: read with {form.decimal!r} as the decimal separator")
+        if form.role == "date" and "%y" in form.pattern:
+            notes.append(f"{name}: years of two digits are read as 1969 to 2068")
         if is_ambiguous_date(form, list(values[name])):
             notes.append(
-                f"{name}: read as month/day/year, but day/month/year fits as well; "
-                "write dates as 2024-12-31 to be sure"
+                f"{name}: read as {_order(form)}, but the other order of day and month "
+                "fits as well; write dates as 2024-12-31 to be sure"
             )
     return found, notes
+
+
+def _order(form: TextFormat) -> str:
+    """The order of day, month and year, such as "month/day/year"."""
+    names = {"%m": "month", "%d": "day", "%Y": "year", "%y": "year"}
+    pattern = form.pattern.partition(" ")[0]
+    for code, word in names.items():
+        pattern = pattern.replace(code, word)
+    return pattern
 
 
 def _read(
@@ -149,7 +171,7 @@ def _read(
     """Read all rows once, without the columns that are empty."""
     filled = [c for c in used if c.name not in plan.empty]
     is_text = {
-        c.name: c.name in (*settings.text, *settings.words)
+        c.name: c.name in (*settings.text, *settings.words, *plan.codes)
         or (c.kind == "text" and c.name not in plan.formats)
         for c in filled
     }
@@ -182,6 +204,7 @@ def _examine(
     """Look for sentinels, heavy tails and relevant parts of dates in a sample."""
     columns = {column.name: column for column in used}
     sentinels, frequent, robust, parts = {}, {}, {}, {}
+    zeros = []
     for i, name in enumerate(found.numbers):
         x, role = V[i], _role(columns[name], plan)
         if settings.sentinels == "missing" and role != "time":
@@ -191,13 +214,20 @@ def _examine(
             if odd.values:
                 sentinels[name] = odd
                 x = x[~np.isin(x, odd.values)]
+            if role in ("number", "money") and zeros_apart(x):
+                zeros.append(name)
         heavy = settings.scale == "auto" and tail_share(x) >= HEAVY
         if role != "date" and (heavy or settings.scale == "robust"):
             robust[name] = center_and_width(x)
         if role == "date" and (relevant := relevant_parts(x)):
             parts[name] = tuple(relevant)
     return replace(
-        plan, sentinels=sentinels, frequent=frequent, robust=robust, parts=parts
+        plan,
+        sentinels=sentinels,
+        frequent=frequent,
+        zeros=zeros,
+        robust=robust,
+        parts=parts,
     )
 
 
@@ -240,6 +270,11 @@ def _sentinel_notes(used: list[Column], found: _Summary, plan: _Plan) -> list[st
             f"{name}: most rows have the value {texts}, which is used like any other "
             f"number; if it means a missing value, add {options}"
         )
+    notes += [
+        f"{name}: some values are 0, far below all others; if 0 means a missing value, "
+        "leave these cells empty"
+        for name in plan.zeros
+    ]
     return notes
 
 
@@ -271,8 +306,14 @@ def _finish(
         plain = not column.is_time and name not in plan.formats
         if plain and name not in settings.columns:
             rows = name not in plan.robust and moments.has_row_numbers(i)
-            if rows or (facts.whole and looks_like_id(name) and _all_distinct(V[i])):
+            distinct = facts.whole and _all_distinct(V[i])
+            if rows or (distinct and (looks_like_id(name) or looks_like_number(name))):
                 encoding = left_out(column, "number", "id")
+            elif distinct and np.nanmin(V[i]) >= _LONG:
+                notes.append(
+                    f"{name}: used as numbers; if these are identifiers, add "
+                    f"{as_option('--drop', name)}"
+                )
             elif facts.whole and looks_like_codes(name):
                 notes.append(
                     f"{name}: used as numbers; if these are codes, add "
@@ -286,10 +327,13 @@ def _finish(
             continue
         if settings.missing == "mean" and counts.missing:
             counts.values["missing"] += counts.missing
-        as_chosen = name in settings.text
-        encodings[name] = text_encoding(
-            columns[name], counts, settings.most_values, weight, as_chosen, table
+        chosen = name in settings.text
+        as_text = chosen or name in plan.codes
+        encodings[name] = encoding = text_encoding(
+            columns[name], counts, settings.most_values, weight, as_text, chosen, table
         )
+        if not chosen and encoding["how"] != "left out":
+            notes += text_notes(name, counts, table, is_code=name in plan.codes)
     notes += found.blocks.notes
     ordered = [encodings[column.name] for column in used]
     unused = {e["name"] for e in ordered if e["how"] == "left out"}

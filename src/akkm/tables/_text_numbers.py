@@ -11,7 +11,11 @@ import pyarrow.compute as pc
 
 from akkm.typing import Array
 
-_MONEY = r"(?:US)?\$|[€£¥₹]|USD|EUR|GBP|JPY|CHF|CNY|INR|AUD|CAD|kr"
+_MONEY = (
+    r"(?:US|R|A|AU|C|CA|HK|NZ|S|MX)?\$|[€£¥₹₽₺₩₪₫฿₴]|AED|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR"
+    r"|GBP|HKD|HUF|IDR|ILS|INR|JPY|KRW|MXN|NOK|NZD|PHP|PLN|RON|RUB|SAR|SEK|SGD|THB|TRY"
+    r"|TWD|UAH|USD|VND|ZAR|kr\.?|zł|Kč|Ft|Fr\.|Rs\.?|lei|лв"
+)
 _UNITS = r"kg|g|mg|lbs?|oz|km|m|cm|mm|mi|ft|l|ml|kWh?|hp|mph|km/h|°C|°F|m²|sqft|sqm"
 # Seconds per unit of time.
 _SECONDS = {
@@ -26,16 +30,37 @@ _NUMBER = re.compile(
     rf"(?P<open>\()?(?P<sign>[+-]?)\s?(?P<prefix>{_MONEY})?(?P<gap1>\s?)"
     rf"(?P<sign2>-?)(?P<digits>{_DIGITS}(?<=\d)|\.\d+)(?P<gap2>\s?)"
     rf"(?P<suffix>%|{_MONEY}|{_UNITS}|{'|'.join(_SECONDS)})?(?P<close>\))?"
+    r"(?P<sign3>(?<=\d)-)?"
 )
-_CLOCK = re.compile(r"(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?")
-_WORDS = re.compile(rf"(\d+(?:\.\d+)?)\s?({'|'.join(_SECONDS)})\b\s*,?\s*")
+# Numbers with a letter for thousands, millions or billions, such as $1.2M.
+_MAGNITUDES = {"k": 1e3, "m": 1e6, "b": 1e9}
+_MAGNITUDE = re.compile(
+    rf"(?P<sign>[+-]?)(?P<prefix>(?:{_MONEY})?)\s?"
+    r"(?P<digits>(?:[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+|0)(?:\.\d+)?)\s?"
+    r"(?P<letter>[kKmMbB]?)"
+)
+_CLOCK = re.compile(r"(\d+)[:h]([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?")
+_WORDS = re.compile(
+    rf"(\d+(?:\.\d+)?)\s?({'|'.join(_SECONDS)}|(?<=\d)m|(?<=\d )m)(?![a-z])\s*,?\s*"
+)
 _DATES = (
     *("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M"),
     *("%Y/%m/%d", "%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S"),
     *("%m/%d/%Y", "%d/%m/%Y", "%m/%d/%Y %H:%M", "%d/%m/%Y %H:%M"),
     *("%m/%d/%Y %H:%M:%S", "%d/%m/%Y %H:%M:%S", "%d-%m-%Y"),
-    *("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y"),
+    *("%m/%d/%Y %I:%M %p", "%d/%m/%Y %I:%M %p", "%Y-%m-%d %I:%M %p", "%m-%d-%Y"),
+    *("%m/%d/%Y %I:%M:%S %p", "%d/%m/%Y %I:%M:%S %p"),
+    *("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%d-%b-%Y"),
+    *("%Y-%m", "%Y/%m", "%m/%Y", "%b %Y", "%B %Y", "%b-%Y"),
 )
+# Dates with years of two digits; the pattern on the left avoids version numbers.
+_SHORT_DATES = {
+    r"\d{1,2}/\d{1,2}/\d\d": ("%m/%d/%y", "%d/%m/%y", "%y/%m/%d"),
+    r"\d\d\.\d\d\.\d\d": ("%d.%m.%y",),
+    r"(\d{1,2}[- ])?[A-Za-z]{3}[- ]\d\d": ("%d-%b-%y", "%d %b %y", "%b-%y", "%b %y"),
+}
+# Dates that are written as numbers.
+DIGITS = ("%Y%m%d", "%Y%m")
 # Maximum number of distinct values from which the format is recognised.
 _EXAMINED = 2_000
 
@@ -60,7 +85,7 @@ class TextFormat:
         The number of seconds in a unit; 1 if values are not durations.
     pattern : str
         The format of dates for `strptime`, "clock" for H:MM:SS, "words" for texts like
-        "2 h 5 min", or "" for a single number.
+        "2 h 5 min", "letters" for texts like "1.2M", or "" for a single number.
     """
 
     role: str
@@ -77,6 +102,8 @@ class TextFormat:
         """The unit of decoded numbers, such as "$", "%", "s" or "kg"."""
         if self.role == "duration":
             return "s"
+        if self.pattern == "letters":
+            return self.prefix
         return (self.prefix or self.suffix).strip()
 
     def as_dict(self) -> dict[str, Any]:
@@ -102,7 +129,11 @@ def recognise(values: Sequence[str], decimal: str = ".") -> TextFormat | None:
     values = [text for v in values[:_EXAMINED] if (text := v.strip())]
     if len(values) < 2:
         return None
-    return _recognise_number(values, decimal) or _recognise_time(values)
+    return (
+        _recognise_number(values, decimal)
+        or _recognise_time(values)
+        or _recognise_letters(values)
+    )
 
 
 def parse(values: Iterable[str], form: TextFormat) -> Array:
@@ -121,6 +152,8 @@ def parse(values: Iterable[str], form: TextFormat) -> Array:
         seconds = moments.cast(pa.int64()).cast(pa.float64())
         return seconds.to_numpy(zero_copy_only=False)
     read = {"clock": _clock, "words": _words}.get(form.pattern)
+    if form.pattern == "letters":
+        return np.array([_with_letter(value, form.prefix) for value in values])
     if read is None:
         return np.array([_number(value, form) for value in values])
     return np.array([read(value) for value in values])
@@ -141,6 +174,8 @@ def write(values: Array, form: TextFormat) -> list[str]:
         return list(pc.strftime(moments, form.pattern).to_pylist())
     if form.pattern == "words":
         return [_in_words(round(value)) for value in values.tolist()]
+    if form.pattern == "letters":
+        return [_write_with_letter(value, form) for value in values.tolist()]
     if form.pattern:
         whole = [divmod(round(v), 3_600) for v in values.tolist()]
         return [f"{h}:{rest // 60:02}:{rest % 60:02}" for h, rest in whole]
@@ -154,7 +189,7 @@ def write(values: Array, form: TextFormat) -> list[str]:
 
 def is_ambiguous_date(form: TextFormat, values: Sequence[str]) -> bool:
     """Return whether all dates stay valid if day and month are exchanged."""
-    other = {"%m/%d": "%d/%m"}.get(form.pattern[:5])
+    other = {"%m/%d": "%d/%m", "%d-%m": "%m-%d"}.get(form.pattern[:5])
     if other is None:
         return False
     swapped = replace(form, pattern=other + form.pattern[5:])
@@ -244,9 +279,13 @@ def _recognise_time(values: list[str]) -> TextFormat | None:
         return TextFormat("duration", pattern="clock")
     if all(not np.isnan(_words(value)) for value in values):
         return TextFormat("duration", pattern="words")
-    if not all(re.search(r"\d{4}", value) for value in values):
-        return None
-    forms = [TextFormat("date", pattern=pattern) for pattern in _DATES]
+    patterns: Sequence[str] = ()
+    if all(re.search(r"\d{4}", value) for value in values):
+        patterns = _DATES
+    for short, fitting_short in _SHORT_DATES.items():
+        if all(re.fullmatch(short, value) for value in values):
+            patterns = fitting_short
+    forms = [TextFormat("date", pattern=pattern) for pattern in patterns]
     fitting = [form for form in forms if not np.isnan(parse(values, form)).any()]
     # Prefer a pattern that writes the first date as it was given. %b also reads
     # "December", but writes "Dec".
@@ -274,7 +313,7 @@ def _number(value: str, form: TextFormat) -> float:
         )
     except ValueError:
         return np.nan
-    minus = match["open"] or "-" in match["sign"] + match["sign2"]
+    minus = match["open"] or "-" in match["sign"] + match["sign2"] or match["sign3"]
     return (-number if minus else number) * form.factor
 
 
@@ -289,7 +328,44 @@ def _words(value: str) -> float:
     parts = list(_WORDS.finditer(value))
     if not parts or "".join(part[0] for part in parts) != value:
         return np.nan
-    return sum(float(part[1]) * _SECONDS[part[2]] for part in parts)
+    units = [part[2] for part in parts]
+    if "m" in units and len(units) == 1:  # 5m may be metres
+        return np.nan
+    return sum(float(part[1]) * _SECONDS.get(part[2], 60.0) for part in parts)
+
+
+def _recognise_letters(values: list[str]) -> TextFormat | None:
+    """Recognise numbers like 900, 1.2K and 3M; codes such as 12B have no decimals."""
+    matches = [_MAGNITUDE.fullmatch(value) for value in values]
+    found = [match for match in matches if match is not None]
+    letters = {match["letter"] for match in found}
+    prefixes = {match["prefix"] for match in found}
+    clear = {"k", "K"} & letters or any("." in match["digits"] for match in found)
+    if len(found) < len(values) or letters == {""} or len(prefixes) > 1 or not clear:
+        return None
+    (prefix,) = prefixes
+    case = "K" if any(map(str.isupper, letters)) else "k"
+    return TextFormat(
+        "money" if prefix else "number", prefix, case, places=3, pattern="letters"
+    )
+
+
+def _with_letter(value: str, prefix: str) -> float:
+    match = _MAGNITUDE.fullmatch(value)
+    if match is None or match["prefix"] != prefix:
+        return np.nan
+    number = float(match["digits"].replace(",", ""))
+    sign = -1.0 if match["sign"] == "-" else 1.0
+    return sign * number * _MAGNITUDES.get(match["letter"].lower(), 1.0)
+
+
+def _write_with_letter(value: float, form: TextFormat) -> str:
+    letter, size = "", abs(value)
+    for name, magnitude in _MAGNITUDES.items():
+        if abs(value) >= magnitude:
+            letter, size = name, abs(value) / magnitude
+    letter = letter.upper() if form.suffix.isupper() else letter
+    return f"{'-' if value < 0 else ''}{form.prefix}{round(size, 6):g}{letter}"
 
 
 def _in_words(seconds: int) -> str:
