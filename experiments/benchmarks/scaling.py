@@ -1,9 +1,9 @@
 """Growth of the processor time with n, d, m and C, next to the bare cost.
 
 Rows are a mixture of C Gaussians in d dimensions, in float32. One of the four sizes
-varies at a time; the others are those of `_BASE`. All methods of a line run in the same
-process, on one thread. The bare cost is one pass over the kernel values of all rows and
-one product with an m x C matrix. The methods:
+varies at a time; the others are those of `_BASE`. All methods of a table row run in the
+same process, on one thread. The bare cost is one pass over the kernel values of all
+rows and one product with an m x C matrix. The methods:
 
 * `ApproxKernelKMeans` with m landmarks;
 * scikit-learn's `Nystroem` with m components, followed by `KMeans` or
@@ -181,7 +181,7 @@ def report(records: JsonLines) -> str:
         "Written by `python -m experiments bench scaling` from `scaling.jsonl`, not by "
         f"hand. Measured on: {machines(good, machine())}. The module's docstring "
         "describes rows and methods. The other sizes are n = 100,000, d = 64, m = 500 "
-        "and C = 50. The last line of a table has the slope of a line fitted to the "
+        "and C = 50. The last row of a table has the slope of a line fitted to the "
         "logarithms: a slope of 1 means that the time is proportional to the size. "
         "Missing entries were left out, because they would take many minutes."
     )

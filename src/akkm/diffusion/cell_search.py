@@ -55,7 +55,8 @@ _LEAST_RECALL, _MOST_CELLS = 0.95, 64
 _CELLS_OF_NEW_ROW = 4
 # Cells are sorted by a hierarchical clustering of at most this many of their centers.
 _SORTED_CENTERS = 4096
-# Points that are found in addition, because they may be as near as the last point.
+# Number of points that are found in addition, because they may be as near as the last
+# point.
 _TIES = 5
 # Rows per matrix product, and points per block of an exact search.
 _BLOCK, _EXACT_BLOCK = 512, 16384
@@ -136,8 +137,8 @@ class CellSearch:
 class ExactLists:
     """The nearest other points of each point, by comparison of all pairs.
 
-    The first call finds the `most` nearest points. This hardly takes longer than fewer
-    points, so it pays if several numbers of neighbours are tried.
+    The first call finds the `most` nearest points. Finding more points hardly takes
+    longer, so this saves time if several numbers of neighbours are tried.
     """
 
     def __init__(self, cells: "Cells", most: int) -> None:

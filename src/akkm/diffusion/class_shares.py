@@ -10,8 +10,7 @@ from akkm.typing import Array
 
 # Share ε of the walks that end in each step, when scores of classes are computed.
 _KILLED = 1e-2
-# Classes are smoothed: this many times, the nearest class of each node spreads by walks
-# of so many steps.
+# Classes are smoothed in _ROUNDS rounds, by walks of _STEPS steps.
 _ROUNDS, _STEPS = 4, 4
 # Conjugate gradients stop at this relative residual, or after this many steps.
 _RESIDUAL, _MOST_STEPS = 1e-3, 500
@@ -26,9 +25,10 @@ def class_shares(
 
     1. The known nodes say which classes each cluster has (`classes_of_clusters`).
     2. Walks start from the clusters and from the known nodes of each class
-       (`class_scores`). The n_c known nodes of a class weigh n_c, and its clusters
-       weigh m = (r + 1) / (w + 2), if r known nodes are in the cluster of their class,
-       and w are not. So few known nodes change little if the clusters are good.
+       (`class_scores`). The n_c known nodes of a class together have the weight n_c,
+       and its clusters have the weight m = (r + 1) / (w + 2). Here r known nodes are
+       in the cluster of their class, and w are not. So few known nodes change little
+       if the clusters are good.
     3. The classes are smoothed (`smooth_classes`).
     4. Walks that reach a known node end there, and this corrects the classes of nodes
        around it (`correct_classes`). The classes are smoothed again.
@@ -160,12 +160,12 @@ def class_scores(
 
 
 def smooth_classes(W: Any, scores: Array, known: Array, classes: Array) -> Array:
-    """Compute the class in which walks from each node end.
+    """Compute how many of the walks from each node end in each class.
 
-    First, each node gets the class of its largest score. Then walks of four steps start
-    from each node, and the node gets the class in which most of them end. This is done
-    four times. Known nodes keep their class. So a node gets the class of the nodes
-    around it (threshold dynamics of Merriman, Bence and Osher, on a graph).
+    First, each node gets the class of its largest score. Then there are four rounds. In
+    each round, walks of four steps start from each node, and the node gets the class in
+    which most of them end. Known nodes keep their class. So a node gets the class of
+    the nodes around it (threshold dynamics of Merriman, Bence and Osher, on a graph).
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def smooth_classes(W: Any, scores: Array, known: Array, classes: Array) -> Array
     Returns
     -------
     array of shape (u, g)
-        The share of walks that end in each class, in the last of the four times.
+        The share of walks that end in each class, in the last round.
 
     Examples
     --------
@@ -208,11 +208,11 @@ def smooth_classes(W: Any, scores: Array, known: Array, classes: Array) -> Array
 
 
 def correct_classes(W: Any, scores: Array, known: Array, classes: Array) -> Array:
-    """Compute the class of the place where walks end, which known nodes stop.
+    """Compute how many walks from each node end in each class; known nodes stop walks.
 
-    A walk ends at the first known node that it reaches. In each step, it ends with
-    probability ε / (1 + ε) where it is, ε = 0.01. The class of a node that is not known
-    is that of its largest score.
+    A walk ends at the first known node that it reaches. In each step before, it ends
+    with probability ε / (1 + ε), where ε = 0.01. A walk ends in the class of its last
+    node. The class of a node that is not known is that of its largest score.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from akkm.typing import Array
 
 # Total weight of the links added to a row, divided by the total weight of its edges.
 _LINK_SHARE = 1.0
-# Coordinates of known classes count so many times as much as the other coordinates.
+# Coordinates of known classes count this many times as much as the other coordinates.
 _CLASS_WEIGHT = 3.0
 
 
@@ -43,7 +43,7 @@ class GraphEdit:
         engine: Threads,
         rng: np.random.Generator,
     ) -> Array:
-        """Add coordinates to points (v, q): the share of each class in each node.
+        """Add coordinates to points (v, q): the share of each class at each node.
 
         W (v, v) are the edited similarities of the nodes, and `rows` (v,) their rows.
         The shares are estimated from clusters of the points and from known classes.

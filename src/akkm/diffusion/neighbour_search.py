@@ -22,8 +22,8 @@ _FEW_ROWS = 1000
 # Number of points that are compared in addition to the k nearest points. They may be as
 # near as the k-th point.
 _TIES = 5
-# Except in few columns, a search needs this many bytes per row: for two copies of the
-# coordinates, the nearest cells, and the lists of neighbours.
+# Unless there are few columns, a search needs this many bytes per row: for two copies
+# of the coordinates, the nearest cells, and the lists of neighbours.
 _SEARCH_BYTES = 2200
 # If entries have a larger absolute value than this, sums of their squares may overflow.
 _LARGEST = 1e150
@@ -87,7 +87,7 @@ def search_for(
 
 
 def search_bytes(n: int, d: int) -> float:
-    """How many bytes more than a tree the search of n rows of d columns needs.
+    """Return the bytes that a search of n rows (n, d) needs in addition to a tree.
 
     Examples
     --------

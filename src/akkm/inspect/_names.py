@@ -126,7 +126,7 @@ def _category(column: ColumnProfile, cluster: int) -> str:
 
 
 def _around(before: str, title: str, after: str = "") -> str:
-    """Text with the name of a column, which is cut if the text would be too long."""
+    """A text around the name of a column. If it would be too long, the name is cut."""
     rest = len(before) + len(after)
     if rest + len(title) > _LONGEST:
         title = title[: max(_LONGEST - rest, _SHORTEST) - 1].rstrip() + "…"

@@ -228,15 +228,15 @@ def looks_like_codes(name: str) -> bool:
     return bool({"code", "class", "type"} & _words(name))
 
 
-def looks_like_number(name: str) -> bool:
-    """Return whether the name of a column suggests numbers of customers or the like.
+def looks_like_id_number(name: str) -> bool:
+    """Return whether the name of a column suggests numbers of customers, phones etc.
 
     Examples
     --------
-    >>> from akkm.tables._columns import looks_like_number
-    >>> looks_like_number("customer_number"), looks_like_number("OrderNo")
+    >>> from akkm.tables._columns import looks_like_id_number
+    >>> looks_like_id_number("customer_number"), looks_like_id_number("OrderNo")
     (True, True)
-    >>> looks_like_number("nobility")
+    >>> looks_like_id_number("nobility")
     False
     """
     numbers = {"no", "nr", "num", "number", "account", "phone", "mobile", "tel", "fax"}

@@ -178,9 +178,10 @@ def _is_sentinel(values: Array, counts: Array, is_date: bool) -> bool:
 
 
 def _answers(values: Array, counts: Array) -> tuple[int, int]:
-    """Return the range of values (v,) that are answers on a scale; the others are not.
+    """Return where the values (v,) that are answers on a scale start and stop.
 
-    The scale has at least two different values.
+    All other values mean "no answer". The result is the whole range if the values are
+    not of this kind. A scale has at least two different values.
     """
     scale = (values >= 0) & (values <= _TOP) & (values == np.floor(values))
     first, last = int(scale.argmax()), len(values) - int(scale[::-1].argmax())

@@ -14,7 +14,7 @@ from akkm.tables._columns import (
     left_out,
     looks_like_codes,
     looks_like_id,
-    looks_like_number,
+    looks_like_id_number,
     number_encoding,
     text_encoding,
 )
@@ -307,7 +307,9 @@ def _finish(
         if plain and name not in settings.columns:
             rows = name not in plan.robust and moments.has_row_numbers(i)
             distinct = facts.whole and _all_distinct(V[i])
-            if rows or (distinct and (looks_like_id(name) or looks_like_number(name))):
+            if rows or (
+                distinct and (looks_like_id(name) or looks_like_id_number(name))
+            ):
                 encoding = left_out(column, "number", "id")
             elif distinct and np.nanmin(V[i]) >= _LONG:
                 notes.append(
