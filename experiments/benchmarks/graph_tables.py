@@ -11,7 +11,7 @@ from experiments.harness.store import JsonLines, Record
 
 
 def report(records: JsonLines) -> str:
-    """Return the page: one table per part."""
+    """Return the page: one table per part that was measured."""
     tables = [
         _search_table(records),
         _size_table("growth", "Distorted digits", "rows", records),
@@ -28,8 +28,9 @@ def report(records: JsonLines) -> str:
         "process. Times depend on the machine: compare only those of one table, or "
         "of one data set."
     )
+    measured = [table for table in tables if table.rows]
     return markdown(
-        "Neighbour graphs and the diffusion form", [Paragraph(text), *tables]
+        "Neighbour graphs and the diffusion form", [Paragraph(text), *measured]
     )
 
 
