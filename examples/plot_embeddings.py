@@ -11,7 +11,7 @@ decomposition, which needs no download. Use the vectors of your language model i
 # The texts are descriptions of scikit-learn's classes and functions.
 import matplotlib.pyplot as plt
 import numpy as np
-from scipy.cluster.hierarchy import dendrogram
+from scipy.cluster.hierarchy import cut_tree, dendrogram
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
@@ -40,9 +40,11 @@ ax.set_xlabel("distance at which clusters merge")
 plt.show()
 
 # %%
-# Cosines of the texts, sorted by cluster. Blocks on the diagonal are clusters; rows
+# Cutting the tree gives a coarser layer of any number of clusters, here five. Cosines
+# of the texts, sorted by layer and cluster: blocks on the diagonal are clusters. Rows
 # that are similar to several blocks are the uncertain ones.
-order = np.lexsort([-model.certainty_, model.labels_, model.layers_[0]])
+coarse = cut_tree(model.tree_, 5).ravel()[model.labels_]
+order = np.lexsort([-model.certainty_, model.labels_, coarse])
 figure, ax = plt.subplots(figsize=(5, 5), layout="constrained")
 ax.imshow(X[order] @ X[order].T, vmin=0, vmax=1, cmap="Blues")
 ax.set(xticks=[], yticks=[])

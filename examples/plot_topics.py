@@ -11,6 +11,7 @@ Use the vectors of your language model instead; the other steps stay the same.
 # %%
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.cluster.hierarchy import cut_tree
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
@@ -45,9 +46,10 @@ def describe(labels, n_words=4):
     return [", ".join(words[np.argsort(-row)[:n_words]]) for row in share * rarity]
 
 
-coarse = model.layers_[0]
-for topic, text in enumerate(describe(coarse, n_words=8)):
-    print(f"{(coarse == topic).sum()} texts: {text}")
+# The tree in which clusters merge gives coarse topics of any number.
+coarse = cut_tree(model.tree_, 6).ravel()[model.labels_]
+for topic, text in enumerate(describe(coarse, n_words=6)):
+    print(f"{(coarse == topic).sum():4d} texts: {text}")
 
 # %%
 # The finest topics, by size:

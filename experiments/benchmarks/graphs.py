@@ -34,18 +34,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.cluster import KMeans
-from sklearn.metrics import normalized_mutual_info_score
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from akkm import DiffusionKernelKMeans
 from akkm.core.threads import Threads
 from akkm.diffusion.neighbour_search import search_for
 from experiments.benchmarks import RESULTS
+from experiments.benchmarks.graph_tables import report
 from experiments.benchmarks.unknown_k import DATA
 from experiments.datasets import load
 from experiments.datasets.distorted import distorted_digits
 from experiments.harness.costs import costs, machine
-from experiments.harness.pages import Paragraph, ResultTable, markdown, write_file
+from experiments.harness.pages import write_file
 from experiments.harness.runner import in_new_process, run_missing
 from experiments.harness.store import JsonLines, Record
 
@@ -55,6 +57,7 @@ _NEIGHBOURS = 15
 _CHECKED_ROWS = 500  # rows whose true neighbours are computed
 _NEW_ROWS = 10_000  # minimum number of rows that are placed
 _REAL = {"MNIST": "mnist", "Cover Type": "covtype", "KDD Cup 99, 10 %": "kddcup99"}
+_IMAGES = {"ImageNet, 12 synsets": "imagenet12"}  # spatial pyramids
 _SIZES = {
     "growth": (70_000, 140_000, 280_000, 560_000, 1_000_000),
     "table": (10_000, 20_000, 50_000, 100_000, 200_000),
@@ -178,6 +181,8 @@ def mnist(size: int, method: str, seed: int) -> Record:
     return _cost_fields(spent) | {
         "nmi": _nmi(y, labels),
         "nmi_at_94": _nmi(y[kept], labels[kept]),
+        "ari": adjusted_rand_score(y, labels),
+        "ari_at_94": adjusted_rand_score(y[kept], labels[kept]),
         "coverage": float(kept.mean()),
     }
 
@@ -209,9 +214,10 @@ def clusters(size: int, method: str, seed: int) -> Record:
 
 def quality(data: str, method: str, seed: int) -> Record:
     """Cluster a real data set, for a given number of clusters."""
-    if data in _REAL:
-        loaded = load(_REAL[data])
+    if name := (_REAL | _IMAGES).get(data):
+        loaded = load(name)
         X, y = loaded.X, loaded.classes
+        X = X.toarray() if sparse.issparse(X) else X
     else:
         X, y = DATA[data]()
         y = np.unique(y, return_inverse=True)[1]
@@ -264,9 +270,13 @@ def _fit_record(X: Array, y: Array, k: int, seed: int) -> Record:
         model.fit(X)
         printed.times.append(perf_counter())
     record = _cost_fields(spent) | {"nmi": _nmi(y, model.labels_)}
+    record["ari"] = adjusted_rand_score(y, model.labels_)
+    record["neighbours"] = model.n_neighbors_
     record["silence"] = max(b - a for a, b in pairwise(printed.times))
     order = np.argsort(-model.certainty(X), kind="stable")[: round(0.94 * len(y))]
-    return record | {"nmi_at_94": _nmi(y[order], model.labels_[order])}
+    classes, labels = y[order], model.labels_[order]
+    record["ari_at_94"] = adjusted_rand_score(classes, labels)
+    return record | {"nmi_at_94": _nmi(classes, labels)}
 
 
 class _Clock(io.TextIOBase):
@@ -306,7 +316,7 @@ def _runs(seeds: int) -> Iterator[Record]:
         for size in _SIZES[part]:
             yield {"part": part, "size": size, "method": "akkm", "seed": 0}
     names = [*DATA, *(name for name in _REAL if name not in DATA)]
-    for name in names:
+    for name in (*names, *_IMAGES):
         for seed in range(seeds):
             for method in ("akkm", "KMeans"):
                 yield {"part": "quality", "data": name, "method": method, "seed": seed}
@@ -322,132 +332,8 @@ def main(only: Sequence[str] = (), seeds: int = 5) -> None:
         if part == "search":
             ours = records.find(part=part, size=run["size"], method="akkm")
             run["wanted"] = ours[0]["recall"] if ours else 0.95
-        return in_new_process(globals()[part], **run)
+        return in_new_process(globals()[part], **run) | {"machine": machine()}
 
     runs = [run for run in _runs(seeds) if not only or {*only} & {*run.values()}]
     run_missing(records, runs, measure)
     write_file(RESULTS / "graphs.md", report(records))
-
-
-def report(records: JsonLines) -> str:
-    """Return the page: one table per part that was measured."""
-    tables = [
-        _search_table(records),
-        _size_table("growth", "Distorted digits", "rows", records),
-        _mnist_table(records),
-        _size_table("table", "A table of numbers and categories", "rows", records),
-        _size_table("clusters", "22,500 x 256 embeddings", "clusters", records),
-        _quality_table(records),
-        _placing_table(records),
-    ]
-    text = (
-        "Written by `python -m experiments bench graphs` from `graphs.jsonl`, not by "
-        f"hand. Measured on: {machine()}. Each fit has its own process. Compare the "
-        "figures of one table with each other; absolute times depend on the machine."
-    )
-    measured = [table for table in tables if table.rows]
-    return markdown(
-        "Neighbour graphs and the diffusion form", [Paragraph(text), *measured]
-    )
-
-
-def _costs(run: Record) -> list[str]:
-    spent = run["cpu_seconds"] - run.get("not_counted", 0)
-    return [f"{spent:.1f}", f"{run['seconds']:.1f}", f"{run['peak_bytes'] / 1e9:.2f}"]
-
-
-_COSTS = ["CPU seconds", "seconds", "peak memory, GB"]
-
-
-def _search_table(records: JsonLines) -> ResultTable:
-    rows = []
-    for run in records.find(part="search"):
-        if "failed" in run:
-            continue
-        compilation = f"{run['compilation']:.1f}" if "compilation" in run else "none"
-        start = [f"1,000,000 x {run['size']}", run["method"], f"{run['recall']:.3f}"]
-        rows.append([*start, *_costs(run), compilation])
-    columns = ["rows", "method", "recall", *_COSTS, "CPU seconds of compilation"]
-    title = "15 neighbours of each row, near 1,000 manifolds of 12 dimensions"
-    return ResultTable(title, columns, rows)
-
-
-def _size_table(part: str, title: str, name: str, records: JsonLines) -> ResultTable:
-    runs = [run for run in records.find(part=part) if "failed" not in run]
-    runs.sort(key=lambda run: run["size"])
-    rows = []
-    for run in runs:
-        growth = "".join(_exponent(name, runs[0], run))
-        silence = f"{run['silence']:.1f}"
-        rows.append(
-            [f"{run['size']:,}", f"{run['nmi']:.3f}", *_costs(run), growth, silence]
-        )
-    columns = [
-        name,
-        "NMI",
-        *_COSTS,
-        "growth of CPU time",
-        "longest time without output",
-    ]
-    return ResultTable(title, columns, rows)
-
-
-def _exponent(name: str, first: Record, run: Record) -> Iterator[str]:
-    """Yield how processor time grows since the first run.
-
-    The text is a power of the number of rows, or a factor.
-    """
-    if run is first:
-        return
-    ratio = run["cpu_seconds"] / first["cpu_seconds"]
-    if name == "rows":
-        yield f"n^{np.log(ratio) / np.log(run['size'] / first['size']):.2f}"
-    else:
-        yield f"x {ratio:.2f}"
-
-
-def _mnist_table(records: JsonLines) -> ResultTable:
-    rows = []
-    for run in records.find(part="mnist"):
-        if "failed" in run:
-            continue
-        share = f"{run.get('coverage', 0.94):.1%}"
-        scores = [f"{run['nmi']:.3f}", f"{run['nmi_at_94']:.3f} on {share}"]
-        rows.append([run["method"], str(run["seed"]), *scores, *_costs(run)])
-    columns = ["method", "seed", "NMI, all rows", "NMI, some rows", *_COSTS]
-    title = "MNIST (akkm: 10 clusters given; EVoC: number not given, compiled before)"
-    return ResultTable(title, columns, rows)
-
-
-def _quality_table(records: JsonLines) -> ResultTable:
-    found: dict[str, dict[str, list[Record]]] = {}
-    for run in records.find(part="quality"):
-        if "failed" not in run:
-            methods = found.setdefault(run["data"], {"akkm": [], "KMeans": []})
-            methods[run["method"]].append(run)
-    rows = []
-    for data, methods in found.items():
-        if not all(methods.values()):
-            continue
-        means = [np.mean([r["nmi"] for r in methods[m]]) for m in ("akkm", "KMeans")]
-        cpu = [np.mean([r["cpu_seconds"] for r in runs]) for runs in methods.values()]
-        count = str(min(map(len, methods.values())))
-        cells = [f"{means[0]:.3f}", f"{means[1]:.3f}", f"{means[0] - means[1]:+.3f}"]
-        rows.append([data, count, *cells, *(f"{value:.1f}" for value in cpu)])
-    columns = ["data", "seeds", "NMI", "NMI of KMeans(n_init=10)", "difference"]
-    columns += ["CPU seconds", "CPU seconds of KMeans"]
-    return ResultTable("Number of clusters given, means over seeds", columns, rows)
-
-
-def _placing_table(records: JsonLines) -> ResultTable:
-    rows = []
-    for run in records.find(part="placing"):
-        if "failed" not in run:
-            micro = [f"{1e6 * run[field]:.1f}" for field in ("fit", "predict")]
-            ratio = f"{run['predict'] / run['fit']:.3f}"
-            equal = "yes" if run["labels_equal_predict"] else "no"
-            scores = [f"{run[field]:.3f}" for field in ("nmi_fit", "nmi_new")]
-            rows.append([run["data"], *micro, ratio, equal, *scores])
-    columns = ["data", "fit, CPU µs per row", "predict, CPU µs per new row", "ratio"]
-    columns += ["`labels_` equals `predict`", "NMI of the fit", "NMI of new rows"]
-    return ResultTable("New rows", columns, rows)

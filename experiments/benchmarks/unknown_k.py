@@ -40,7 +40,7 @@ Array = NDArray[Any]
 Found = tuple[Array, Array | None]  # labels (n,), and certainties (n,) if known
 
 # Shares of the rows on which quality is measured, if certainties are known.
-SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+SHARES = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 
 
 def _stored(place: str, *, scale: bool = False) -> tuple[Array, Array]:

@@ -212,6 +212,28 @@ def test_certainty_compares_the_own_and_the_nearest_other_center(Estimator, fitt
     np.testing.assert_allclose(model.certainty(X6), expected, rtol=1e-5, atol=1e-7)
 
 
+def test_certainty_in_a_graph_counts_walks_that_stay_in_the_cluster():
+    model = akkm.DiffusionKernelKMeans(6, random_state=0).fit(OVERLAPPING)
+    lists, labels = model._embedding.neighbours.indices, model.labels_
+    place = model._embedding._equal_points(OVERLAPPING)
+    own = np.empty(len(labels), dtype=int)
+    own[place] = labels  # clusters of the points of the graph
+    P = np.zeros((len(own), len(own)))
+    np.put_along_axis(P, lists, 1 / lists.shape[1], axis=1)
+    within = P * (own[:, None] == own)
+    stay = (within @ within @ within).sum(axis=1)[place]
+    assert 0 < stay.min() < 0.5
+    d = np.sort(model.transform(OVERLAPPING), axis=1)
+    expected = stay * (d[:, 1] - d[:, 0]) / (d[:, 1] + d[:, 0])
+    np.testing.assert_allclose(model.certainty(OVERLAPPING), expected, atol=1e-7)
+
+
+def test_certainty_of_new_rows_is_like_that_of_near_training_rows():
+    model = akkm.DiffusionKernelKMeans(6, random_state=0).fit(OVERLAPPING)
+    known, near = model.certainty(OVERLAPPING), model.certainty(OVERLAPPING + 1e-6)
+    assert np.corrcoef(known, near)[0, 1] > 0.8
+
+
 def test_exemplars_are_rows_of_their_cluster():
     model = ClusterLayers(6, random_state=0).fit(X6)
     for c, rows in enumerate(model.exemplars_):

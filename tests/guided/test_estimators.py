@@ -176,6 +176,9 @@ def test_classes_without_known_nodes_keep_their_cluster():
     W = np.where(groups[:, None] == groups, 1.0, 0.0)
     W[19, 20] = W[20, 19] = W[39, 40] = W[40, 39] = 1.0
     known, classes = np.array([5, 45]), np.array([1, 0])
+    none = np.empty(0, dtype=np.int64)
+    shares = class_shares(sparse.csr_array(W), groups, 3, none, none)
+    np.testing.assert_array_equal(shares.argmax(axis=1), groups)
     shares = class_shares(sparse.csr_array(W), groups, 3, known, classes)
     np.testing.assert_array_equal(shares.argmax(axis=1), np.array([1, 2, 0])[groups])
 

@@ -35,8 +35,10 @@ def test_small_bumps_and_low_peaks_are_no_layers():
     assert curve([0.1, 0.5, 0.0, 0.2, 0.0]).layers == [3]
 
 
-def test_among_almost_equal_scores_the_smallest_number_is_taken():
-    assert curve([0.1, 0.3, 0.497, 0.5, 0.499]).layers == [4]
+def test_the_middle_of_a_flat_peak_is_taken():
+    assert curve([0.1, 0.3, 0.47, 0.46, 0.5, 0.1]).layers == [5]
+    numbers = [10, 20, 30, 40, 50]
+    assert curve([0.5, 0.49, 0.49, 0.49, 0.1], numbers).layers == [20]  # of 10 to 40
 
 
 def test_low_scores_give_no_layer():

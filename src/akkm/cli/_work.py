@@ -22,7 +22,7 @@ from akkm.cli._outputs import OutputFile, open_outputs
 from akkm.cli._progress import Phases
 from akkm.cli._run import Run
 from akkm.cli._write import write_table
-from akkm.clustering import certainty_of
+from akkm.clustering import certainty_of_rows
 from akkm.inspect import sample_rows
 from akkm.metrics import nmi_from_counts
 from akkm.model_file import SavedModel, write_model
@@ -220,7 +220,9 @@ def _write_labels(
                 parts[name].append(batch[name].to_numpy())
             phase.advance(batch.num_rows)
     found = {name: np.concatenate(part) for name, part in parts.items() if part}
-    certainty = certainty_of(found) if "--write" in job.outputs else None
+    certainty = None
+    if "--write" in job.outputs:
+        certainty = certainty_of_rows(estimator, encoded.X, found)
     return found["cluster"], found.get("agreement"), certainty
 
 

@@ -6,13 +6,14 @@ for the command line. It contains no clustering methods.
 
 from akkm.clustering._cluster import cluster
 from akkm.clustering._clustering import Clustering, labelled_columns, with_free_names
-from akkm.clustering._measures import certainty_of, measures
+from akkm.clustering._measures import certainty_of, certainty_of_rows, measures
 from akkm.clustering._methods import ESTIMATORS, default_method
 
 __all__ = [
     "ESTIMATORS",
     "Clustering",
     "certainty_of",
+    "certainty_of_rows",
     "cluster",
     "default_method",
     "labelled_columns",

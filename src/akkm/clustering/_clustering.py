@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from akkm.clustering._measures import certainty_of, measures
+from akkm.clustering._measures import certainty_of_rows, measures
 from akkm.inspect import Inspection, cluster_names
 from akkm.model_file import SavedModel, save_model
 from akkm.report import Report, report
@@ -83,7 +83,7 @@ class Clustering:
     def certainty(self) -> Array:
         """How certain the label of each row is, from 0 to 1, of shape (n,).
 
-        `akkm.clustering.certainty_of` has the formula.
+        `akkm.clustering.certainty_of_rows` has the formula.
         """
         if hasattr(self.estimator, "agreement_"):
             return np.asarray(self.estimator.agreement_)
@@ -91,8 +91,9 @@ class Clustering:
         for start in range(0, X.shape[0], _BLOCK_ROWS):
             rows = slice(start, start + _BLOCK_ROWS)
             _, found = measures(self.estimator, X[rows], self.labels[rows])
-            parts.append(certainty_of(found))
-        return np.concatenate(parts)
+            parts.append(found)
+        every = {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
+        return certainty_of_rows(self.estimator, X, every)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

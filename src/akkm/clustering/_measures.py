@@ -63,6 +63,42 @@ def measures(
     return found, {"distance": own, "margin": other - own}
 
 
+def certainty_of_rows(estimator: Any, X: Any, measured: dict[str, Array]) -> Array:
+    """Return how certain the labels of rows are, as `estimator.certainty(X)` does.
+
+    Parameters
+    ----------
+    estimator : KernelClusterer
+        A fitted estimator.
+    X : array or CSR array of shape (b, d)
+        The rows.
+    measured : dict
+        Their measures from `measures`.
+
+    Returns
+    -------
+    float array of shape (b,)
+        `certainty_of(measured)`. For `DiffusionKernelKMeans`, this is multiplied by the
+        share of short walks that stay in the row's cluster.
+
+    Examples
+    --------
+    >>> from akkm import ApproxKernelKMeans
+    >>> from akkm.clustering import certainty_of_rows, measures
+    >>> X = [[0.0], [1.0], [10.0], [11.0]]
+    >>> model = ApproxKernelKMeans(2, kernel="linear", random_state=0).fit(X)
+    >>> _, found = measures(model, X)
+    >>> bool((certainty_of_rows(model, X, found) == model.certainty(X)).all())
+    True
+    """
+    certainty = certainty_of(measured)
+    centers = getattr(estimator, "estimator_", estimator)  # of the finest layer
+    if "agreement" in measured:
+        return certainty
+    shares = centers._staying(centers._new_rows(X))
+    return certainty if shares is None else certainty * shares
+
+
 def certainty_of(measured: dict[str, Array]) -> Array:
     """Return how certain labels are, from 0 to 1.
 

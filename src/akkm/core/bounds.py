@@ -32,6 +32,8 @@ from akkm.typing import Array
 _MAX_PAST = 32
 # Maximum number of array entries that all past positions together take.
 _MAX_PAST_ENTRIES = 2**23
+# Number of array entries that are computed at a time.
+_BLOCK_ENTRIES = 2**15
 
 
 @dataclass
@@ -104,11 +106,14 @@ class Moves:
     """Movements of the centers since each of S past positions, as tables for bounds."""
 
     def __init__(self, past: Sequence[Centers], now: Centers) -> None:
-        pairs = [_move(then, now) for then in past]
+        # Several positions at a time if they are small: few calls, but little memory.
+        step = max(1, _BLOCK_ENTRIES // max(now.beta.size, 1))
+        groups = [past[start : start + step] for start in range(0, len(past), step)]
+        moves = [_moves(some, now) for some in groups]
         # Tables (C, S C): column s C + a is for rows of stamp s and label a.
-        self.known = np.concatenate([known.T for known, _, _ in pairs], axis=1)
-        self.spread = 2 * np.concatenate([spread.T for _, spread, _ in pairs], axis=1)
-        self.shift = np.concatenate([shift for _, _, shift in pairs])  # (S C,)
+        self.known = np.concatenate([t.T for k, _, _ in moves for t in k], axis=1)
+        self.spread = 2 * np.concatenate([t.T for _, s, _ in moves for t in s], axis=1)
+        self.shift = np.concatenate([t.ravel() for _, _, t in moves])  # (S C,)
         self.between = _between(now)  # (C, C)
         # The least favourable entry of each column, and the distance of each center to
         # the nearest other center. These numbers prove most labels without a loop over
@@ -161,20 +166,22 @@ class Moves:
     def _gaps(self, own: Array, upper: Array, gap: Array) -> Array:
         """Return lower bounds (b,) on the present gaps to the next best center."""
         lowest = np.full(len(own), np.inf)
-        first, second, distance = (np.empty_like(lowest) for _ in range(3))
         label, twice = own % self.n_clusters, 2 * (upper + self.shift[own])
+        # Several centers at a time: few calls, and arrays that stay in the cache.
+        step = max(1, _BLOCK_ENTRIES // max(len(own), 1))
         with np.errstate(over="ignore", invalid="ignore"):
-            for k in range(self.n_clusters):
-                self.known[k].take(own, out=first, mode="clip")
-                self.spread[k].take(own, out=second, mode="clip")
+            for start in range(0, self.n_clusters, step):
+                k = slice(start, start + step)
+                first = self.known[k].take(own, axis=1, mode="clip")
+                second = self.spread[k].take(own, axis=1, mode="clip")
                 second *= upper
                 first -= second
                 first += gap
-                self.between[k].take(label, out=distance, mode="clip")
+                distance = self.between[k].take(label, axis=1, mode="clip")
                 np.subtract(distance, twice, out=second)
                 second *= distance
                 np.maximum(first, second, out=first)
-                np.minimum(lowest, first, out=lowest)
+                np.minimum(lowest, first.min(axis=0), out=lowest)
         return lowest
 
 
@@ -218,9 +225,10 @@ def max_past(n_clusters: int, rank: int) -> int:
 
 
 def _squared(points: Array) -> tuple[Array, Array]:
-    """Squared distances (C, C) between points (C, r), and bounds on rounding errors."""
-    dots = points @ points.T
-    both = dots.diagonal()[:, None] + dots.diagonal()
+    """Squared distances (..., C, C) between points (..., C, r), and rounding errors."""
+    dots = points @ points.swapaxes(-1, -2)
+    lengths = dots.diagonal(axis1=-2, axis2=-1)
+    both = lengths[..., :, None] + lengths[..., None, :]
     return both - 2 * dots, 8 * np.finfo(np.float64).eps * both
 
 
@@ -232,14 +240,16 @@ def _between(now: Centers) -> Array:
     return np.sqrt(squared.clip(0))
 
 
-def _move(then: Centers, now: Centers) -> tuple[Array, Array, Array]:
-    """Return the bounds' known terms (C, C), |Δ_k - Δ_a| (C, C) and |Δ_a| (C,)."""
-    step = now.beta - then.beta
+def _moves(past: Sequence[Centers], now: Centers) -> tuple[Array, Array, Array]:
+    """Return the known terms (S, C, C), |Δ_k - Δ_a| (S, C, C) and |Δ_a| (S, C)."""
+    beta = np.stack([then.beta for then in past])  # (S, C, r)
+    norms = now.norms - np.stack([then.norms for then in past])  # (S, C)
+    step = now.beta - beta
     squared, rounding = _squared(step)
     spread = np.sqrt(squared.clip(0) + rounding)
-    known = now.norms - then.norms - 2 * (then.beta @ step.T)
-    known -= known.diagonal()[:, None].copy()
+    known = norms[:, None, :] - 2 * (beta @ step.swapaxes(1, 2))
+    known -= known.diagonal(axis1=1, axis2=2)[:, :, None].copy()
     # A center does not compete with itself.
-    np.fill_diagonal(known, np.inf)
-    np.fill_diagonal(spread, 0)
-    return known, spread, np.linalg.norm(step, axis=1)
+    own = np.arange(len(now.norms))
+    known[:, own, own], spread[:, own, own] = np.inf, 0
+    return known, spread, np.linalg.norm(step, axis=2)

@@ -16,7 +16,8 @@ _SAME = 0.01
 def certainty_of(own: Array, other: Array) -> Array:
     """Return how certain labels are: (d2 - d1) / (d2 + d1), or 0 if this is negative.
 
-    This is the only formula of the certainty, except that ensembles count votes.
+    All methods use this formula, except that ensembles count votes. In a graph of
+    neighbours, the result is multiplied by a share of walks (`diffusion.staying`).
 
     Parameters
     ----------

@@ -129,8 +129,12 @@ class Scorer:
 
     def tie(self, length: Array) -> Array:
         """Return limits (b,) up to which float64 gaps may be rounding errors."""
-        longest = np.fmax(length, self.lengths.max(initial=0))
-        return self.float64_errors.max(initial=0) * longest
+        return self.tie_rule()(length)
+
+    def tie_rule(self) -> Callable[[Array], Array]:
+        """Return `tie` as a function, for many blocks of rows."""
+        error, longest = self.float64_errors.max(initial=0), self.lengths.max(initial=0)
+        return lambda length: error * np.fmax(length, longest)
 
     def ties(self, length: Array) -> Array:
         """Return rounding errors (C, b) of float64 scores, for rows of lengths (b,)."""

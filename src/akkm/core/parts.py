@@ -198,7 +198,7 @@ class Part:
             for part in engine.map(partial(self._assign, scorer, stamp), X.chunks()):
                 total += part
             return total
-        find = partial(self._unproved, scorer, moves, stamp == 0)
+        find = partial(self._unproved, scorer.tie_rule(), moves, stamp == 0)
         none = np.empty(0, dtype=np.int64)  # a partition may have no rows
         rows = np.concatenate([none, *engine.map(find, X.chunks())])
         self.strip.reserve(rows)
@@ -213,13 +213,13 @@ class Part:
         return total
 
     def _unproved(
-        self, scorer: Scorer, moves: Moves, rebase: bool, chunk: slice
+        self, tie: Callable[[Array], Array], moves: Moves, rebase: bool, chunk: slice
     ) -> Array:
         """Return the rows of a chunk whose labels are not proved.
 
         With `rebase`, also rebase the bounds of all rows of the chunk.
         """
-        ties = 1.5 * scorer.tie(self.state.length[chunk])
+        ties = 1.5 * tie(self.state.length[chunk])
         rows = chunk.start + moves.unproved(self.state, chunk, ties)
         if rebase:
             moves.rebase(self.state, chunk)

@@ -24,6 +24,7 @@ from akkm.diffusion.spectrum import (
     pairs_for,
     spectrum_decides,
 )
+from akkm.diffusion.staying import STEPS, one_step, share_of_staying_walks
 from akkm.rows import as_rows
 from akkm.typing import Array, RowsLike
 
@@ -48,6 +49,10 @@ _SAMPLE_BYTES = 2**30
 _PLACED_BY = 15
 # Rows that are hashed or placed at a time.
 _BLOCK = 65536
+
+
+# A function that returns the clusters (b,) of points (b, q) of the embedding.
+Label = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
@@ -109,6 +114,31 @@ class GraphEmbedding:
             embedded[rows] = unit_rows(W @ self.embedding)
             outlying[rows] = W @ self.outlying > W.sum(axis=1) / 2
         return embedded, outlying
+
+    def staying(self, label: Label, engine: Threads) -> Callable[[RowsLike], Array]:
+        """Return a function from rows (n, d) to shares (n,) of walks that stay.
+
+        These are the shares of short walks that stay in the cluster of the row.
+        `label` returns the clusters of points of the embedding.
+        """
+        clusters, lists = label(self.embedding), self.neighbours.indices
+        before = share_of_staying_walks(lists, clusters, STEPS - 1)
+        last = one_step(lists, clusters, clusters, before)
+        k = min(lists.shape[1], _PLACED_BY)
+
+        def shares(X: RowsLike) -> Array:
+            same = self._equal_points(X)
+            found = last[same]
+            new = np.flatnonzero(same < 0)
+            for start in range(0, len(new), _BLOCK):
+                rows = new[start : start + _BLOCK]
+                near = self.search.nearest(self._like_points(X[rows]), k, engine)
+                W = graph.new_row_similarity(self.neighbours, *near)
+                own = label(unit_rows(W @ self.embedding))
+                found[rows] = one_step(near[0], own, clusters, before)
+            return found
+
+        return shares
 
     def _equal_points(self, X: RowsLike) -> Array:
         """For each row of X the index of the point that equals it, or -1: (n,)."""

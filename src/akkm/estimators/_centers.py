@@ -161,14 +161,22 @@ class CenterClusterer(
             (d2 - d1) / (d2 + d1), where d1 is the distance to the center of the row's
             cluster, and d2 is the distance to the nearest other center: 0 on the border
             between two clusters, 1 at a center. All estimators with centers use
-            this formula.
+            this formula. `DiffusionKernelKMeans` multiplies it by the share of walks of
+            three steps, each to one of the nearest neighbours, that stay in the row's
+            cluster.
         """
-        return np.concatenate(
+        margins = np.concatenate(
             [
                 certainty_of(*own_and_other(distances, labels))
                 for labels, distances in self._distance_blocks(X)
             ]
         )
+        shares = self._staying(self._new_rows(X))
+        return margins if shares is None else margins * shares
+
+    def _staying(self, X: RowsLike) -> Array | None:
+        """Return the factor (n,) of the certainty of valid rows; None means 1."""
+        return None
 
     def exemplars(self, X: Any, top: int = 5) -> list[Array]:
         """Find typical rows of each cluster: those with the highest certainty.

@@ -20,6 +20,7 @@ from akkm.diffusion.given_graph import (
     require_graph,
 )
 from akkm.diffusion.graph_embedding import (
+    GraphEmbedding,
     GraphSettings,
     distinct_rows,
     max_sample_rows,
@@ -365,3 +366,20 @@ class DiffusionKernelKMeans(WalkClusterer):
         if is_rows(X):
             return place_stored(self._embedding, X, self.n_jobs, lambda text: None)
         return place_block(self._embedding, X, engine)
+
+    def _staying(self, X: RowsLike) -> Array | None:
+        """Return the share (n,) of short walks from rows that stay in their cluster.
+
+        None if the model has no lists of nearest neighbours, or if rows are on workers.
+        """
+        embedding = self._embedding
+        if not isinstance(embedding, GraphEmbedding):
+            return None
+        stored = as_rows(X)
+        if stored.partitions is not None:
+            return None
+        with Threads(self.n_jobs) as engine:
+            label = partial(self._nearest_centers, engine=engine)
+            shares = embedding.staying(label, engine)
+            blocks = stored.map_blocks(lambda block, rows: shares(block))
+            return np.concatenate(list(blocks))

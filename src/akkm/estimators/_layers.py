@@ -76,7 +76,8 @@ class ClusterLayers(CoverageParameter, KernelClusterer):
         Number of clusters of the finest layer.
     certainty_ : float array of shape (n,)
         Certainty of each row's cluster in the finest layer: (d2 - d1) / (d2 + d1),
-        where d1 and d2 are the distances to the two nearest centers.
+        where d1 and d2 are the distances to the two nearest centers. Diffusion on a
+        graph multiplies this by the share of short walks that stay in the cluster.
     certainty_limit_ : float
         Rows with a lower certainty get the label -1.
     exemplars_ : list of int arrays

@@ -1,6 +1,6 @@
 """Distances of sampled rows to their own center and to the nearest other center."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from akkm.core.threads import Threads
 from akkm.inspect._plane import Space, space_of
 from akkm.inspect._sample import RowSample, sample_rows
 from akkm.kernels import Precomputed
+from akkm.rows import as_rows
 from akkm.typing import Array, RowsLike
 
 # Number of multiplications to spend on distances; they take about one second.
@@ -47,6 +48,9 @@ class CenterDistances:
         Distance to that center.
     near_border : bool array of shape (s,)
         Whether the row is near the border between the two clusters.
+    staying : float array of shape (s,), optional
+        Factor of the certainty: for neighbour graphs, the share of short walks that
+        stay in the row's cluster. None means 1.
 
     Notes
     -----
@@ -75,11 +79,13 @@ class CenterDistances:
     next_cluster: Array
     next: Array
     near_border: Array
+    staying: Array | None = None
 
     @property
     def certainty(self) -> Array:
         """Certainty of the labels (s,); see `akkm.core.membership.certainty_of`."""
-        return certainty_of(self.own, self.next)
+        margins = certainty_of(self.own, self.next)
+        return margins if self.staying is None else margins * self.staying
 
     def typical(self, cluster: int, n_rows: int) -> Array:
         """Find the rows nearest to the center of a cluster.
@@ -114,6 +120,7 @@ def center_distances(model: Any, X: RowsLike, labels: Array) -> CenterDistances 
     if np.count_nonzero(sizes) < 2:
         return None
     if hasattr(model, "members_"):
+        staying = None
         sample = sample_rows(labels, _ENSEMBLE_ROWS, n_per_cluster=_PER_CLUSTER)
         space = space_of(model, X)
         centers, X = _consensus_centers(space, sample, labels), space.X
@@ -121,8 +128,12 @@ def center_distances(model: Any, X: RowsLike, labels: Array) -> CenterDistances 
         centers = model._model
         n_rows = _affordable_rows(centers, X)
         sample = sample_rows(labels, n_rows, n_per_cluster=_PER_CLUSTER)
+        every = len(sample.rows) == X.shape[0]
+        rows = X if every else as_rows(X).gather(sample.rows)
+        staying = model._staying(rows)
         X = getattr(model, "embedding_", X)
-    return _compare(centers, X, sample, labels[sample.rows], sizes, model.n_jobs)
+    found = _compare(centers, X, sample, labels[sample.rows], sizes, model.n_jobs)
+    return None if found is None else replace(found, staying=staying)
 
 
 def _affordable_rows(centers: Model, X: RowsLike) -> int:
