@@ -106,7 +106,7 @@ class Moves:
     """Movements of the centers since each of S past positions, as tables for bounds."""
 
     def __init__(self, past: Sequence[Centers], now: Centers) -> None:
-        # Several positions at a time if they are small: few calls, but little memory.
+        # Process several positions per call, but not more than fit in little memory.
         step = max(1, _BLOCK_ENTRIES // max(now.beta.size, 1))
         groups = [past[start : start + step] for start in range(0, len(past), step)]
         moves = [_moves(some, now) for some in groups]
@@ -167,7 +167,7 @@ class Moves:
         """Return lower bounds (b,) on the present gaps to the next best center."""
         lowest = np.full(len(own), np.inf)
         label, twice = own % self.n_clusters, 2 * (upper + self.shift[own])
-        # Several centers at a time: few calls, and arrays that stay in the cache.
+        # Process several centers per call, but not more than fit in the cache.
         step = max(1, _BLOCK_ENTRIES // max(len(own), 1))
         with np.errstate(over="ignore", invalid="ignore"):
             for start in range(0, self.n_clusters, step):
