@@ -61,7 +61,7 @@ def class_shares(
     >>> labels, known, classes = np.repeat([0, 1], [2, 4]), [0, 5, 2], [1, 0, 1]
     >>> shares = class_shares(W, labels, 2, np.array(known), np.array(classes))
     >>> shares.argmax(axis=1).tolist()
-    [1, 1, 1, 0, 0, 0]
+    [1, 1, 1, 1, 0, 0]
     """
     found, own = classes_of_clusters(labels[known], classes, n_clusters)
     right = int((own[labels[known]] == classes).sum())
