@@ -300,3 +300,27 @@ class TestInspection:
         model = ApproxKernelKMeans(4, random_state=0).fit(X)
         names = cluster_names(Inspection(model, X, feature_names=["a", "b"]))
         assert len(set(names)) == 4
+
+
+def test_all_clusters_are_described_by_the_same_one_of_two_equivalent_columns():
+    """Each column of a pair is the more distinctive one in one of the clusters."""
+    labels = np.repeat([0, 1, 2], 200)
+    x = np.r_[np.arange(200.0), np.arange(190.0, 390), np.arange(380.0, 580)]
+    noise = np.where(labels == 0, 60 * np.sin(np.arange(600)), 0)
+    sample = RowSample(np.arange(600), np.ones(600))
+    found = cluster_profiles(
+        {"age": x + noise, "born": -x - noise[::-1]}, sample, labels, 3, original=True
+    )
+    assert found.alike
+    best = [max(found.columns, key=lambda c: abs(c.effects[k])).name for k in range(3)]
+    assert len(set(best)) == 2
+    assert {found.traits(k)[0].name for k in (0, 2)} == {found.columns[0].name}
+
+
+def test_long_names_of_columns_do_not_hide_values_in_names_of_clusters():
+    question = "How satisfied are you with the service of our company"
+    values = np.repeat(["very", "not at all"], 100)
+    found = profiles(np.repeat([0, 1], 100), **{question: values})
+    names = [_part(found.columns[0], k) for k in (0, 1)]
+    assert [name.partition("…: ")[2] for name in names] == ["very", "not at all"]
+    assert max(map(len, names)) <= 40

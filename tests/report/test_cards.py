@@ -37,6 +37,28 @@ def described(values, cluster=0, unit="", labels=TWO):
     return text.value, text.comparison
 
 
+def test_a_value_that_most_rows_have_is_named_before_the_average():
+    values = np.array([0.0] * 98 + [40, 80] + [5.0, 6.0] * 50)
+    assert described(values) == (
+        "mostly 0",
+        "on average 1.2, 64 % less than the average of 3.35",
+    )
+
+
+def test_two_numbers_are_shown_as_categories_in_quotes():
+    values = np.repeat([1, 2, 1, 2], [90, 10, 20, 80])
+    assert described(values) == ("90 % “1”", "all rows: 55 %")
+    assert described(np.array(["18-24", "65+"])[values - 1])[0] == "90 % “18-24”"
+
+
+@pytest.mark.parametrize("words", [("ja", "nein"), ("Oui", "Non"), ("sí", "no")])
+def test_yes_and_no_are_understood_in_several_languages(words):
+    values = np.array(words)[np.repeat([0, 1, 0, 1], [90, 10, 20, 80])]
+    assert described(values) == ("90 % yes", "all rows: 55 %")
+    profile = ColumnProfile("x", "boolean", "", np.zeros(1))
+    assert [single(word, profile) for word in words] == ["yes", "no"]
+
+
 def test_missing_values_of_typical_rows_are_not_filled_with_means():
     spend = np.repeat([1.5, 9.0], 20) + np.arange(40) % 4 / 10
     frame = pd.DataFrame({"spend": spend, "age": np.repeat([22.0, 61.5], 20)})

@@ -70,6 +70,18 @@ def unbroken(text: str) -> str:
     return text.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
+def breakable(text: str) -> str:
+    """The text with places for line breaks inside names such as MinorAxisLength.
+
+    Examples
+    --------
+    >>> from akkm.report._format import breakable
+    >>> len(breakable("AxisLength")) - len("AxisLength")
+    1
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "\N{ZERO WIDTH SPACE}", text)
+
+
 def number_range(values: tuple[int, ...]) -> str:
     """The smallest and the largest value, or the value itself if there is only one."""
     low, high = min(values), max(values)

@@ -155,9 +155,13 @@ def _number(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
         comparison = f"is the middle half of the values; all rows: {first} to {second}"
     else:
         value = amount(column.centers[cluster], column)
+        comparison = _compared(column, column.centers[cluster])
+        usual = amount(low, column)
         if column.average == "median":
             value = f"{value} (median)"
-        comparison = _compared(column, column.centers[cluster])
+        elif low == high and usual != value:
+            comparison = f"on average {value}, {comparison}"
+            value = f"mostly {usual}"
     start = min(column.limits[0], low)
     width = (max(column.limits[3], high) - start) or 1.0
     places = (100 * (v - start) / width for v in (low, high, column.overall))

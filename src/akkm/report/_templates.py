@@ -55,6 +55,7 @@ def environment() -> Any:
         _format.percent,
         _format.share_cell,
         _format.short,
+        _format.breakable,
         _format.unbroken,
         _format.value_text,
     ):
