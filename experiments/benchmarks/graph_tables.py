@@ -20,13 +20,13 @@ def report(records: JsonLines) -> str:
         _size_table("clusters", "22,500 x 256 embeddings", "clusters", records),
         _quality_table(records),
         _placing_table(records),
-        Paragraph(
-            "Cover Type and KDD Cup 99 are clustered through landmarks. There, the fit "
-            "itself ties each row to its nearest landmarks, exactly as `predict` does, "
-            "and takes few other steps. So the cost of a new row is a large share of "
-            "the fit's cost per row, although both are low."
-        ),
     ]
+    last = Paragraph(
+        "Cover Type and KDD Cup 99 are clustered through landmarks. There, the fit "
+        "itself ties each row to its nearest landmarks, exactly as `predict` does, "
+        "and takes few other steps. So the cost of a new row is a large share of "
+        "the fit's cost per row, although both are low."
+    )
     machines = dict.fromkeys(run["machine"] for run in records.records)
     text = (
         "Written by `python -m experiments bench graphs` from `graphs.jsonl`, not by "
@@ -36,7 +36,7 @@ def report(records: JsonLines) -> str:
     )
     measured = [table for table in tables if table.rows]
     return markdown(
-        "Neighbour graphs and the diffusion form", [Paragraph(text), *measured]
+        "Neighbour graphs and the diffusion form", [Paragraph(text), *measured, last]
     )
 
 
