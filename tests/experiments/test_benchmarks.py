@@ -17,6 +17,7 @@ from experiments.benchmarks import (
     counting,
     images,
     known,
+    many_clusters,
     methods,
     restarts,
     scale,
@@ -55,7 +56,7 @@ def test_command_line_options_are_the_arguments_of_main(name):
 
 @pytest.mark.parametrize(
     "module",
-    [beyond, counting, images, known, methods, restarts],
+    [beyond, counting, images, known, many_clusters, methods, restarts, workers],
     ids=lambda m: m.__name__,
 )
 def test_stored_pages_match_the_stored_records(module):
