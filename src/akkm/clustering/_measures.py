@@ -95,7 +95,7 @@ def certainty_of_rows(estimator: Any, X: Any, measured: dict[str, Array]) -> Arr
     centers = getattr(estimator, "estimator_", estimator)  # of the finest layer
     if "agreement" in measured:
         return certainty
-    shares = centers._staying(centers._new_rows(X))
+    shares: Array | None = centers._staying(centers._new_rows(X))
     return certainty if shares is None else certainty * shares
 
 
