@@ -73,13 +73,16 @@ def unbroken(text: str) -> str:
 def breakable(text: str) -> str:
     """The text with places for line breaks inside names such as MinorAxisLength.
 
+    Words of more than 18 characters can be broken, too.
+
     Examples
     --------
     >>> from akkm.report._format import breakable
     >>> len(breakable("AxisLength")) - len("AxisLength")
     1
     """
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "\N{ZERO WIDTH SPACE}", text)
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])", "\N{ZERO WIDTH SPACE}", text)
+    return re.sub(r"(\w{16})(?=\w{3})", "\\1\N{ZERO WIDTH SPACE}", text)
 
 
 def number_range(values: tuple[int, ...]) -> str:
