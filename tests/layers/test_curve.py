@@ -31,14 +31,12 @@ def test_layers_are_prominent_peaks_and_the_finest_is_the_estimate():
 
 
 def test_small_bumps_and_low_peaks_are_no_layers():
-    assert curve([0.1, 0.5, 0.41, 0.44, 0.2]).layers == [3]
+    assert curve([0.1, 0.5, 0.45, 0.48, 0.2]).layers == [3]
     assert curve([0.1, 0.5, 0.0, 0.2, 0.0]).layers == [3]
 
 
-def test_the_middle_of_a_flat_peak_is_taken():
-    assert curve([0.1, 0.3, 0.47, 0.46, 0.5, 0.1]).layers == [5]
-    numbers = [10, 20, 30, 40, 50]
-    assert curve([0.5, 0.49, 0.49, 0.49, 0.1], numbers).layers == [20]  # of 10 to 40
+def test_among_almost_equal_scores_the_smallest_number_is_taken():
+    assert curve([0.1, 0.3, 0.497, 0.5, 0.499]).layers == [4]
 
 
 def test_low_scores_give_no_layer():
@@ -46,6 +44,27 @@ def test_low_scores_give_no_layer():
     assert found.layers == []
     assert found.n_clusters is None
     assert not found.sure
+
+
+def test_the_most_stable_number_has_the_largest_share_of_the_possible_excess():
+    stability, reference = np.array([0.9, 0.8, 0.95]), np.array([0.8, 0.2, 0.85])
+    error, no_clusters = np.array([0.5, 0.4, 0.3]), np.full(3, 0.45)
+    numbers, zero = np.array([2, 3, 4]), np.zeros(3)
+    found = LayerCurve(
+        numbers, stability, zero, reference, error, no_clusters, np.full(3, 0.5)
+    )
+    assert found.most_stable == 3  # shares 0.5, 0.75, 0.67
+
+
+@pytest.mark.parametrize(("largest", "number"), [(0.5, 3), (0.9, 2)])
+def test_the_most_stable_number_has_a_small_error_and_no_dominant_cluster(
+    largest, number
+):
+    two, stability, error = np.ones(2), np.array([0.9, 0.5]), np.array([0.6, 0.4])
+    found = LayerCurve(
+        np.array([2, 3]), stability, two, two * 0.1, error, two / 2, two * largest
+    )
+    assert found.most_stable == number  # without candidates, the smallest
 
 
 def test_a_number_with_a_dominant_cluster_is_no_layer():

@@ -134,11 +134,11 @@ def _fewest(between: tuple[int, int | None]) -> int:
 def number_of(curve: LayerCurve | None) -> int:
     """The number of clusters of the finest layer.
 
-    Without layers, it is the number with the best score. Without a curve, it is 2.
+    Without layers, it is the most stable number. Without a curve, it is 2.
     """
     if curve is None:
         return 2
-    return curve.n_clusters or int(curve.numbers[curve.scores.argmax()])
+    return curve.n_clusters or curve.most_stable
 
 
 def decide_by_layers(evidence: Evidence, curve: LayerCurve | None) -> Evidence:

@@ -23,9 +23,9 @@ _FAINT = 0.05
 # The score of a peak is at least _PEAK times the best score. The valley between two
 # peaks is deeper than _PROMINENCE times the best score.
 _PEAK, _PROMINENCE = 0.5, 0.2
-# The top of a peak: the numbers around it whose scores are at least this share of its
-# score. Smaller differences may be due to chance.
-_TOP = 0.9
+# If scores next to a peak are lower than the peak by at most this share, the difference
+# may be due to chance. Then the smallest of these numbers of clusters is taken.
+_SAME = 0.03
 # The estimate is sure if its score is at least _SURE and it has at least _FEW clusters.
 # Fewer clusters prove little: a long manifold without clusters, such as a swiss roll,
 # can be cut into a few pieces in a stable way.
@@ -100,25 +100,39 @@ class LayerCurve:
     def layers(self) -> list[int]:
         """The numbers of clusters at the peaks of the score, from coarse to fine.
 
-        Scores near the top of a peak differ by chance. So the number of a peak is the
-        middle of all numbers with at least 90 % of its score. The list is empty if all
-        scores are as low as in data without clusters.
+        The list is empty if all scores are as low as in data without clusters.
         """
         scores = np.where(self.largest > _DOMINANT, 0.0, self.scores)
         best = scores.max(initial=0.0)
         if best < _FAINT:
             return []
-        found = {
-            _middle_of_peak(self.numbers, scores, peak)
-            for peak in _peaks(scores, _PROMINENCE * best)
-            if scores[peak] >= _PEAK * best
-        }
-        return sorted(found)
+        found: list[int] = []
+        for peak in _peaks(scores, _PROMINENCE * best):
+            if scores[peak] >= _PEAK * best:
+                start = peak
+                while start and scores[start - 1] >= (1 - _SAME) * scores[peak]:
+                    start -= 1
+                found.append(int(self.numbers[start]))
+        return found
 
     @property
     def n_clusters(self) -> int | None:
         """The number of clusters of the finest layer; None if there is no layer."""
         return self.layers[-1] if self.layers else None
+
+    @property
+    def most_stable(self) -> int:
+        """The number whose stability exceeds that of the reference most.
+
+        The excess is divided by the largest possible excess. Only numbers count whose
+        error is below that of the reference. If there are none, the result is the
+        smallest number.
+        """
+        excess = (self.stability - self.reference) / np.maximum(
+            1 - self.reference, 1e-12
+        )
+        counts = (self.error < self.reference_error) & (self.largest <= _DOMINANT)
+        return int(self.numbers[np.where(counts, excess, 0.0).argmax()])
 
     @property
     def sure(self) -> bool:
@@ -161,22 +175,6 @@ def _peaks(scores: Array, prominence: float) -> list[int]:
         else:
             valley = min(valley, score)
     return [*peaks, top] if rising and len(scores) else peaks
-
-
-def _middle_of_peak(numbers: Array, scores: Array, peak: int) -> int:
-    """The measured number in the middle of a peak, on a logarithmic scale.
-
-    A peak that is flat at the top is noisy there, but its flanks are steep. So its
-    middle is more certain than the position of its largest score.
-    """
-    first = last = peak
-    least = _TOP * scores[peak]
-    while first and scores[first - 1] >= least:
-        first -= 1
-    while last + 1 < len(scores) and scores[last + 1] >= least:
-        last += 1
-    top = np.log(numbers[first : last + 1])
-    return int(numbers[first + np.abs(top - (top[0] + top[-1]) / 2).argmin()])
 
 
 def measure_layers(

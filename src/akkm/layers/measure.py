@@ -98,9 +98,19 @@ def measure_point_layers(
     """
     if reference is None:
         reference = permuted_components(points, rng)
-    data = PointHalves(points, _POINT_SPLITS, engine, rng)
-    without = PointHalves(reference, _POINT_SPLITS, engine, rng)
+    # The reference rows may be nearer to each other than the rows of the data. With a
+    # total variance of 1 in both, errors are shares of the variance.
+    data, without = (
+        PointHalves(_with_variance_one(rows), _POINT_SPLITS, engine, rng)
+        for rows in (points, reference)
+    )
     return measure_layers(data, without, least, most)
+
+
+def _with_variance_one(points: Array) -> Array:
+    """Scale points (n, q) so that the variances of their columns add up to 1."""
+    total = float(points.var(axis=0).sum())
+    return points / np.sqrt(total) if total > 0 else points
 
 
 def number_of_splits(n: int) -> int:
