@@ -157,6 +157,24 @@ class TestProfiles:
         assert [column.name for column in found.columns] == ["x"]
         assert found.left_out == ("noise",)
 
+    def test_if_only_times_differ_the_date_is_left_out(self):
+        seen = [
+            datetime.datetime(2024, 1, 1 + i % 10, 9 + 9 * TWO[i]) for i in range(200)
+        ]
+        found = profiles(TWO, seen=seen)
+        assert [column.name for column in found.columns] == ["seen (time of day)"]
+        assert found.left_out == ("seen (date)",)
+
+    def test_a_number_is_preferred_to_a_date_that_says_the_same(self, rng):
+        age = np.round(rng.normal(size=200) + 4 * TWO + 40)
+        days = rng.integers(0, 99, 200) + 365.25 * age
+        born = np.datetime64("2024-06-01") - days.astype("m8[D]")
+        found = profiles(TWO, born=born.tolist(), age=age)
+        assert [column.name for column in found.traits(1)] == ["age", "born"]
+        worse = np.where(np.arange(200) % 5 == 0, age[::-1], age)
+        found = profiles(TWO, born=born.tolist(), age=worse)
+        assert found.traits(1)[0].name == "born"
+
     def test_a_difference_that_may_be_chance_is_left_out(self):
         labels = np.r_[np.zeros(200, int), 1, 1]
         half = np.r_[np.tile([0.0, 1.0], 100), 1, 1]

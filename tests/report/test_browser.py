@@ -62,6 +62,17 @@ def pages(tmp_path_factory, model, blobs):
     X, y = make_blobs([300, 300, 240], 4, random_state=1)
     estimated = SparseKernelKMeans("auto", random_state=0).fit(X)
     report(estimated, X, labels_true=y).save(folder / "estimated.html")
+    goods = np.array(["toys", "books", "pens", "cars", "hats"])
+    code = np.repeat(
+        [0, 1, 2, 3, 4, 0, 1, 2, 3], [200, 120, 40, 20, 20, 2, 75, 180, 43]
+    )
+    X = np.c_[np.repeat([0.0, 9], [400, 300]), code / 1e6]
+    two = ApproxKernelKMeans(2, kernel="linear", random_state=0).fit(X)
+    report(
+        two,
+        X,
+        original=lambda rows: [{"goods": goods[round(1e6 * x)]} for _, x in rows],
+    ).save(folder / "goods.html")
     first = np.arange(2000) % 30
     second = np.where(np.arange(2000) % 7, first, first[::-1])
     report_changes(first, second, names=["long_name_" * 9, HOSTILE]).save(
@@ -172,10 +183,12 @@ class TestBrowser:
         assert view.locator("nav a:visible").count() == 5
         assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert view.locator(".cluster .traits").first.is_visible()
+        assert not view.locator("#technical dl").is_visible()
         # A link to a section of the analyst's view opens this view.
         view.evaluate("location.hash = '#certainty'")
         until(view, "document.getElementById('view-analyst').checked")
         until(view, "document.querySelector('#certainty-picture > svg') !== null")
+        assert view.locator("#technical dl").is_visible()
 
     def test_cards_are_searched_sorted_and_opened(self, opened):
         view = opened("many", view_name="overview")
@@ -205,6 +218,18 @@ class TestBrowser:
         numbers = view.locator("#compare-table tbody td").all_inner_texts()
         assert len(numbers) >= 2
         assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    def test_compared_categories_are_frequent_ones_and_the_sum_of_the_others(
+        self, opened
+    ):
+        cells = opened("goods", 390).locator("#compare-table tbody td")
+        first, second = (
+            text.replace("\xa0", " ")
+            for text in cells.all_inner_texts()
+            if "toys" in text
+        )
+        assert first == "50 % toys, 30 % books, 10 % pens, 10 % others"
+        assert second == "60 % pens, 25 % books, below 1 % toys, 14 % others"
 
     @pytest.mark.parametrize("width", [390, 1440])
     def test_moved_rows_in_the_comparison_of_two_fits_can_be_searched(
@@ -307,7 +332,7 @@ class TestBrowser:
           getComputedStyle(box).maskImage !== "none").length"""
         assert view.evaluate(cut) == 0
         view.evaluate("dispatchEvent(new Event('afterprint'))")
-        assert view.locator("section > details[open]").count() == 0
+        assert view.locator("section > details.again[open]").count() == 0
 
     @pytest.mark.parametrize("scheme", ["light", "dark"])
     def test_23_clusters_look_different(self, opened, scheme):

@@ -2,6 +2,7 @@
 
 import datetime
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -165,10 +166,20 @@ class TestSentences:
         spend = np.array([100.0, 300, 9000])[labels] + np.arange(550) % 2
         texts = described(spend, 1, labels=labels)
         assert texts == ("300 (median)", "3.0 times the median of 101")
+        column = column_profile("number", "$", 80, 90, (60, 95), (0, 9, 99, 500))
+        median = replace(column, average="median")
+        assert value_of(column, 0) == "$90 ($60 to $95)"
+        assert value_of(median, 0) == "$90 (median; $60 to $95)"
 
     def test_yes_no_columns_show_the_share_of_yes(self):
         yes = np.r_[np.arange(100) < 61, np.arange(100) < 7]
         assert described(yes) == ("61 % yes", "all rows: 34 %")
+
+    def test_shares_near_0_or_1_are_not_shown_as_0_or_1(self):
+        yes = np.r_[np.arange(300) > 0, np.arange(300) < 1]
+        labels = np.repeat([0, 1], 300)
+        assert described(yes, labels=labels)[0] == "over 99 % yes"
+        assert described(yes, 1, labels=labels)[0] == "below 1 % yes"
 
     def test_categories_show_their_shares(self):
         towns = ["Ulm"] * 60 + ["Bonn"] * 40 + ["Ulm"] * 10 + ["Köln"] * 90
@@ -197,10 +208,14 @@ class TestSentences:
     def test_a_cluster_in_the_middle_is_described_by_its_range(self, rng):
         x = np.r_[rng.uniform(-2, 2, 60), np.tile([-50, 50], 70)]
         value, comparison = described(x, labels=np.repeat([0, 1], [60, 140]))
-        assert re.fullmatch(r"−[\d.]+ to [\d.]+", value)
-        assert comparison.startswith(
-            "is the middle half of the values; all rows: −50 to 50"
+        assert re.fullmatch(r"−?[\d.]+", value)
+        assert re.fullmatch(
+            r"values are closer together than elsewhere: the middle half is "
+            r"−[\d.]+ to [\d.]+ \(all rows: −50 to 50\)",
+            comparison,
         )
+        value, comparison = described(x, 1, labels=np.repeat([0, 1], [60, 140]))
+        assert comparison.startswith("values are farther apart than elsewhere: ")
 
     def test_values_of_single_rows_are_formatted(self):
         zero = np.zeros(1)
@@ -265,7 +280,7 @@ class TestCards:
         assert "<strong>60 %</strong> 500 rows" in card
         assert ">town</span> <strong>100 % Ulm</strong>" in card
         assert (
-            '>app</span> <strong>100 % yes</strong> <span class="than">all rows: 60 %'
+            '>app</span> <strong>100 % yes</strong>, <span class="than">all rows: 60 %'
             in card
         )
         assert ">annual spend</span> <strong>1,0" in card

@@ -40,7 +40,7 @@ def test_the_table_shows_the_result_of_each_check(model, blobs):
             "Similarity of rows (1: equal)",
             "0.59 typically, 0.99 to the nearest compared row",
         ),
-        ("Share covered by the landmarks", "100 %"),
+        ("Share covered by the landmarks", "&gt; 99.9 %"),
         ("Rows near a border between clusters", "0.83 %"),
         ("Shown by the map", "71 % of the variance"),
     ]
@@ -109,7 +109,7 @@ def not_positive_definite(rng):
         (few_landmarks, "Borders run through dense regions: "),
         (few_landmarks, "a wider kernel (smaller gamma)."),
         (disagreement, "of the rows, fewer than 60 % of the members agree"),
-        (wide_column, "One column dominates the others: column 2 has 100 % of the"),
+        (wide_column, "One column dominates the others: column 2 has 99.9 % of the"),
         (not_positive_definite, "The kernel is far from positive definite: "),
         (
             lambda rng: (ApproxKernelKMeans(60, random_state=0), rng.random((90, 2))),

@@ -123,6 +123,25 @@ class ColumnProfile:
         order = np.argsort(-more, kind="stable")[:n]
         return [int(j) for j in order if more[j] > 0 and self.values[j] != POOLED]
 
+    def frequent_values(self, cluster: int, n: int) -> list[int]:
+        """Find the most frequent categories of a cluster.
+
+        Parameters
+        ----------
+        cluster : int
+            Number of the cluster.
+        n : int
+            How many to return at most.
+
+        Returns
+        -------
+        list of int
+            Indices of `values`, most frequent first, without rare categories that were
+            joined into one.
+        """
+        order = np.argsort(-self.shares[cluster], kind="stable")
+        return [int(j) for j in order if self.values[j] != POOLED][:n]
+
     def avoided_value(self, cluster: int) -> int | None:
         """Find the category whose rareness distinguishes a cluster.
 

@@ -318,6 +318,12 @@ class Inspection:
         """Columns of text that were not clustered, but describe clusters."""
         return tuple(self._texts)
 
+    @property
+    def encodings(self) -> list[str]:
+        """How columns were encoded, one sentence per group of columns."""
+        lines = [] if self._encoder is None else self._encoder.describe()
+        return [line for line in lines if not line.startswith(("left out", "held out"))]
+
     def row_values(self, n_columns: int = 5) -> RowValues | None:
         """Return a reader of the values of single rows.
 

@@ -9,7 +9,7 @@ import numpy as np
 from akkm.inspect._column_profile import POOLED, ColumnProfile
 from akkm.inspect._distances import membership
 from akkm.inspect._sample import RowSample
-from akkm.inspect._typed import TypedColumn, typed_columns
+from akkm.inspect._typed import TIME_OF_DAY, TypedColumn, typed_columns
 from akkm.inspect._words import word_counts
 from akkm.typing import Array
 
@@ -25,6 +25,9 @@ _CLUSTER_WORDS = 8
 # Two columns are alike if the correlation of their ranks is above this, or below minus
 # this.
 _ALIKE = 0.9
+# Numbers are easier to read than dates. Of a number and a date that are alike, the date
+# describes the clusters only if its effect is larger than the number's divided by this.
+_DATE = 0.9
 # Shares are computed for this many categories: the most frequent ones.
 _CATEGORIES = 300
 
@@ -38,7 +41,8 @@ class ClusterProfiles:
     columns : tuple of ColumnProfile
         The columns that distinguish at least one cluster, most distinctive first.
     left_out : tuple of str
-        Names of the columns that distinguish no cluster.
+        Names of the columns that distinguish no cluster; "x (date)" if only the time
+        of day in column x distinguishes clusters.
     n_rows : int
         Number of sampled rows.
     limits : float array of shape (C,)
@@ -121,9 +125,18 @@ def cluster_profiles(
     groups = Groups(labels, weights, members, sizes)
     profiles = [_profile(column, groups) for column in typed]
     shown = [p for p in profiles if (np.abs(p.effects) >= limits).any()]
-    shown.sort(key=lambda p: -float(np.sqrt(groups.shares @ p.effects**2)))
+
+    def importance(profile: ColumnProfile) -> float:
+        effect = float(np.sqrt(groups.shares @ profile.effects**2))
+        return effect * _DATE if profile.kind == "date" else effect
+
+    shown.sort(key=importance, reverse=True)
     names = {profile.name for profile in shown}
-    left_out = tuple(name for name in columns if name not in names)
+    left_out = tuple(
+        f"{name} (date)" if f"{name}{TIME_OF_DAY}" in names else name
+        for name in columns
+        if name not in names
+    )
     alike = _alike(typed, groups)
     return ClusterProfiles(tuple(shown), left_out, len(labels), limits, original, alike)
 

@@ -16,7 +16,9 @@ MAX_CARDS = 300
 # All cards are open at first if there are at most this many.
 OPEN_CARDS = 12
 # Maximum numbers of lines and of typical rows on a card, and of values of each row.
-_LINES, _ROWS, _VALUES = 8, 3, 6
+_LINES, _ROWS, _VALUES = 11, 3, 6
+# A column that says the same as an earlier one is left out after this many lines.
+_MANY = 8
 # Typical rows are chosen from the rows nearest to the center of a cluster: at least
 # _CENTRAL rows, and more if all clusters together have no more than _CANDIDATES.
 _CENTRAL, _CANDIDATES = 50, 2_000
@@ -88,7 +90,7 @@ class Cards:
             clear = 1 - uncertain
         found = self.profiles
         traits = found.traits(cluster) if found and self._shown.images is None else []
-        described = _with_text(traits)
+        described = self._described(traits)
         lines = [_sentences.line(column, cluster) for column in described]
         rows, typical = self._typical(cluster, traits)
         texts = {c.title for c in traits if c.kind == "text"}
@@ -99,6 +101,18 @@ class Cards:
             cluster, self.title(cluster), size, share, lines, typical, quotes, rows,
             clear, following,
         )  # fmt: skip
+
+    def _described(self, traits: list[ColumnProfile]) -> list[ColumnProfile]:
+        """The columns of a card's lines: the first ones, and one column of text."""
+        alike = self.profiles.alike if self.profiles else frozenset()
+        lines: list[ColumnProfile] = []
+        for column in traits:
+            same = any((column.name, other.name) in alike for other in lines)
+            is_text = column.kind == "text"
+            first_text = is_text and all(other.kind != "text" for other in lines)
+            if first_text or len(lines) < (_MANY if same else _LINES):
+                lines.append(column)
+        return lines
 
     def _typical(
         self, cluster: int, traits: list[ColumnProfile]
@@ -112,7 +126,7 @@ class Cards:
         known = self.profiles.columns if self.profiles else ()
         named = {column.name: column for column in (*traits, *known)}
         columns = [named.get(name) for name in reader.names]
-        described = _with_text(traits)
+        described = self._described(traits)
         # Among the rows near the center, prefer those with the values that the card
         # describes. Even a row at the center may have an unusual value.
         usual = [
@@ -181,16 +195,11 @@ class Cards:
         return found | texts | ranks | {"range": column.kind != "boolean"}
 
     def _categories(self, column: ColumnProfile) -> list[int]:
-        """The categories that characterise clusters, the most distinctive first."""
+        """The categories that are frequent in clusters, the most distinctive first."""
         more = np.abs(column.shares - column.overall_shares).max(axis=0)
         chosen = {j for k in self.clusters for j in column.top_values(k, 3)}
+        chosen |= {j for k in self.clusters for j in column.frequent_values(k, 2)}
         return sorted(chosen, key=lambda j: -more[j])[:_CATEGORIES]
-
-
-def _with_text(traits: list[ColumnProfile]) -> list[ColumnProfile]:
-    """The columns of a card's lines: the first ones, and one column of text."""
-    text = [column for column in traits[_LINES:] if column.kind == "text"]
-    return [*traits[:_LINES], *text[:1]]
 
 
 def _plain(value: Any) -> Any:

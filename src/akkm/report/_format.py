@@ -49,20 +49,42 @@ def number(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in percent; small shares have more decimals.
+    """A share in percent; shares near 0 or 1 have more decimals.
+
+    Only a share of 1, except for rounding errors, is shown as "100 %".
 
     Examples
     --------
     >>> from akkm.report._format import percent
     >>> percent(0.5), percent(0.012), percent(0.00001), percent(0)
     ('50 %', '1.2 %', '< 0.01 %', '0 %')
+    >>> percent(0.9972), percent(0.99999), percent(1)
+    ('99.7 %', '> 99.9 %', '100 %')
     """
     if share == 0:
         return "0 %"
     if share < 0.0001:
         return "< 0.01 %"
+    if 0.9995 <= share < 1 - 1e-9:
+        return "> 99.9 %"
+    if 0.995 <= share < 0.9995:
+        return f"{100 * share:.1f} %"
     digits = 0 if share >= 0.0995 else 1 if share >= 0.00995 else 2
     return f"{100 * share:.{digits}f} %"
+
+
+def plain_percent(share: float) -> str:
+    """A share in percent, in words if it is near 0 or 1.
+
+    Examples
+    --------
+    >>> from akkm.report._format import plain_percent
+    >>> plain_percent(0.0007), plain_percent(0.5), plain_percent(0.9972)
+    ('below 1 %', '50 %', 'over 99 %')
+    """
+    if 0 < share < 0.00995:
+        return "below 1 %"
+    return "over 99 %" if 0.99 < share < 1 - 1e-9 else percent(share)
 
 
 def unbroken(text: str) -> str:

@@ -25,6 +25,8 @@ def page(shown: Shown, **about: Any) -> str:
     about["title"] = _format.short(
         about["title"] or f"{rows} in {len(facts.clusters)} clusters"
     )
+    encodings = facts.encodings
+    about["notes"] = [note for note in about["notes"] if note not in encodings]
     cards, layers = Cards(shown), facts.layers
     has_tree = layers is not None and layers.tree is not None
     sizes = layers.sizes(facts.sizes) if layers is not None and has_tree else []
@@ -37,6 +39,7 @@ def page(shown: Shown, **about: Any) -> str:
         model=facts.model,
         method=type(facts.model).__name__,
         cards=cards,
+        encodings=encodings,
         sections=_sections(shown, cards),
         analyst=_ANALYST if has_tree else (*_ANALYST, "layers"),
         layer_sizes=list(zip(layers.numbers, sizes, strict=True)) if layers else [],

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from akkm.inspect import ColumnProfile, is_yes
-from akkm.report._format import MISSING, percent, short
+from akkm.report._format import MISSING, plain_percent, short
 
 _CURRENCIES = ("$", "€", "£", "¥")
 _YEAR, _DAY = 365.25 * 86400, 86400.0
@@ -56,9 +56,10 @@ def value_of(column: ColumnProfile, cluster: int) -> str:
     if column.kind == "text":
         return ", ".join(column.values[j] for j in column.top_values(cluster, _WORDS))
     if column.kind == "boolean":
-        return f"{percent(column.centers[cluster])} yes"
+        return f"{plain_percent(column.centers[cluster])} yes"
     half = _middle_half(column, cluster)
-    return f"{amount(column.centers[cluster], column)} ({half})"
+    average = amount(column.centers[cluster], column)
+    return f"{average} ({'median; ' if column.average == 'median' else ''}{half})"
 
 
 def amount(value: float, column: ColumnProfile) -> str:
@@ -86,7 +87,11 @@ def amount(value: float, column: ColumnProfile) -> str:
 
 def _middle_half(column: ColumnProfile, cluster: int) -> str:
     """The middle half of a cluster's values, such as "5 to 12" or "mostly 0"."""
-    low, high = (amount(value, column) for value in column.quartiles[cluster])
+    return _range(column, *column.quartiles[cluster])
+
+
+def _range(column: ColumnProfile, start: float, stop: float) -> str:
+    low, high = amount(start, column), amount(stop, column)
     if low == high:
         return f"mostly {low}"
     first, _, unit = low.rpartition(" ")
@@ -149,19 +154,21 @@ def is_usual(value: Any, column: ColumnProfile, cluster: int) -> bool:
 
 def _number(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
     low, high = column.quartiles[cluster]
+    value = amount(column.centers[cluster], column)
+    comparison = _compared(column, column.centers[cluster])
+    usual = amount(low, column)
+    if column.average == "median":
+        value = f"{value} (median)"
     if column.folded[cluster]:
-        value = _middle_half(column, cluster)
-        first, second = (amount(v, column) for v in column.limits[1:3])
-        comparison = f"is the middle half of the values; all rows: {first} to {second}"
-    else:
-        value = amount(column.centers[cluster], column)
-        comparison = _compared(column, column.centers[cluster])
-        usual = amount(low, column)
-        if column.average == "median":
-            value = f"{value} (median)"
-        elif low == high and usual != value:
-            comparison = f"on average {value}, {comparison}"
-            value = f"mostly {usual}"
+        apart = "farther apart" if column.effects[cluster] > 0 else "closer together"
+        others = _range(column, *column.limits[1:3])
+        comparison = (
+            f"values are {apart} than elsewhere: the middle half is "
+            f"{_middle_half(column, cluster)} (all rows: {others})"
+        )
+    elif column.average != "median" and low == high and usual != value:
+        comparison = f"on average {value}, {comparison}"
+        value = f"mostly {usual}"
     start = min(column.limits[0], low)
     width = (max(column.limits[3], high) - start) or 1.0
     places = (100 * (v - start) / width for v in (low, high, column.overall))
@@ -191,21 +198,25 @@ def _compared(column: ColumnProfile, value: float) -> str:
         return f"{times} times {of}"
     if abs(ratio - 1) < 0.02:
         return f"about {of}"
-    return f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'} than {of}"
+    return (
+        f"{plain_percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'} than {of}"
+    )
 
 
 def _boolean(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
     share, overall = float(column.centers[cluster]), column.overall
     bar = Bar(0, 100 * share, 100 * overall)
-    return f"{percent(share)} yes", f"all rows: {percent(overall)}", bar
+    return f"{plain_percent(share)} yes", f"all rows: {plain_percent(overall)}", bar
 
 
 def _category(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
     shares, overall = column.shares[cluster], column.overall_shares
     rare = column.avoided_value(cluster)
     top = _frequent(column, cluster) if rare is None else [rare]
-    value = ", ".join(f"{percent(shares[j])} {_named(column.values[j])}" for j in top)
-    others = ", ".join(percent(overall[j]) for j in top)
+    value = ", ".join(
+        f"{plain_percent(shares[j])} {_named(column.values[j])}" for j in top
+    )
+    others = ", ".join(plain_percent(overall[j]) for j in top)
     bar = Bar(0, 100 * float(shares[top[0]]), 100 * float(overall[top[0]]))
     return value, f"all rows: {others}", bar
 
@@ -232,7 +243,7 @@ def _text(column: ColumnProfile, cluster: int) -> tuple[str, str, Bar]:
     share, overall = column.shares[cluster][top[0]], column.overall_shares[top[0]]
     first = short(column.values[top[0]])
     value = ", ".join(short(column.values[j]) for j in top)
-    shares = f"{percent(share)} of the texts; all rows: {percent(overall)}"
+    shares = f"{plain_percent(share)} of the texts; all rows: {plain_percent(overall)}"
     comparison = f"“{first}” is in {shares}"
     return value, comparison, Bar(0, 100 * float(share), 100 * float(overall))
 

@@ -53,6 +53,7 @@ def environment() -> Any:
         _format.number_range,
         _format.parameter,
         _format.percent,
+        _format.plain_percent,
         _format.share_cell,
         _format.short,
         _format.breakable,

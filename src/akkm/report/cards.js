@@ -41,7 +41,7 @@ function cards() {
 
 // A column is not shown if the mean ranks or shares of two clusters differ by less than this.
 const ALIKE = 0.05;
-const percentText = (value) => (value === null ? "–" : share(value));
+const percentText = (value) => (value === null ? "–" : plainShare(value));
 
 // How much two clusters differ in a column, and the text of the column for each cluster.
 function compareColumn(column, a, b) {
@@ -56,11 +56,18 @@ function compareColumn(column, a, b) {
   const [first, second] = [column.shares[a], column.shares[b]];
   const differs = (j) => Math.abs(first[j] - second[j]);
   const top = column.values.map((_, j) => j).sort((i, j) => differs(j) - differs(i));
-  const named = top.slice(0, 3).filter((j, i) => i === 0 || differs(j) >= 0.05);
+  // Both sides list the same categories, each side in its own order: the frequent ones, and the
+  // one that differs most.
+  const by = (shares) => [...top].sort((i, j) => shares[j] - shares[i]);
+  const named = new Set([...top.slice(0, 1), ...by(first).slice(0, 2), ...by(second).slice(0, 2)]);
   // "40 % 18-24" would be hard to read without quotes.
   const quoted = (value) => (/^[\d+\-<>.]/.test(value) ? `“${value}”` : value);
-  const text = (shares) =>
-    named.map((j) => `${percentText(shares[j])} ${quoted(column.values[j])}`).join(", ");
+  const text = (shares) => {
+    const listed = by(shares).filter((j) => named.has(j));
+    const others = 1 - listed.reduce((sum, j) => sum + shares[j], 0);
+    const parts = listed.map((j) => `${percentText(shares[j])} ${quoted(column.values[j])}`);
+    return [...parts, ...(others >= 0.005 ? [`${percentText(others)} others`] : [])].join(", ");
+  };
   return { apart: top.length ? differs(top[0]) : 0, texts: [text(first), text(second)] };
 }
 
@@ -91,7 +98,7 @@ function compare({ clusters, names, shares, columns }) {
     const rows = columns.map((column) => ({ column, ...compareColumn(column, a, b) }));
     rows.sort((first, second) => second.apart - first.apart);
     if (rows.some(({ column, apart }) => column.range && apart >= ALIKE))
-      element("p", { class: "than" }, place, "In brackets: the middle half of the values.");
+      element("p", { class: "than" }, place, "Averages, or medians where it says so; in brackets: the middle half of the values.");
     const alike = rows.filter(({ apart }) => apart < ALIKE).map(({ column }) => column.name);
     if (alike.length)
       element("p", { class: "than" }, place, `The two clusters hardly differ in: ${alike.join(", ")}.`);
@@ -108,15 +115,22 @@ function compare({ clusters, names, shares, columns }) {
 // A link to a section of the analyst's view switches to that view.
 function views() {
   const analyst = document.getElementById("view-analyst");
+  const technical = document.getElementById("technical");
+  const unfold = () => {
+    if (technical && analyst) technical.open = analyst.checked;
+  };
+  addEventListener("change", (event) => event.target.name === "view" && unfold());
   const show = () => {
     const target = location.hash && document.getElementById(location.hash.slice(1));
     if (target && target.closest(".analyst") && !analyst.checked) {
       analyst.checked = true;
+      unfold();
       target.scrollIntoView();
     }
     const card = target && target.closest(".cluster");
     if (card) card.firstElementChild.open = true;
   };
   addEventListener("hashchange", show);
+  unfold();
   show();
 }

@@ -63,7 +63,14 @@ const compact = new Intl.NumberFormat("en", { notation: "compact" });
 function share(part) {
   if (part === 0) return "0 %";
   if (part < 0.0001) return "< 0.01 %";
+  if (part >= 0.9995 && part < 1) return "> 99.9 %";
+  if (part >= 0.995 && part < 0.9995) return `${(100 * part).toFixed(1)} %`;
   return `${(100 * part).toFixed(part >= 0.0995 ? 0 : part >= 0.00995 ? 1 : 2)} %`;
+}
+// A share in words if it is near 0 or 1.
+function plainShare(part) {
+  if (part > 0 && part < 0.00995) return "below 1 %";
+  return part > 0.99 && part < 1 ? "over 99 %" : share(part);
 }
 // The text of a value: numbers are already rounded, and text is not changed.
 const valueText = (value) =>
