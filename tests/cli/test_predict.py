@@ -88,14 +88,14 @@ def test_predict_uses_its_missing_option_or_that_of_the_model(first, then, here,
 
 
 def test_the_report_describes_the_new_rows(here, iris):
-    numbered = iris.append_column("zip", pa.array(np.arange(150) % 90))
+    numbered = iris.append_column("type", pa.array(np.arange(150) % 90))
     csv.write_csv(numbered, "n.csv")
     args = ("--drop", "name", "--model", "m.skops", "--report", "a.html")
     output_of("cluster", "n.csv", "-k", 3, *args)
     csv.write_csv(numbered.slice(0, 140), "new.csv")
     args = ("--labels", "l.csv", "--report", "b.html")
     output_of("predict", "m.skops", "new.csv", *args)
-    note = "zip: used as numbers; if these are codes"
+    note = "type: used as numbers; if these are codes"
     assert note in (here / "a.html").read_text(encoding="utf-8")
     assert note not in (here / "b.html").read_text(encoding="utf-8")
 
