@@ -106,7 +106,7 @@ def escape(app, what, name, obj, options, lines):
 
 
 def write_report(app, error):
-    """Write the report of Getting started, to which the guide links."""
+    """Write the sample report, to which the page Getting started links."""
     if error is None and app.builder.name == "html":
         found = akkm.cluster(load_wine(as_frame=True).data)
         found.report(title="Wines").save(Path(app.outdir, "sample-report.html"))

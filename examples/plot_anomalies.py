@@ -3,7 +3,7 @@ Rows that fit no cluster
 ========================
 
 With `coverage` below 1, `ClusterLayers` leaves the least certain rows without a
-cluster. They get the label -1. New rows are judged by the same limit.
+cluster. They get the label -1. So does a new row that is less certain.
 """
 
 # %%

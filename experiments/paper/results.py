@@ -150,7 +150,7 @@ class Results:
     def missing_reason(
         self, data: str, method: str, m: int | None, **other: Any
     ) -> str:
-        """Return the reason why a table has no number for these cells."""
+        """Return why a table has no number for these runs."""
         cells = self.cells(data, method, m, **other)
         if not cells:
             for gap in (gap for e in self.plan for gap in e.left_out):

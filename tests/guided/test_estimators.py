@@ -157,7 +157,7 @@ def test_class_scores_solve_their_equation():
     np.testing.assert_allclose(B, right, atol=2e-3 * np.abs(right).max())
 
 
-def test_walks_end_at_known_nodes_or_where_they_are():
+def test_walks_stop_at_known_nodes_or_at_random():
     """The shares of a node follow from those of the nodes one step away."""
     rng = np.random.default_rng(0)
     W = sparse.random_array((40, 40), density=0.3, rng=rng).tocsr()

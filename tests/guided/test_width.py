@@ -26,7 +26,7 @@ def test_the_share_of_rows_near_their_class_equals_that_of_a_loop():
 @pytest.mark.parametrize("Estimator", [ApproxKernelKMeans, KernelKMeans])
 def test_the_width_follows_the_known_rows(Estimator):
     X, y = make_circles(400, factor=0.4, noise=0.05, random_state=0)
-    X = 30 * X  # rings that a kernel of the given width can't resolve
+    X = 30 * X  # at this scale, a kernel with gamma = 1 can't resolve the rings
     known = {i: int(y[i]) for i in range(40)}
     model = Estimator(2, gamma="known", random_state=0).fit(X, known=known)
     assert model.gamma == "known"

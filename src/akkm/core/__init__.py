@@ -13,7 +13,7 @@ parameters of estimators do not belong here.
     Bounds that prove a row's label, so that the row is skipped.
 `parts`, `remote_parts`
     One sweep over the rows of this process, or over partitions held by Dask workers.
-    If a worker dies, its results are recomputed.
+    If a worker dies, its results are recomputed; `rows.cluster` waits for workers.
 `lloyd`
     The loop: sweep, test for convergence, refill empty clusters, update the centers.
 `model`

@@ -162,7 +162,7 @@ def _sorted_classes(labels: Sequence[Hashable]) -> tuple[Hashable, ...]:
 
 
 def _groups(count: int, pairs: Array) -> Array:
-    """Return the connected component (count,) of each row, numbered by first rows."""
+    """Return the number (count,) of each row's connected component, by first rows."""
     links = sparse.coo_array(
         (np.ones(len(pairs), np.int8), (pairs[:, 0], pairs[:, 1])), (count, count)
     )

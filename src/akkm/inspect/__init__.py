@@ -4,7 +4,7 @@ Nothing in this package formats numbers, draws or writes HTML. `akkm.report`,
 `akkm.plot` and the command line present these records.
 
 `_columns`
-    Which columns distinguish the clusters, and how much.
+    Columns ordered by how much they differ between all clusters, in encoded units.
 `_distances`, `_certainty`
     Distances of rows to centers; certainty of labels; typical rows.
 `_quality`, `_checks`
@@ -12,7 +12,8 @@ Nothing in this package formats numbers, draws or writes HTML. `akkm.report`,
 `_plane`, `_values`, `_sample`
     The map of rows in the plane; original values of rows; samples of rows.
 `_profiles`, `_column_profile`, `_typed`, `_words`, `_names`
-    Columns in original units per cluster: averages, shares, words; names of clusters.
+    Which columns distinguish each cluster, in original units: their effects, and the
+    limit from which an effect counts; averages, shares, words; names of clusters.
 `_layers`
     The tree of nested layers, and the stability of numbers of clusters.
 `_classes`, `_changes`

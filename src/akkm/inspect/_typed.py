@@ -32,7 +32,8 @@ _DISTINCT = 0.5
 # A column with at most this many distinct texts is a category, even if none repeats.
 _FEW = 20
 _DAY = 86_400
-# Ends the name of the column of times that is derived from a column of dates.
+# A column of dates with times yields a second column, the time of day. Its name is
+# the name of the first, with this suffix.
 TIME_OF_DAY = " (time of day)"
 _EPOCH = datetime.datetime(1970, 1, 1)
 

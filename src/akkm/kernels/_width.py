@@ -143,7 +143,7 @@ def _require_finite(distances: Array) -> None:
 
 
 def _copy_share(name: str, X: RowsLike) -> float:
-    """Return the share of the largest distance up to which rows are copies."""
+    """Return a factor: rows are copies up to this factor times the largest distance."""
     if name == "rbf" and not sparse.issparse(X):
         return float((8 * np.finfo(X.dtype).eps) ** 2)  # these distances are squared
     return _COPY

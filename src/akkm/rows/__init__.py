@@ -6,7 +6,8 @@ Kernels, clusters and anything computed from the values of rows do not.
 `contract`
     The interface `Rows` with its laws, and its implementation for arrays.
 `batches`
-    Rows read in batches; decides which batches are read ahead and kept in memory.
+    Rows read in batches: reads only batches that contain requested rows, and decides
+    which batches are read ahead and kept in memory.
 `open`, `formats`, `column_files`
     Opening a path in any format; .npy files; Parquet and Arrow files.
 `dask_rows`, `remote`, `cluster`
