@@ -85,9 +85,9 @@ def test_a_slow_graph_prints_a_line_every_two_seconds(monkeypatch, digits, capsy
     """The test captures the output, so there is no terminal."""
     build = graph_embedding.search_for
 
-    def slowly(*arguments):
+    def slowly(*arguments, **options):
         time.sleep(3)
-        return build(*arguments)
+        return build(*arguments, **options)
 
     monkeypatch.setattr(graph_embedding, "search_for", slowly)
     DiffusionKernelKMeans(3, verbose=1, random_state=0).fit(digits[0])
