@@ -3,7 +3,7 @@ A mixed table, from CSV to a report
 ===================================
 
 `akkm.cluster` takes a data frame with columns of any kind. It encodes the columns,
-estimates the number of clusters, and names each cluster by what distinguishes it.
+clusters the rows, and names each cluster by what distinguishes it.
 """
 
 # %%

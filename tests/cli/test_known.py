@@ -102,6 +102,14 @@ def test_bad_answers_give_one_line(text, message, here):
     assert not (here / "out.csv").exists()
 
 
+def test_answers_by_another_column_name_the_option_id(here):
+    with open("known.csv", "w") as file:
+        file.write("name,label\nflower 0,a\n")
+    result = run("cluster", "iris.csv", "-k", 3, "--drop", "name", "--known", file.name)
+    assert result.exit_code == 2
+    assert "add --id name" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

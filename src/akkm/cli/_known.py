@@ -89,6 +89,11 @@ def _columns(path: str, needed: Sequence[str], writer: str | None) -> list[list[
     table = open_table(path, missing=())
     names = [column.name for column in table.columns]
     if missing := [name for name in needed if name not in names]:
+        if writer and missing == ["row"]:
+            raise TableError(
+                f"{path} begins with the column {quoted_names(names[:1])}; expected "
+                f"'row'. If the column identifies the rows, add --id {names[0]}."
+            )
         source = f", as {writer!r} writes them" if writer else ""
         raise TableError(
             f"{path} has the columns {quoted_names(names)}; expected "
