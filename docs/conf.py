@@ -113,6 +113,6 @@ def write_report(app, error):
 
 
 def setup(app):
-    """Connect the hooks; `escape` runs after numpydoc's."""
+    """Register the functions above with Sphinx; `escape` runs after numpydoc."""
     app.connect("autodoc-process-docstring", escape, priority=900)
     app.connect("build-finished", write_report)

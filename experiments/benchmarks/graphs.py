@@ -159,7 +159,7 @@ def search(size: int, method: str, seed: int, wanted: float) -> Record:
 
 
 def growth(size: int, method: str, seed: int) -> Record:
-    """Cluster this many distorted digits."""
+    """Cluster `size` distorted digits."""
     data = load("mnist")
     X, y = distorted_digits(data.X, data.classes, size, seed)
     del data

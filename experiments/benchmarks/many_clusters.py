@@ -174,7 +174,7 @@ def minibatch(size: int, seed: int) -> Record:
 
 
 def natural(size: int, seed: int) -> Record:
-    """Divide 20 Gaussians into 20 clusters, and into `size` clusters.
+    """Cluster rows of 20 Gaussians into 20 clusters, and into `size` clusters.
 
     The fit with `size` clusters is run with `tol` and without. "ratio" compares its
     processor time with that of the fit with 20 clusters, both with `tol`. "excess" is

@@ -46,8 +46,8 @@ _SIZES: dict[str, tuple[int, ...]] = {
     "C": (10, 50, 250),
 }
 _THREADS = (1, 2)
-# Methods that compute Nyström features are left out if their n m C multiplications per
-# iteration exceed this number, because they would take many minutes.
+# Contestants with Nyström features need n m C multiplications per iteration. They are
+# left out above this number, because they would take many minutes.
 _MOST_PRODUCTS = 5e9
 AKKM, BARE = "akkm", "bare cost"
 KMEANS, MINIBATCH = "Nystroem + KMeans", "Nystroem + MiniBatchKMeans"

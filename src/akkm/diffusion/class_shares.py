@@ -156,7 +156,7 @@ def class_scores(
     B *= weight / (np.maximum(B.sum(axis=0), 1e-300) * total)
     np.add.at(B, (known, classes), 1 / total[classes])
     B -= B.mean(axis=1, keepdims=True)
-    return scale[:, None] * _solve(S, scale[:, None] * B, _KILLED)
+    return scale[:, None] * _solve(S, scale[:, None] * B)
 
 
 def smooth_classes(W: Any, scores: Array, known: Array, classes: Array) -> Array:
@@ -249,7 +249,7 @@ def correct_classes(W: Any, scores: Array, known: Array, classes: Array) -> Arra
     own = indicator[scores[free].argmax(axis=1)] / scale[free, None]
     reached = S[free][:, ~free] @ (shares[~free] / scale[~free, None])
     inner = sparse.csr_array(S[free][:, free])
-    ends = _solve(inner, _KILLED * own + reached, _KILLED)
+    ends = _solve(inner, _KILLED * own + reached)
     shares[free] = scale[free, None] * ends
     return shares
 
@@ -262,17 +262,17 @@ def _normalised(W: Any) -> tuple[Any, Array]:
     return sparse.csr_array(scaled @ W.astype(np.float64) @ scaled), scale
 
 
-def _solve(S: Any, B: Array, killed: float) -> Array:
+def _solve(S: Any, B: Array) -> Array:
     """Solve ((1 + ε) I - S) F = B by conjugate gradients, for all columns at once.
 
-    ε is `killed`.
+    ε is _KILLED.
     """
     F, residual = np.zeros_like(B), B.copy()
     direction = residual.copy()
     size = (residual**2).sum(axis=0)
     first = np.maximum(size, 1e-300)
     for _ in range(_MOST_STEPS):
-        product = (1 + killed) * direction - S @ direction
+        product = (1 + _KILLED) * direction - S @ direction
         step = size / np.maximum((direction * product).sum(axis=0), 1e-300)
         F += step * direction
         residual -= step * product

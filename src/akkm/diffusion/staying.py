@@ -13,9 +13,7 @@ from akkm.typing import Array
 STEPS = 3
 
 
-def share_of_staying_walks(
-    neighbours: Array, clusters: Array, steps: int = STEPS
-) -> Array:
+def share_of_staying_walks(neighbours: Array, clusters: Array, steps: int) -> Array:
     """For each point, the share of walks that never leave the point's cluster.
 
     Each step of a walk goes to one of the nearest neighbours. All neighbours are
@@ -27,7 +25,7 @@ def share_of_staying_walks(
         The nearest other points of each point.
     clusters : int array of shape (n,)
         The cluster of each point.
-    steps : int, default=3
+    steps : int
         Number of steps of a walk.
 
     Returns

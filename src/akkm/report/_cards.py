@@ -103,7 +103,7 @@ class Cards:
         )  # fmt: skip
 
     def _described(self, traits: list[ColumnProfile]) -> list[ColumnProfile]:
-        """The columns of a card's lines: the first ones, and one column of text."""
+        """The columns that a card shows: the first ones, and one column of text."""
         alike = self.profiles.alike if self.profiles else frozenset()
         lines: list[ColumnProfile] = []
         for column in traits:

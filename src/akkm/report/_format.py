@@ -15,7 +15,7 @@ MISSING = "missing"
 
 
 def short(value: Any, longest: int = _MAX_LENGTH) -> str:
-    """Text of at most `longest` characters on one line."""
+    """Shorten a text to at most `longest` characters, on one line."""
     text = " ".join(str(value).split())
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 

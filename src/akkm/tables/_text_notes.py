@@ -6,8 +6,8 @@ from akkm.tables._csv_errors import is_number
 from akkm.tables._summary import Counts
 from akkm.tables._table import Table, as_option, quoted_names
 
-# A column is said to hold numbers if at least this share of its rows do, and if it has
-# more than _NUMBERS distinct numbers.
+# A note says that a text column contains numbers if at least this share of its rows
+# are numbers, and more than _NUMBERS of these numbers are distinct.
 _SHARE, _NUMBERS = 0.5, 10
 # Number of distinct values that are compared.
 _COMPARED = 1_000
