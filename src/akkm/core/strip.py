@@ -52,22 +52,30 @@ class RowCache:
         self._n_used += len(new)
 
     def fetch(self, rows: Array, compute: Fill, out: Array) -> Array:
-        """Write the kernel rows of `rows` (b,) to `out`, and return `out`.
+        """Return the kernel rows of `rows` (b,), in the memory of `out` or of the cache.
 
         Kernel rows that are not cached are computed, and cached if the row has a slot.
         """
         slots = self._slots[rows] - 1
-        cached = (slots >= 0) & self._filled[slots]
-        missing = np.flatnonzero(~cached)
-        if missing.size < len(rows):
-            np.take(self._values, slots.clip(0), axis=0, out=out, mode="clip")
+        missing = np.flatnonzero((slots < 0) | ~self._filled[slots])
         if missing.size:
-            fresh = out if missing.size == len(rows) else np.empty_like(out[missing])
+            new = slots[missing]
+            # Slots of consecutive new rows are consecutive, so that most kernel rows
+            # can be computed in the cache itself.
+            in_cache = new[0] >= 0 and bool((np.diff(new) == 1).all())
+            if in_cache:
+                fresh = self._values[new[0] : new[-1] + 1]
+            else:
+                fresh = np.empty((len(new), out.shape[1]), dtype=out.dtype)
             compute(rows[missing], fresh)
+            if not in_cache:
+                self._values[new[new >= 0]] = fresh[new >= 0]
+            self._filled[new[new >= 0]] = True
+            if missing.size == len(rows):
+                return fresh
+        np.take(self._values, slots.clip(0), axis=0, out=out, mode="clip")
+        if missing.size and not in_cache:
             out[missing] = fresh
-            slots = slots[missing]
-            self._values[slots[slots >= 0]] = fresh[slots >= 0]
-            self._filled[slots[slots >= 0]] = True
         return out
 
 
@@ -163,8 +171,11 @@ class Strip:
         with self._buffer(self.dtype) as buffer, self._buffer(dtype) as converted:
             for tile in self._tiles_of(rows):
                 size = tile.stop - tile.start if isinstance(tile, slice) else len(tile)
-                if self._all is not None:
+                if self._all is not None and isinstance(tile, slice):
                     phi = self._all[tile]
+                elif self._all is not None:
+                    phi = buffer[:size]
+                    np.take(self._all, tile, axis=0, out=phi, mode="clip")
                 elif cached and self.cache is not None and not isinstance(tile, slice):
                     phi = self.cache.fetch(tile, self._compute, buffer[:size])
                 else:

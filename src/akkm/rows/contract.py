@@ -248,8 +248,10 @@ def is_rows(X: Any) -> bool:
     return isinstance(X, Rows)
 
 
-def chunks(n: int) -> list[slice]:
-    """Cut n rows into slices that depend on n alone.
+def chunks(n: int, min_rows: int = _CHUNK_ROWS) -> list[slice]:
+    """Cut n rows into slices that depend on n alone, not on the number of threads.
+
+    There are at most 64 slices. All but the last have at least `min_rows` rows.
 
     Examples
     --------
@@ -257,7 +259,7 @@ def chunks(n: int) -> list[slice]:
     >>> chunks(10_000)
     [slice(0, 4096, None), slice(4096, 8192, None), slice(8192, 10000, None)]
     """
-    return _cut(n, _CHUNK_ROWS)
+    return _cut(n, min_rows)
 
 
 def pieces(count: int) -> list[slice]:
