@@ -216,3 +216,42 @@ def test_the_planted_segments_are_found():
     found = akkm.cluster(table)
     assert found.n_clusters == 5
     assert normalized_mutual_info_score(segments, found.labels) > 0.93
+
+
+class TestKnown:
+    """`suggest` and `known` count rows of the table, also where rows are left out."""
+
+    @pytest.fixture
+    def frame(self):
+        rng = np.random.default_rng(0)
+        size = np.repeat([0.0, 4.0, 8.0], 40) + 0.3 * rng.standard_normal(120)
+        size[::10] = np.nan
+        return pd.DataFrame({"size": size, "weight": np.repeat([1.0, 2.0, 1.0], 40)})
+
+    @pytest.mark.parametrize("method", ["approx", "sparse"])
+    def test_answers_to_suggested_rows_name_the_clusters(self, frame, method):
+        options = {"method": method, "missing": "drop"}
+        found = akkm.cluster(frame, 3, **options)
+        rows = found.suggest(3)
+        assert sorted(rows // 40) == [0, 1, 2]
+        assert frame["size"].iloc[rows].notna().all()
+        answers = {row: "abc"[row // 40] for row in rows.tolist()}
+        again = akkm.cluster(frame, 3, known=answers, **options)
+        kept = np.flatnonzero(frame["size"].notna())
+        names = [again.estimator.label_names_[label] for label in again.labels]
+        assert names == ["abc"[row // 40] for row in kept]
+        more = again.suggest(5, known=answers)
+        assert not set(more.tolist()) & set(answers)
+
+    def test_answers_about_rows_that_were_left_out_are_ignored(self, frame):
+        known = [None] * len(frame)
+        known[0], known[1], known[51] = "left out", "a", "b"
+        found = akkm.cluster(frame, 3, known=known, missing="drop")
+        assert set(found.estimator.label_names_) == {"a", "b", None}
+
+    def test_methods_without_known_classes_are_refused(self, frame):
+        with pytest.raises(ValueError, match="LeadersKernelKMeans takes no known"):
+            akkm.cluster(frame, 3, known={0: "a"}, method="leaders")
+        found = akkm.cluster(frame, 3, method="leaders")
+        with pytest.raises(ValueError, match="LeadersKernelKMeans can't suggest rows"):
+            found.suggest(3)

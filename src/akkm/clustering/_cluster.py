@@ -6,8 +6,9 @@ import warnings
 from typing import Any
 
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
-from akkm.clustering._clustering import Clustering
+from akkm.clustering._clustering import Clustering, known_rows
 from akkm.clustering._methods import ESTIMATORS, default_method
 from akkm.tables import TableEncoder, open_table
 
@@ -20,6 +21,7 @@ def cluster(
     estimator: Any = None,
     random_state: int = 0,
     n_jobs: int | None = None,
+    known: Any = None,
     **encoding: Any,
 ) -> Clustering:
     """Cluster the rows of a data frame or file, as `akkm cluster` does.
@@ -41,6 +43,10 @@ def cluster(
         The seed. The same seed gives the same labels as `akkm cluster --seed`.
     n_jobs : int, optional
         The number of threads; all by default.
+    known : mapping or array of shape (n,), optional
+        Known classes of some rows: a mapping from row numbers to classes, or one class
+        per row, with -1, None or NaN for unknown ones. `Clustering.suggest` chooses
+        rows whose classes would help most.
     **encoding : parameters of TableEncoder
         How columns are encoded, such as `id`, `label`, `drop`, `scale`, `missing` or
         `weights`.
@@ -55,7 +61,8 @@ def cluster(
     TableError
         If the table can't be read or encoded.
     ValueError
-        If the method is unknown, or if both a method and an estimator are given.
+        If the method is unknown or takes no known classes, or if both a method and an
+        estimator are given.
 
     Examples
     --------
@@ -87,8 +94,16 @@ def cluster(
     encoder = TableEncoder(**encoding).fit(data)
     encoded = encoder.encode(data)
     model = clone(estimator)
+    answers = {}
+    if known is not None:
+        if not has_fit_parameter(model, "known"):
+            raise ValueError(
+                f"{type(model).__name__} takes no known classes; leave out known, or "
+                "use method='approx', 'sparse', 'diffusion' or 'exact'."
+            )
+        answers["known"] = known_rows(encoded, encoder.n_rows_, known)
     with warnings.catch_warnings(record=True, action="always") as caught:
-        model.fit(encoded.X)
+        model.fit(encoded.X, **answers)
     for warning in caught:
         warnings.warn(str(warning.message), warning.category, stacklevel=2)
     notes = [*encoder.notes_, *(str(warning.message) for warning in caught)]

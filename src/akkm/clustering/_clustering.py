@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from akkm.clustering._measures import certainty_of_rows, measures
+from akkm.guided.reading import read_known
 from akkm.inspect import Inspection, cluster_names
 from akkm.model_file import SavedModel, save_model
 from akkm.report import Report, report
@@ -144,6 +145,47 @@ class Clustering:
         """
         return np.asarray(self.estimator.predict(self.encoder.encode(data).X))
 
+    def suggest(self, n: int = 10, known: Any = None) -> Array:
+        """Choose rows whose classes would help most.
+
+        Look at these rows of the table, and pass their classes to `akkm.cluster` as
+        `known`.
+
+        Parameters
+        ----------
+        n : int, default=10
+            Number of rows to choose.
+        known : mapping or array, optional
+            Classes that are known already, as in `akkm.cluster`. These rows are not
+            chosen.
+
+        Returns
+        -------
+        int array of shape (n,)
+            Row numbers in the table, the most useful first.
+
+        Examples
+        --------
+        >>> import akkm
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"size": [1, 2, 1, 8, 9, 8]})
+        >>> rows = akkm.cluster(frame, 2).suggest(2)
+        >>> sorted(frame["size"].iloc[rows] > 5)
+        [False, True]
+        >>> answers = {row: frame["size"][row] > 5 for row in rows.tolist()}
+        >>> akkm.cluster(frame, 2, known=answers)
+        <Clustering: 6 rows in 2 clusters; rows per cluster: 3, 3>
+        """
+        if not hasattr(self.estimator, "suggest"):
+            raise ValueError(
+                f"{type(self.estimator).__name__} can't suggest rows; cluster with "
+                "method='approx', 'sparse', 'diffusion' or 'exact'."
+            )
+        if known is not None:
+            known = known_rows(self.encoded, self.encoder.n_rows_, known)
+        rows = self.estimator.suggest(self.encoded.X, n, known=known)
+        return np.asarray(self.encoded.rows)[rows]
+
     def report(self, **options: Any) -> Report:
         """Describe the clusters on one HTML page.
 
@@ -213,6 +255,31 @@ class Clustering:
     def _mean_certainty(self, cluster: int) -> float:
         inside = self.certainty[self.labels == cluster]
         return float(inside.mean()) if len(inside) else 0.0
+
+
+def known_rows(encoded: Encoded, n: int, known: Any) -> dict[int, Any]:
+    """Return known classes by the number of the encoded row.
+
+    Parameters
+    ----------
+    encoded : Encoded
+        The encoded rows of a table of n rows.
+    n : int
+        The number of rows of the table.
+    known : mapping or array of shape (n,)
+        Classes of rows of the table, as in `akkm.cluster`. Rows that were left out
+        because of missing values are ignored.
+
+    Returns
+    -------
+    dict
+        The class of each known row, by its number among the encoded rows.
+    """
+    rows, classes = read_known(known, n)
+    place = np.full(n, -1, dtype=np.int64)
+    place[encoded.rows] = np.arange(len(encoded.rows))
+    found = zip(place[rows].tolist(), classes, strict=True)
+    return {row: name for row, name in found if row >= 0}
 
 
 def labelled_columns(

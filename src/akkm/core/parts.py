@@ -24,8 +24,7 @@ from akkm.typing import Array
 # A cluster with at most this share of the total weight counts as empty, because its
 # weight may be a rounding error.
 EMPTY_SHARE = 1e-12
-# Smallest number of rows in a chunk whose bounds are examined. In small chunks, threads
-# would spend most of their time waiting for Python's lock.
+# Smallest chunk of rows whose bounds are examined. In smaller ones, threads would wait.
 _PROOF_ROWS = 32768
 
 
@@ -203,8 +202,8 @@ class Part:
             return total
         find = partial(self._unproved, scorer.tie_rule(), moves, stamp == 0)
         none = np.empty(0, dtype=np.int64)  # a partition may have no rows
-        found_rows = engine.map(find, chunks(self.strip.n, _PROOF_ROWS))
-        rows = np.concatenate([none, *found_rows])
+        cuts = chunks(self.strip.n, _PROOF_ROWS)
+        rows = np.concatenate([none, *engine.map(find, cuts)])
         self.strip.reserve(rows)
         evaluate = partial(self._evaluate_some, scorer, stamp)
         for span in X.spans():

@@ -52,7 +52,7 @@ class RowCache:
         self._n_used += len(new)
 
     def fetch(self, rows: Array, compute: Fill, out: Array) -> Array:
-        """Return the kernel rows of `rows` (b,), in the memory of `out` or of the cache.
+        """Return the kernel rows of `rows` (b,), stored in `out` or in the cache.
 
         Kernel rows that are not cached are computed, and cached if the row has a slot.
         """
