@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from pyarrow import csv, parquet
+from sklearn.datasets import load_wine
 from sklearn.metrics import normalized_mutual_info_score
 
 import akkm
@@ -67,8 +68,20 @@ def test_the_number_of_clusters_is_estimated_by_default(table, tmp_path, monkeyp
     csv.write_csv(table, "x.csv")
     found = akkm.cluster(table)
     np.testing.assert_array_equal(found.labels, command_line_labels(tmp_path))
-    assert type(found.estimator).__name__ == "SparseKernelKMeans"
+    assert type(found.estimator).__name__ == "ApproxKernelKMeans"
     assert found.n_clusters == len(np.unique(found.labels)) == len(found.names)
+    assert any("columns vary together in" in note for note in found.notes)
+
+
+def test_without_categories_the_neighbour_graph_decides(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = pa.table({f"x{i}": x for i, x in enumerate(load_wine().data.T)})
+    csv.write_csv(table, "x.csv")
+    with pytest.warns(UserWarning, match="The estimate of 3 clusters is unsure"):
+        found = akkm.cluster(table)
+    np.testing.assert_array_equal(found.labels, command_line_labels(tmp_path))
+    assert type(found.estimator).__name__ == "SparseKernelKMeans"
+    assert found.n_clusters == 3
 
 
 class TestFrame:

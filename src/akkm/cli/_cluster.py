@@ -13,7 +13,13 @@ from akkm.cli import _work
 from akkm.cli._console import seconds, short_kernel
 from akkm.cli._known import constraint_notes, read_constraints
 from akkm.cli._labels import require_name, require_writable
-from akkm.cli._method import build, require_checkpoint, require_guided
+from akkm.cli._method import (
+    build,
+    method_for_table,
+    require_checkpoint,
+    require_guided,
+    with_number,
+)
 from akkm.cli._options import (
     Encoding,
     Method,
@@ -77,20 +83,18 @@ def cluster(
     encoded, and numeric columns are scaled. With --method approx, DATA may be larger
     than memory. Output files appear only when all of them are complete.
     """
-    estimator = build(method, encoding.scale)
+    build(method, encoding.scale)  # checks the options before DATA is read
     if checkpoint is not None:
         require_checkpoint(method, sample)
-        estimator.set_params(checkpoint=checkpoint)
     if output.labels is not None:
         require_name(encoding.id)
     guided = known is not None or pairs is not None
     require_guided(method, sample, checkpoint, guided, strength)
-    if strength is not None:
-        estimator.set_params(strength=strength)
     files = {"DATA": source.data, "--known": known, "--pairs": pairs}
     inputs = {name: path for name, path in files.items() if path is not None}
     with _work.start(run, output, inputs) as job:
         table, encoder = _work.fit_encoder(source, encoding, job.phases)
+        method = method_for_table(method, encoder)
         if sample is None:
             _work.require_memory(encoder, method, memory)
         if output.write is not None:
@@ -103,11 +107,21 @@ def cluster(
         _work.require_enough(n if rows is None else len(rows), method)
         if output.labels is not None and encoded.ids is not None:
             require_writable(output.labels, encoded.ids)
+        method, dependence = with_number(method, encoder, encoded.X)
+        estimator = build(method, encoding.scale)
+        if checkpoint is not None:
+            estimator.set_params(checkpoint=checkpoint)
+        if strength is not None:
+            estimator.set_params(strength=strength)
         if encoded.on_disk and rows is None:
             estimator.set_params(cache_size=min(estimator.cache_size, memory / 2))
         about = asdict(source) | {
             "data": _work.describe(source.data),
-            "notes": [*encoder.notes_, *_work.storage_notes(encoded, memory)],
+            "notes": [
+                *encoder.notes_,
+                *_work.storage_notes(encoded, memory),
+                *([str(dependence)] if dependence else []),
+            ],
             "layers": method.layers,
         }
         model = SavedModel(encoder, estimator, about)

@@ -1,15 +1,23 @@
 """Build the estimator that the options describe."""
 
+from dataclasses import replace
 from typing import Any
 
 from akkm.cli._options import OWN_KERNEL, Method
-from akkm.clustering import ESTIMATORS
+from akkm.clustering import (
+    ESTIMATORS,
+    ColumnDependence,
+    column_dependence,
+    default_method,
+    has_categories,
+)
 from akkm.estimators import (
     ClusterLayers,
     ConsensusKernelKMeans,
     EnsembleKernelKMeans,
     KernelClusterer,
 )
+from akkm.tables import TableEncoder
 
 # Kernels of histograms; they expect values of 0 or more.
 _HISTOGRAMS = ("chi2", "additive_chi2", "intersection")
@@ -69,6 +77,29 @@ def build(method: Method, scale: str) -> KernelClusterer:
     return ConsensusKernelKMeans(
         built.n_clusters, estimator=built, n_members=method.ensemble, **common
     )
+
+
+def method_for_table(method: Method, encoder: TableEncoder) -> Method:
+    """Return the method with the default that suits the columns of the table."""
+    if method.method_given or not has_categories(encoder):
+        return method
+    return replace(method, method=default_method(method.k, categories=True))
+
+
+def with_number(
+    method: Method, encoder: TableEncoder, X: Any
+) -> tuple[Method, ColumnDependence | None]:
+    """Estimate the number of clusters, if it depends on the columns of the table.
+
+    `X` (n, d) contains the encoded rows, or some of them. The second value is None if
+    the number is given, or estimated by the estimator.
+    """
+    k = method.k
+    if isinstance(k, int) or method.method != "approx" or not has_categories(encoder):
+        return method, None
+    found = column_dependence(encoder, X, method.seed)
+    least, most = k if isinstance(k, tuple) else (1, X.shape[0])
+    return replace(method, k=min(max(found.n_clusters, least), most)), found
 
 
 def is_layered(method: Method) -> bool:

@@ -164,7 +164,8 @@ class Method:
         type=click.Choice(METHODS),
         help="approx is approximate kernel k-means; sparse (for many rows) and "
         "diffusion find clusters of any shape; the others are for comparison. "
-        "[default: sparse if the number of clusters is estimated, else approx]",
+        "[default: approx if the number of clusters is given or DATA has columns of "
+        "categories, else sparse]",
     )
     kernel: str = choice("--kernel", KERNELS, "Kernel function.")
     gamma: float | str | None = option(
@@ -230,8 +231,10 @@ class Method:
         help="Stop if an iteration decreases the clustering error by less than this "
         "share, such as 1e-4. [default: stop when no label changes]",
     )
+    method_given: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "method_given", self.method is not None)
         if self.method is None:
             object.__setattr__(self, "method", default_method(self.k))
 

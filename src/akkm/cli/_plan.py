@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from akkm.cli import _work
 from akkm.cli._console import Printer, seconds, short_kernel
-from akkm.cli._method import build, is_layered
+from akkm.cli._method import build, is_layered, method_for_table, with_number
 from akkm.cli._options import Encoding, Method, Source, memory_option, sample_option
 from akkm.cli._plan_memory import Task, memory_lines
 from akkm.cli._probe import Probe, probe, process_memory
@@ -35,7 +35,7 @@ _POWERS = {"exact": 2.0, "diffusion": 1.5}
 # Minimum number of sampled rows for the methods in _POWERS, instead of _SAMPLE_ROWS.
 _FEW_ROWS = 4_000
 # Number of sampled rows that are used to compute the theoretical error bound.
-_THEORY_ROWS = 2_000
+_THEORY_ROWS = 1_000
 # Relative error that the bound should guarantee.
 _TOLERANCE = 0.05
 _GAMMA_RULES = {
@@ -71,11 +71,12 @@ def plan(
     memory and time. Writes nothing. The memory is an upper bound, the time is not.
     """
     python, starting = process_memory(), time.process_time()
-    estimator: Any = build(method, encoding.scale)
+    build(method, encoding.scale)  # checks the options before DATA is read
     printer = Printer()
     with Phases(printer.shows_progress) as phases:
         started = time.perf_counter()
         table, encoder = _work.fit_encoder(source, encoding, phases)
+        method = method_for_table(method, encoder)
         reading = 2 * (time.perf_counter() - started)  # encoding reads DATA again
         parsed = table.matrix is None
         read_bytes = pa.default_memory_pool().max_memory() or 0 if parsed else 0
@@ -88,20 +89,20 @@ def plan(
         if layered:  # the plan is that of the method which fits the finest layer
             k = method.k if isinstance(method.k, int) else "auto"
             method = replace(method, k=k, layers=False, coverage=1.0)
-            estimator = build(method, encoding.scale)
         if method.method == "diffusion" and n_fitted > max_graph_rows(d):
             method = replace(method, method="sparse")  # the estimator does the same
-            estimator = build(method, encoding.scale)
-        on_disk = parsed and 4 * n * d > memory * 2**20
-        if on_disk and n_fitted == n:
-            estimator.set_params(cache_size=min(estimator.cache_size, memory / 2))
-        m, reason = _landmarks(method, n_fitted)
         power = _POWERS.get(method.method, 1)
         with phases.phase("sampling", n) as phase:
             share = min(_sample_rows(method), n_fitted) / n
             few: Any = SampledTable(phase.watch(table), share, method.seed)
             encoded = encoder.encode(few)
             X = encoded.X
+        method, dependence = with_number(method, encoder, X)
+        estimator: Any = build(method, encoding.scale)
+        on_disk = parsed and 4 * n * d > memory * 2**20
+        if on_disk and n_fitted == n:
+            estimator.set_params(cache_size=min(estimator.cache_size, memory / 2))
+        m, reason = _landmarks(method, n_fitted)
         with phases.phase("measuring"):
             fewest = _min_clusters(method)
             costs = probe(estimator, X, n, m, fewest, fitted=n_fitted == n)
@@ -121,7 +122,7 @@ def plan(
         memory=memory * 2**20,
         on_disk=on_disk,
     )
-    counted = []
+    counted = [str(dependence)] if dependence else []
     if method.k == "auto":
         sampled = f"estimated on {costs.whole.rows:,} of {n:,} rows"
         counted = [estimator._number_text, sampled]

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from akkm.clustering._clustering import Clustering, known_rows
+from akkm.clustering._dependence import column_dependence, has_categories
 from akkm.clustering._methods import ESTIMATORS, default_method
 from akkm.tables import TableEncoder, open_table
 
@@ -35,7 +36,8 @@ def cluster(
         The number of clusters; "auto" estimates it.
     method : str, optional
         "approx", "sparse", "diffusion", "exact", "spectral", "two-step" or "leaders".
-        Default: "sparse" if the number of clusters is to be estimated, else "approx".
+        Default: "approx" if the number of clusters is given or the table has columns
+        of categories, else "sparse".
     estimator : estimator of akkm, optional
         The estimator to use instead of a method. A copy of it is fitted. Its own
         parameters apply; `n_clusters`, `random_state` and `n_jobs` don't.
@@ -77,22 +79,27 @@ def cluster(
     ['cluster', 'certainty', 'cluster_name']
     >>> found.report().save("wines.html")  # doctest: +SKIP
     """
-    if estimator is None:
-        name = method or default_method(n_clusters)
-        if name not in ESTIMATORS:
-            raise ValueError(
-                f"method is {method!r}; expected one of {', '.join(ESTIMATORS)}."
-            )
-        estimator = ESTIMATORS[name](
-            n_clusters, random_state=random_state, n_jobs=n_jobs
-        )
-    elif method is not None:
+    if method is not None and estimator is not None:
         raise ValueError("Both method and estimator are given; leave out one.")
+    if method is not None and method not in ESTIMATORS:
+        raise ValueError(
+            f"method is {method!r}; expected one of {', '.join(ESTIMATORS)}."
+        )
     if isinstance(data, str | os.PathLike):
         data = open_table(str(data))
     started = time.perf_counter()
     encoder = TableEncoder(**encoding).fit(data)
     encoded = encoder.encode(data)
+    notes = list(encoder.notes_)
+    if estimator is None:
+        categories = has_categories(encoder)
+        name = method or default_method(n_clusters, categories)
+        if n_clusters == "auto" and name == "approx" and categories:
+            dependence = column_dependence(encoder, encoded.X, random_state)
+            n_clusters = min(dependence.n_clusters, encoded.X.shape[0])
+            notes.append(str(dependence))
+        settings: Any = {"random_state": random_state, "n_jobs": n_jobs}
+        estimator = ESTIMATORS[name](n_clusters, **settings)
     model = clone(estimator)
     answers = {}
     if known is not None:
@@ -106,6 +113,6 @@ def cluster(
         model.fit(encoded.X, **answers)
     for warning in caught:
         warnings.warn(str(warning.message), warning.category, stacklevel=2)
-    notes = [*encoder.notes_, *(str(warning.message) for warning in caught)]
+    notes += [str(warning.message) for warning in caught]
     seconds = time.perf_counter() - started
     return Clustering(encoder, model, encoded, data, tuple(notes), seconds)

@@ -23,13 +23,18 @@ ESTIMATORS: dict[str, Any] = {
 }
 
 
-def default_method(n_clusters: int | str | tuple[int, int]) -> str:
+def default_method(
+    n_clusters: int | str | tuple[int, int], categories: bool = False
+) -> str:
     """Return the method that is used if the user names none.
 
     Parameters
     ----------
     n_clusters : int, "auto" or pair of int
         The number of clusters; "auto" or a range if it is to be estimated.
+    categories : bool, default=False
+        Whether the table has columns of categories. Then neighbours are rows with the
+        same categories, and each frequent combination would become a cluster.
 
     Returns
     -------
@@ -41,5 +46,7 @@ def default_method(n_clusters: int | str | tuple[int, int]) -> str:
     >>> from akkm.clustering import default_method
     >>> default_method(5), default_method("auto")
     ('approx', 'sparse')
+    >>> default_method("auto", categories=True)
+    'approx'
     """
-    return "approx" if isinstance(n_clusters, int) else "sparse"
+    return "approx" if isinstance(n_clusters, int) or categories else "sparse"
