@@ -11,7 +11,7 @@ from akkm.diffusion.neighbour_search import search_bytes
 
 # The bound is increased by this share, because allocators reuse freed memory
 # imperfectly.
-_MARGIN = 0.05
+_MARGIN = 0.08
 # Bytes per row for the row number and the label.
 _ROW_BYTES = 48
 # Number of copies of ids and known classes while the batches of a column are joined.
