@@ -9,9 +9,10 @@ from akkm.cli._console import megabytes
 from akkm.cli._probe import Probe
 from akkm.diffusion.neighbour_search import search_bytes
 
-# The bound is increased by this share, because allocators reuse freed memory
-# imperfectly.
-_MARGIN = 0.08
+# The bound is increased by this share and by this number of bytes, because allocators
+# reuse freed memory imperfectly. The peak of equal runs differed by up to 12 MB.
+_MARGIN = 0.05
+_MARGIN_BYTES = 16e6
 # Bytes per row for the row number and the label.
 _ROW_BYTES = 48
 # Number of copies of ids and known classes while the batches of a column are joined.
@@ -88,7 +89,7 @@ def memory_lines(
     total = measured + max(held - X.shape[0] * row, 0) + fit + cache
     if costs.resident:
         total -= costs.whole.peak  # already in `costs.resident`
-    total = _rounded_up(total * (1 + _MARGIN))
+    total = _rounded_up(total * (1 + _MARGIN) + _MARGIN_BYTES)
     head = f"at most {megabytes(total)}, also with --labels; a report needs more"
     if not costs.resident:
         head = f"about {megabytes(total)}, plus Python and its libraries"
