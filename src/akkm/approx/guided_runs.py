@@ -54,9 +54,9 @@ def solve_guided(
     own = guidance.row_weights(n_clusters, weights)
     others = weights_of_others(strip.n, weights, found.rows)
     spread = 0.0 if guidance.hard else _spread(factored)
-    held = strip.subset(found.rows)
-    if held.nbytes <= cache_bytes:
-        held.compute_all(engine)
+    constrained = strip.subset(found.rows)
+    if constrained.nbytes <= cache_bytes:
+        constrained.compute_all(engine)
 
     def run(
         guide: Guide,
@@ -65,7 +65,7 @@ def solve_guided(
         group_labels: Array | None = None,
     ) -> Solution:
         free = prepare_parts(factored, engine, labels, others, cache_bytes)
-        part = Part.of(held, factored.gram, engine, weights=own)
+        part = Part.of(constrained, factored.gram, engine, weights=own)
         return lloyd(
             GuidedParts(free, part, guide, group_labels),
             factored.gram,
@@ -144,15 +144,15 @@ class _Samples:
         strip, found = self._factored.strip, self._guidance.constraints
         seeds = rng.integers(2**31, size=n_init)
         drawn, sizes = draw_sample(strip.X, self._n_clusters, self._others, rng)
-        held = self._held_positions(rng)
-        ordered = np.union1d(drawn, found.rows[held])
+        chosen = self._choose_constrained(rng)
+        ordered = np.union1d(drawn, found.rows[chosen])
         stored = strip.subset(ordered)
         centers: Centers | None = None
         owner = np.empty(0, dtype=np.int64)
         for size in sizes:
-            rows = np.union1d(drawn[:size], found.rows[held])
+            rows = np.union1d(drawn[:size], found.rows[chosen])
             sample = _Sample(self, stored.subset(np.searchsorted(ordered, rows)))
-            sample.place(rows, held, len(drawn[:size]))
+            sample.place(rows, chosen, len(drawn[:size]))
             if centers is None:
                 owner, centers = sample.first_centers(seeds)
             else:
@@ -160,7 +160,7 @@ class _Samples:
         assert centers is not None
         return owner, centers
 
-    def _held_positions(self, rng: np.random.Generator) -> Array:
+    def _choose_constrained(self, rng: np.random.Generator) -> Array:
         """Choose the constrained rows of all samples.
 
         Returns their positions among all constrained rows, ascending. Whole groups are
@@ -184,18 +184,18 @@ class _Sample:
     def __init__(self, samples: _Samples, strip: Strip) -> None:
         self._of, self._strip = samples, strip
 
-    def place(self, rows: Array, held: Array, n_free: int) -> None:
+    def place(self, rows: Array, chosen: Array, n_free: int) -> None:
         """Set constraints and weights of the sample's rows (s,), ascending.
 
-        `held` are the positions of the sample's constrained rows among all constrained
-        rows. `n_free` is the number of free rows in the sample.
+        `chosen` are the positions of the sample's constrained rows among all
+        constrained rows. `n_free` is the number of free rows in the sample.
         """
         of = self._of
         found = of._guidance.constraints
-        self._at = np.searchsorted(rows, found.rows[held])
-        small = found.subset(held).at(len(rows), self._at)
+        self._at = np.searchsorted(rows, found.rows[chosen])
+        small = found.subset(chosen).at(len(rows), self._at)
         self._guidance = replace(of._guidance, constraints=small)
-        self._own = of._own[held] * (len(found.rows) / len(held))
+        self._own = of._own[chosen] * (len(found.rows) / len(chosen))
         total = np.count_nonzero(of._others)
         self._others = of._others[rows] * (total / max(n_free, 1))
         self._weights = self._others.copy()
@@ -208,10 +208,10 @@ class _Sample:
         of, strip = self._of, self._strip
         gram, engine = of._factored.gram, of._engine
         guide = self._guidance.guide(owner, self._own, of._spread)
-        held = strip.subset(self._at)
+        constrained = strip.subset(self._at)
         first = None if labels is None else guide.first_labels(labels[self._at])
         free = Part.of(strip, gram, engine, labels=labels, weights=self._others)
-        part = Part.of(held, gram, engine, weights=self._own)
+        part = Part.of(constrained, gram, engine, weights=self._own)
         return lloyd(
             GuidedParts(free, part, guide, first),
             gram,
@@ -306,7 +306,10 @@ def _spread_out(
     rng: np.random.Generator,
     near: Array | None = None,
 ) -> Array:
-    """Draw points (count,) by k-means++, far from each other and from `near` (b, q)."""
+    """Draw points by k-means++, far from each other and from `near` (b, q).
+
+    Returns the numbers (count,) of the drawn points.
+    """
     nearest = np.full(len(points), np.inf)
     for center in () if near is None else near:
         nearest = np.minimum(nearest, ((points - center) ** 2).sum(axis=1))

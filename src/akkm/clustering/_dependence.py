@@ -2,8 +2,8 @@
 
 Suppose that a table has C groups of rows, and that columns are independent within each
 group. Then columns depend on each other only because groups differ. The means of C
-groups differ in at most C - 1 directions. So with d independent directions in which
-columns vary together, there are d + 1 groups.
+groups differ in at most C - 1 directions. So if columns vary together in q directions,
+there are at least q + 1 groups; the estimate is q + 1.
 
 The columns of X that encode a column of the table are first transformed so that their
 covariance is the identity. (For categories, this is multiple correspondence analysis.)

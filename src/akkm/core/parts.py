@@ -24,7 +24,7 @@ from akkm.typing import Array
 # A cluster with at most this share of the total weight counts as empty, because its
 # weight may be a rounding error.
 EMPTY_SHARE = 1e-12
-# Smallest chunk of rows whose bounds are examined. In smaller ones, threads would wait.
+# Bounds are examined in chunks of at least this many rows; smaller ones slow threads.
 _PROOF_ROWS = 32768
 
 

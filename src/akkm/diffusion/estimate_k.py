@@ -176,9 +176,9 @@ def cut_along_eigenvectors(
 def _one_row_per_group(V: Array) -> Array:
     """Indices (q,) of rows of eigenvectors V (n, q) that are nearly orthogonal.
 
-    If there are many rows, they are chosen from a sample. Rows are drawn in part with
-    probabilities proportional to their squared lengths, whose sum is about the same in
-    each group, and in part uniformly.
+    If there are many rows, they are chosen from a sample. The probability of a row is
+    the mean of 1 / n and its share of the squared lengths of all rows. The squared
+    lengths have about the same sum in each group, so small groups are sampled, too.
     """
     n, q = V.shape
     sample, size = np.arange(n), max(_CUT_ROWS, _CUT_ROWS_PER_GROUP * q)

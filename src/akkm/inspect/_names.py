@@ -9,8 +9,9 @@ from akkm.inspect._typed import TIME_OF_DAY
 
 # Usual number of columns in a name, and the maximum if names would be equal otherwise.
 _USUAL, _MOST = 2, 4
+# Maximum number of characters of a part of a name: the words about one column.
 _LONGEST = 40
-# The name of a column in such a part is not cut to fewer characters than this.
+# In such a part, the name of the column is not cut to fewer characters than this.
 _SHORTEST = 12
 # The name of a column with more words than this may be a question.
 _QUESTION = 3

@@ -1,4 +1,4 @@
-"""Columns in original units: what is typical of all rows, and of each cluster."""
+"""Which columns matter for each cluster: their effects, and the limit that decides."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -127,8 +127,8 @@ def text_encoding(
 ) -> Encoding:
     """Return the encoding of a text column as one 0/1 column per value.
 
-    With `as_text`, any values of a file are read as text. Unless the user has `chosen`
-    this, identifiers and the like are left out.
+    With `as_text`, values of any type are read as text. `chosen` says whether the user
+    asked for this; otherwise identifiers, free text and rare values are left out.
     """
     name, values = column.name, counts.values
     if not table.typed and not as_text:
