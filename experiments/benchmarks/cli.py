@@ -93,7 +93,7 @@ _BENCHMARKS: dict[str, tuple[str, list[click.Parameter]]] = {
                 "--rounds",
                 type=click.IntRange(1),
                 default=3,
-                help="Number of runs of each kind, of which the medians are printed.",
+                help="Number of runs of each kind; medians are printed.",
             )
         ],
     ),

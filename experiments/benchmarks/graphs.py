@@ -103,9 +103,9 @@ def _akkm_search(X: Array, seed: int, wanted: float) -> tuple[Array, Record]:
 
 
 def _faiss_search(X: Array, seed: int, wanted: float) -> tuple[Array, Record]:
-    """Search with inverted lists.
+    """Search inverted lists, no more of them than the wanted recall needs.
 
-    As few lists are searched as give the wanted recall on some rows.
+    This number of lists is found on some rows.
     """
     import faiss
 

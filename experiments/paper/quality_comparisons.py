@@ -110,7 +110,7 @@ def together(*several: Comparisons) -> Comparisons:
     return lambda results: [one for compare in several for one in compare(results)]
 
 
-def few_against_many(results: Results) -> list[Comparison]:
+def good_with_few_landmarks(results: Results) -> list[Comparison]:
     """Compare the NMI of aKKm at m = 100 with other methods, on images.
 
     The claim is that it is above that of tKKm at m = 1,000, and like that of nysSC at

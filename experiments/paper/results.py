@@ -118,7 +118,7 @@ class Results:
         sizes = {key[2] for key in self._planned if key[:2] == group}
         return sorted(sizes - {None})
 
-    def rows(self, data: str) -> list[int]:
+    def table_sizes(self, data: str) -> list[int]:
         """Return all values of m in a table, even those that the plan leaves out."""
         gaps = (gap for e in self.plan for gap in e.left_out)
         out = {m for gap in gaps if self.name(data) in gap.data for m in gap.sizes}

@@ -77,7 +77,7 @@ def running_time(results: Results) -> list[Block]:
         head = ["m", "runs", "kernel", "paper"]
         for method in METHODS:
             head += [method, "paper"]
-        rows = [_time_row(results, data, m) for m in results.rows(data)]
+        rows = [_time_row(results, data, m) for m in results.table_sizes(data)]
         name = title(results, data)
         blocks.append(ResultTable(f"Table 2({letter}), {name}", head, rows))
         others = [

@@ -64,10 +64,10 @@ def test_the_cost_of_the_runs_is_limited(monkeypatch, rng):
     assert model.fit(X).inertia_ == limited
 
 
-def test_rounding_does_not_assign_rows_of_a_component_without_a_center(digits):
+def test_rounding_does_not_decide_between_equally_far_centers(digits):
+    """Sums over sparse rows have other rounding errors than sums over dense rows."""
     # With this seed, 13 rows are in a component of their own. They are orthogonal to
     # all other rows, so they are equally far from all centers that k-means++ draws.
-    # Sums over sparse rows have other rounding errors than sums over dense rows.
     X = digits[0][:700]
     dense = SparseKernelKMeans(10, random_state=3).fit(X)
     rows_in_sparse_storage = SparseKernelKMeans(10, random_state=3).fit(csr_array(X))

@@ -102,7 +102,7 @@ def test_bad_answers_give_one_line(text, message, here):
     assert not (here / "out.csv").exists()
 
 
-def test_answers_by_another_column_name_the_option_id(here):
+def test_if_answers_were_written_with_another_id_the_message_names_it(here):
     with open("known.csv", "w") as file:
         file.write("name,label\nflower 0,a\n")
     result = run("cluster", "iris.csv", "-k", 3, "--drop", "name", "--known", file.name)

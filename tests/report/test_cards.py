@@ -102,7 +102,7 @@ def test_ranges_of_durations_name_the_unit_once():
     assert value_of(column, 0) == "14 minutes (10.7 to 17.3 minutes)"
 
 
-def test_a_middle_half_of_equal_values_is_one_value():
+def test_if_most_values_are_equal_the_card_shows_one_value_instead_of_a_range():
     column = column_profile("number", "", 80, 0.4, (-1, -1), (-1, -1, -1, 500))
     assert value_of(column, 0) == "0 (mostly −1)"
 

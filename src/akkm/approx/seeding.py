@@ -41,8 +41,8 @@ _EXPECTED_ITERATIONS = 15
 _MANY_CLUSTERS = 100
 # Share of the way to the mean by which the last initial center is moved, to break ties.
 _TIE = 1e-9
-# Breathing: maximum number of centers that are added, and then removed, at a time. If
-# there are more than 100 clusters, it is this share of the clusters.
+# Breathing adds, and then removes, at most this many centers at a time: _BREATH, or the
+# share _BREATH_SHARE of the clusters if that is more.
 _BREATH, _BREATH_SHARE = 5, 1 / 20
 # Breathing: an added center is a copy of a cluster's center plus Gaussian noise. The
 # standard deviation of the noise, per coordinate, is this number times the root mean

@@ -1,8 +1,8 @@
 """The share of short walks that stay in the cluster in which they start.
 
 The distances of a row to the centers show how near the row is to a border between two
-clusters in the embedding. They do not show that its neighbours are in other clusters.
-Walks to neighbours show it.
+clusters in the embedding. They do not show whether the row's neighbours are in its
+cluster. Walks to neighbours show this.
 """
 
 import numpy as np
