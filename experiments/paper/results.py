@@ -18,10 +18,9 @@ from experiments.harness.store import Record
 from experiments.paper.plan import TINY_FACTOR, Cell, Experiment, unique
 from experiments.paper.store import Store
 
-# Methods with landmarks.
-METHODS = ("aKKm", "tKKm", "nysSC")
-# Methods without landmarks.
-SINGLE = ("KKm", "k-means", "lKKm")
+# The methods with landmarks, and those without.
+WITH_LANDMARKS = ("aKKm", "tKKm", "nysSC")
+WITHOUT_LANDMARKS = ("KKm", "k-means", "lKKm")
 # Data sets that are too large for exact kernel k-means.
 LARGE = ("covtype", "kddcup99-full")
 # Data sets on which exact kernel k-means is run.

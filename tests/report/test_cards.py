@@ -46,7 +46,7 @@ def test_a_value_that_most_rows_have_is_named_before_the_average():
     )
 
 
-def test_two_numbers_are_shown_as_categories_in_quotes():
+def test_a_column_with_two_distinct_numbers_is_shown_as_quoted_categories():
     values = np.repeat([1, 2, 1, 2], [90, 10, 20, 80])
     assert described(values) == ("90 % “1”", "all rows: 55 %")
     assert described(np.array(["18-24", "65+"])[values - 1])[0] == "90 % “18-24”"

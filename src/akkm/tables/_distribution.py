@@ -180,8 +180,8 @@ def _is_sentinel(values: Array, counts: Array, is_date: bool) -> bool:
 def _answers(values: Array, counts: Array) -> tuple[int, int]:
     """Return the range (start, stop) of the values (v,) that are answers on a scale.
 
-    All other values mean "no answer". If the values are no such answers, the result is
-    the range of all values. A scale has at least two different values.
+    All other values mean "no answer". If the values don't look like answers on a scale,
+    the result is the range of all values. A scale has at least two different values.
     """
     scale = (values >= 0) & (values <= _TOP) & (values == np.floor(values))
     first, last = int(scale.argmax()), len(values) - int(scale[::-1].argmax())
