@@ -113,8 +113,8 @@ def together(*several: Comparisons) -> Comparisons:
 def good_with_few_landmarks(results: Results) -> list[Comparison]:
     """Compare the NMI of aKKm at m = 100 with other methods, on images.
 
-    The claim is that it is above that of tKKm at m = 1,000, and like that of nysSC at
-    m = 100.
+    The claim: the NMI is higher than that of tKKm at m = 1,000, and about the same as
+    that of nysSC at m = 100.
     """
     few, many = results.scaled(100), results.scaled(1000)
 
@@ -221,8 +221,8 @@ def gain_most_when_few(results: Results) -> list[Comparison]:
 def mnist_ensemble(results: Results) -> list[Comparison]:
     """Compare the NMI of ensembles at m = 100 with that of single runs, on MNIST.
 
-    The claim is that it is over 10 % above that of single runs at m = 100, and like
-    that of single runs at m = 1,000.
+    The claim: the NMI is more than 10 % higher than that of single runs at m = 100, and
+    about the same as that of single runs at m = 1,000.
     """
     few, many = results.scaled(100), results.scaled(1000)
     name = f"ensembles (m = {few:,})"

@@ -212,7 +212,7 @@ def correct_classes(W: Any, scores: Array, known: Array, classes: Array) -> Arra
 
     A walk ends at the first known node that it reaches. In each step before, it ends
     with probability ε / (1 + ε), where ε = 0.01. A walk ends in the class of its last
-    node. The class of a node that is not known is that of its largest score.
+    node: the known class, or else the class with the node's largest score.
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ class LayerCurve:
 
     @property
     def most_stable(self) -> int:
-        """The number whose stability exceeds that of the reference most.
+        """The number of clusters whose stability is furthest above the reference.
 
         The excess is divided by the largest possible excess. A number is left out if
         its error is not below that of the reference, or if one cluster is dominant. If

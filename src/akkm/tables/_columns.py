@@ -18,7 +18,8 @@ Encoding = dict[str, Any]
 LARGEST = float(np.finfo(np.float32).max)
 # Largest number of names that one line of the description lists.
 _NAMES = 8
-# Largest number of lines about text columns that are not summarised.
+# Descriptions have at most this many lines about text columns. If there would be more,
+# one line summarises the remaining columns.
 _LINES = 8
 SCALES = {
     "standard": "scaled to mean 0 and standard deviation 1",
@@ -229,7 +230,7 @@ def looks_like_codes(name: str) -> bool:
 
 
 def looks_like_id_number(name: str) -> bool:
-    """Return whether the name of a column suggests numbers of customers, phones etc.
+    """Return whether the name of a column suggests numbers such as phone numbers.
 
     Examples
     --------
