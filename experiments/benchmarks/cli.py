@@ -69,7 +69,7 @@ _BENCHMARKS: dict[str, tuple[str, list[click.Parameter]]] = {
         [_ONLY, _seeds(5)],
     ),
     "graphs": (
-        "The neighbour graph and the diffusion form, up to a million rows.",
+        "The neighbour graph and DiffusionKernelKMeans, up to a million rows.",
         [_ONLY, _seeds(5)],
     ),
     "many_clusters": (

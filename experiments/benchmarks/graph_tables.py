@@ -34,7 +34,7 @@ def report(records: JsonLines) -> str:
     )
     measured = [table for table in tables if table.rows]
     return markdown(
-        "Neighbour graphs and the diffusion form", [Paragraph(text), *measured, last]
+        "Neighbour graphs and DiffusionKernelKMeans", [Paragraph(text), *measured, last]
     )
 
 

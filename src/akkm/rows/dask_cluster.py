@@ -1,4 +1,4 @@
-"""Run tasks on a Dask cluster, also if some of its workers die.
+"""Run tasks on a Dask cluster, even if some of its workers die.
 
 Dask repeats the tasks of a dead worker. If no worker is left and none is replaced, the
 fit ends with an error that says what to do.

@@ -158,7 +158,7 @@ def find_sentinels(x: Array, *, is_date: bool = False) -> Sentinels:
 def _is_sentinel(values: Array, counts: Array, is_date: bool) -> bool:
     """Return whether values[0], the largest or smallest value, is a sentinel.
 
-    The values (v,) are distinct and sorted, from either end. They occur `counts` times.
+    The values (v,) are distinct, and sorted up or down. They occur `counts` times.
     """
     value, count, rest = float(values[0]), int(counts[0]), values[1:]
     if count < _REPEATED:
@@ -197,7 +197,7 @@ def _answers(values: Array, counts: Array) -> tuple[int, int]:
 
 
 def zeros_apart(x: Array) -> bool:
-    """Return whether some values are zero and all others are positive and far from it.
+    """Return whether some values are zero, and all others positive and far from zero.
 
     Such zeros may stand for "unknown": a body mass index of 0, for example.
 
