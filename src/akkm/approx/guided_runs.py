@@ -144,7 +144,7 @@ class _Samples:
     spread: float  # mean squared distance of rows to their mean
 
     def centers(self, n_init: int, rng: np.random.Generator) -> tuple[Array, Centers]:
-        """Return the class (C,) of each cluster, and centers for the whole data."""
+        """Return the class (C,) of each cluster, and centers for a run on all rows."""
         strip, found = self.factored.strip, self.guidance.constraints
         seeds = rng.integers(2**31, size=n_init)
         drawn, sizes = draw_sample(strip.X, self.n_clusters, self.free_weights, rng)

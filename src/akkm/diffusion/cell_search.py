@@ -254,7 +254,7 @@ class Cells:
         return lists
 
     def _compare(self, cells: Array, lists: NeighbourLists, engine: Threads) -> None:
-        """Compare each point with the other points of a cell; `cells` (n,) names it."""
+        """Compare point i with the other points of the cell cells[i], for each i."""
         order = np.argsort(cells, kind="stable")
         edges = np.searchsorted(cells[order], np.arange(len(self.starts)))
         filled = np.flatnonzero((np.diff(edges) > 0) & (np.diff(self.starts) > 0))

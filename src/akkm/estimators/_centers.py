@@ -125,7 +125,7 @@ class CenterClusterer(
         return labels
 
     def _labels_before_marking(self) -> Array:
-        """Return the cluster (n,) of each training row, also of marked outliers."""
+        """Return the cluster (n,) of each training row, including marked outliers."""
         return self.labels_
 
     def transform(self, X: Any) -> Array:
