@@ -73,7 +73,7 @@ _BENCHMARKS: dict[str, tuple[str, list[click.Parameter]]] = {
         [_ONLY, _seeds(5)],
     ),
     "many_clusters": (
-        "Many clusters or columns: time of a fit / time of one pass over the rows.",
+        "Many clusters or columns: the time of a fit, in passes over the rows.",
         [_ONLY, _seeds(5)],
     ),
     "scaling": (

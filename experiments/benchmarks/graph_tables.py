@@ -80,7 +80,7 @@ def _size_table(part: str, title: str, name: str, records: JsonLines) -> ResultT
 
 
 def _growth(name: str, first: Record, run: Record) -> str:
-    """Return how processor time grows from the first run: as a power of n, or x times.
+    """Return the growth of processor time since the first run: power of n, or factor.
 
     The result is empty for the first run itself.
     """

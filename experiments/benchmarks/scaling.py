@@ -1,4 +1,4 @@
-"""Growth of the processor time with n, d, m and C, next to the bare cost.
+"""Growth of the processor time with n, d, m and C, compared with the bare cost.
 
 Rows are a mixture of C Gaussians in d dimensions, in float32. One of the four sizes
 varies at a time; the others are those of `_BASE`. All methods of a table row run in the

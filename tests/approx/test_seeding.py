@@ -37,7 +37,7 @@ def test_nested_samples_give_nearly_the_error_of_one_sample(monkeypatch, digits,
 
 
 def test_the_cost_of_the_runs_is_limited(monkeypatch, rng):
-    """The limit is that of 60 iterations over 1,500 rows in 64 coordinates."""
+    """The limit is the cost of 60 iterations over 1,500 rows in 64 coordinates."""
     X = rng.normal(size=(1500, 6))
     costs = []
 
