@@ -51,12 +51,12 @@ def solve_guided(
     """Initialise and iterate with constraints, as `solve` does without them."""
     strip, found = factored.strip, guidance.constraints
     guidance.demand(n_clusters)  # refuses more classes than clusters
-    constrained_weights = guidance.row_weights(n_clusters, weights)
-    free_weights = weights_of_others(strip.n, weights, found.rows)
+    own = guidance.row_weights(n_clusters, weights)
+    others = weights_of_others(strip.n, weights, found.rows)
     spread = 0.0 if guidance.hard else _spread(factored)
-    constrained = strip.subset(found.rows)
-    if constrained.nbytes <= cache_bytes:
-        constrained.compute_all(engine)
+    held = strip.subset(found.rows)
+    if held.nbytes <= cache_bytes:
+        held.compute_all(engine)
 
     def run(
         guide: Guide,
@@ -64,8 +64,8 @@ def solve_guided(
         labels: Any = None,
         group_labels: Array | None = None,
     ) -> Solution:
-        free = prepare_parts(factored, engine, labels, free_weights, cache_bytes)
-        part = Part.of(constrained, factored.gram, engine, weights=constrained_weights)
+        free = prepare_parts(factored, engine, labels, others, cache_bytes)
+        part = Part.of(held, factored.gram, engine, weights=own)
         return lloyd(
             GuidedParts(free, part, guide, group_labels),
             factored.gram,
@@ -79,17 +79,9 @@ def solve_guided(
         )
 
     if isinstance(init, str) and init == "k-means++":
-        samples = _Samples(
-            factored,
-            engine,
-            guidance,
-            n_clusters,
-            free_weights,
-            constrained_weights,
-            spread,
-        )
-        owner, centers = samples.centers(n_init, rng)
-        return run(guidance.guide(owner, constrained_weights, spread), centers)
+        sample = _Samples(factored, engine, guidance, n_clusters, others, own, spread)
+        owner, centers = sample.centers(n_init, rng)
+        return run(guidance.guide(owner, own, spread), centers)
     best: Solution | None = None
     for _ in range(n_init):
         if isinstance(init, str):  # random labels
@@ -99,7 +91,7 @@ def solve_guided(
         else:
             labels, first = init, init[found.rows]
             owner = guidance.owners(n_clusters, first)
-        guide = guidance.guide(owner, constrained_weights, spread)
+        guide = guidance.guide(owner, own, spread)
         solution = run(guide, None, labels, guide.first_labels(first))
         if best is None or _objective(solution) < _objective(best):
             best = solution
