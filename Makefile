@@ -27,7 +27,7 @@ BIN = .venv/bin
 	$(BIN)/python -m pip install --quiet --group release
 	touch $@
 
-demo: .venv/ready  ## plan, cluster and report a real table; then layers, a disc in a ring and customers
+demo: .venv/ready  ## cluster wines, digits (with layers), a disc in a ring, and a table of customers
 	$(BIN)/python examples/write_tables.py
 	$(BIN)/akkm plan akkm-demo-wines.csv --label cultivar
 	$(BIN)/akkm cluster akkm-demo-wines.csv --label cultivar --report akkm-demo-wines.html

@@ -2,10 +2,10 @@
 
     python .ci/test_wheel.py dist/akkm-0.1.0-py3-none-any.whl
 
-The environments are created by uv in a temporary folder. Each available interpreter
-from 3.11 to 3.14, also those of pyenv, is used with the newest dependencies, and the
-oldest interpreter also with the oldest dependencies that pyproject.toml allows. The
-tests run against the installed wheel, not against src. The wheel is also installed
+uv creates the environments in a temporary folder, for all versions of Python from 3.11
+to 3.14 that are on the PATH or in pyenv. Each version gets the newest dependencies. The
+oldest version is also tested with the oldest dependencies that pyproject.toml allows.
+The tests run against the installed wheel, not against src. The wheel is also installed
 without extras, to see whether it can be imported and how large it is with its
 dependencies. A table of results is printed at the end.
 """

@@ -10,7 +10,7 @@ os.environ["SCIPY_ARRAY_API"] = "1"
 # Threads of OpenMP sleep while they wait. Otherwise they would occupy a core that
 # another test process needs.
 os.environ["OMP_WAIT_POLICY"] = "passive"
-# Schedulers and workers of Dask measure themselves many times per second, also while
+# Schedulers and workers of Dask measure themselves many times per second, even while
 # they wait. Most of these measurements are switched off, to save time.
 os.environ["DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED"] = "False"
 os.environ["DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL"] = "1s"

@@ -212,6 +212,15 @@ def test_attributes_per_training_row_are_left_out(points, tmp_path):
     assert len(model.labels_) == 150  # the model itself is unchanged
 
 
+@pytest.mark.parametrize("known", [None, {0: "a", 1: "b"}], ids=["plain", "known"])
+def test_models_of_partial_fit_can_be_saved(known, points, tmp_path):
+    encoder, X = points
+    model = ApproxKernelKMeans(3, random_state=0).partial_fit(X, known=known)
+    save_model(SavedModel(encoder, model, ABOUT), tmp_path / "m.skops")
+    loaded = load_model(tmp_path / "m.skops").estimator
+    assert loaded.predict(X).tolist() == model.predict(X).tolist()
+
+
 def test_file_names_of_the_fit_are_left_out(points, tmp_path):
     encoder, X = points
     places = {"checkpoint": tmp_path / "c", "labels_file": tmp_path / "labels.npy"}

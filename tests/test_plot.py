@@ -119,7 +119,7 @@ def test_feature_means_of_dense_and_sparse_rows_are_standardised(digits):
     np.testing.assert_allclose(images[0].T, z[:, np.argsort(-telling)[:5]], atol=1e-8)
 
 
-def test_margins_are_certainties_with_rows_near_the_border_apart():
+def test_margins_shows_certainties_and_separates_rows_near_a_border():
     X = np.array([[-5.0], [-1.0], [0.5], [5.5]])  # centers at -3 and 3, linear kernel
     model = KernelKMeans(2, kernel="linear", init=[0, 0, 1, 1]).fit(X)
     ax = plot.margins(model, X)

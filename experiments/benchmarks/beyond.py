@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
-from statistics import mean, median, stdev
+from statistics import mean, median
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from experiments.harness.pages import (
     ResultTable,
     markdown,
     markdown_table,
+    mean_and_deviation,
     write_file,
 )
 from experiments.harness.runner import in_new_process, run_missing
@@ -218,7 +219,7 @@ def report(records: JsonLines) -> str:
         Paragraph(
             "NMI and ARI are means over seeds ± standard deviations. Clustered is the "
             "share of rows that a method assigns to a cluster; for NMI and ARI, the "
-            "other rows form a cluster of their own. Work is the median processor time "
+            "other rows count as one cluster. Work is the median processor time "
             "of all threads, divided by that of k-means with ten restarts. Peak MB is "
             "the peak memory of the process, data included."
         ),
@@ -252,16 +253,12 @@ def _row(
     time = median(r["processor_seconds"] for r in good)
     return [
         contestant,
-        *(_spread([r[name] for r in good]) for name in ("nmi", "ari")),
+        *(mean_and_deviation([r[name] for r in good]) for name in ("nmi", "ari")),
         f"{mean(r['clustered'] for r in good):.0%}",
         f"{time:.1f} s" if unit is None else f"{time / unit:.2f}",
         f"{max(r['peak_mb'] for r in good):,.0f}",
         str(len(good)),
     ]
-
-
-def _spread(values: list[float]) -> str:
-    return f"{mean(values):.3f}" + (f" ± {stdev(values):.3f}" if values[1:] else "")
 
 
 def _missing_reason(stored: list[Record]) -> str:
@@ -272,7 +269,7 @@ def _missing_reason(stored: list[Record]) -> str:
 def summary(records: JsonLines) -> str:
     """Return two tables: NMI and processor time of all methods on all data sets."""
     cells: dict[str, Callable[[list[Record]], str]] = {
-        "NMI": lambda good: _spread([r["nmi"] for r in good]),
+        "NMI": lambda good: mean_and_deviation([r["nmi"] for r in good]),
         "seconds of processor time": lambda good: (
             f"{median(r['processor_seconds'] for r in good):.1f}"
         ),

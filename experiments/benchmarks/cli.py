@@ -69,11 +69,11 @@ _BENCHMARKS: dict[str, tuple[str, list[click.Parameter]]] = {
         [_ONLY, _seeds(5)],
     ),
     "graphs": (
-        "The neighbour graph and the diffusion form, up to a million rows.",
+        "The neighbour graph and DiffusionKernelKMeans, up to a million rows.",
         [_ONLY, _seeds(5)],
     ),
     "many_clusters": (
-        "Many clusters or columns: time of a fit / time of one pass over the rows.",
+        "Many clusters or columns: the time of a fit, in passes over the rows.",
         [_ONLY, _seeds(5)],
     ),
     "scaling": (
@@ -93,7 +93,7 @@ _BENCHMARKS: dict[str, tuple[str, list[click.Parameter]]] = {
                 "--rounds",
                 type=click.IntRange(1),
                 default=3,
-                help="Number of runs of each kind, of which the medians are printed.",
+                help="Number of runs of each kind; medians are printed.",
             )
         ],
     ),

@@ -42,7 +42,9 @@ def akkm(name: str, task: Task, seed: int, X: Array, **options: Any) -> Result:
     return Result(model.labels_, model.n_iter_)
 
 
-def sampling(name: str, task: Task, seed: int, X: Array, **options: Any) -> Result:
+def with_landmarks(
+    name: str, task: Task, seed: int, X: Array, **options: Any
+) -> Result:
     """Fit an estimator of akkm with m landmarks."""
     return akkm(name, task, seed, X, n_landmarks=task.m, **options)
 
@@ -52,7 +54,7 @@ def leaders(task: Task, seed: int, X: Array) -> Result:
     return akkm("LeadersKernelKMeans", task, seed, X, n_leaders=task.m)
 
 
-approximate = partial(sampling, "ApproxKernelKMeans")
+approximate = partial(with_landmarks, "ApproxKernelKMeans")
 
 
 def sklearn(name: str, task: Task, seed: int, X: Array, **options: Any) -> Result:
@@ -157,7 +159,8 @@ def _fill_cosine(Z: Array) -> FillRows:
     return fill
 
 
-# For each kernel, a function of the points that returns a function (X, out).
+# For each kernel: a function that takes landmarks Z and parameters of the kernel, and
+# returns a function (X, out) that writes the kernel rows of X to out.
 FILLS: dict[str, Callable[..., FillRows]] = {
     "cosine": _fill_cosine,
     "rbf": _fill_rbf,
@@ -169,10 +172,10 @@ CONTESTANTS: dict[str, Callable[[Task, int, Array], Result]] = {
     tasks.AKKM: approximate,
     tasks.AKKM_ONCE: partial(approximate, n_init=1),
     tasks.EXACT_ONCE: partial(akkm, "KernelKMeans", n_init=1),
-    tasks.TWO_STEP: partial(sampling, "TwoStepKernelKMeans"),
-    tasks.SPECTRAL: partial(sampling, "NystroemSpectralClustering"),
+    tasks.TWO_STEP: partial(with_landmarks, "TwoStepKernelKMeans"),
+    tasks.SPECTRAL: partial(with_landmarks, "NystroemSpectralClustering"),
     tasks.LEADERS: leaders,
-    tasks.ENSEMBLE: partial(sampling, "EnsembleKernelKMeans"),
+    tasks.ENSEMBLE: partial(with_landmarks, "EnsembleKernelKMeans"),
     tasks.KMEANS: sklearn_kmeans,
     tasks.MINIBATCH: partial(sklearn, "MiniBatchKMeans"),
     tasks.TSLEARN: tslearn,

@@ -77,7 +77,7 @@ def uniform(d: int, seed: int) -> Array:
     return np.random.default_rng(seed).random((3000, d))
 
 
-def strip(seed: int) -> Array:
+def rectangle(seed: int) -> Array:
     return np.random.default_rng(seed).random((3000, 2)) * [4.0, 1.0]
 
 
@@ -150,7 +150,7 @@ PLANTED: dict[str, tuple[Callable[[int], Array], int]] = (
 NO_CLUSTERS: dict[str, tuple[Callable[[int], Array], int]] = {
     f"uniform, {d} columns": (partial(uniform, d), 1) for d in (2, 3, 10)
 } | {
-    "uniform, 4 by 1": (strip, 1),
+    "uniform, 4 by 1": (rectangle, 1),
     "one Gaussian, 2 columns": (partial(bell, 2), 1),
     "one Gaussian, 10 columns": (partial(bell, 10), 1),
 }
@@ -190,7 +190,7 @@ def measure(data: str, method: str, seed: int) -> Record:
 
 
 def report(records: JsonLines) -> str:
-    """Return the page: how often each number was a sure or an unsure estimate."""
+    """Return the page: for each estimate, the number of sure and of unsure seeds."""
     return markdown(
         "How many clusters?",
         [

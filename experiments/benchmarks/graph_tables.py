@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from experiments.harness.pages import Paragraph, ResultTable, markdown
@@ -36,7 +34,7 @@ def report(records: JsonLines) -> str:
     )
     measured = [table for table in tables if table.rows]
     return markdown(
-        "Neighbour graphs and the diffusion form", [Paragraph(text), *measured, last]
+        "Neighbour graphs and DiffusionKernelKMeans", [Paragraph(text), *measured, last]
     )
 
 
@@ -66,7 +64,7 @@ def _size_table(part: str, title: str, name: str, records: JsonLines) -> ResultT
     runs.sort(key=lambda run: run["size"])
     rows = []
     for run in runs:
-        growth = "".join(_exponent(name, runs[0], run))
+        growth = _growth(name, runs[0], run)
         silence = f"{run['silence']:.1f}"
         rows.append(
             [f"{run['size']:,}", f"{run['nmi']:.3f}", *_costs(run), growth, silence]
@@ -81,15 +79,17 @@ def _size_table(part: str, title: str, name: str, records: JsonLines) -> ResultT
     return ResultTable(title, columns, rows)
 
 
-def _exponent(name: str, first: Record, run: Record) -> Iterator[str]:
-    """Yield how processor time grows: a power of the rows, or a factor."""
+def _growth(name: str, first: Record, run: Record) -> str:
+    """Return the growth of processor time since the first run: power of n, or factor.
+
+    The result is empty for the first run itself.
+    """
     if run is first:
-        return
+        return ""
     ratio = run["cpu_seconds"] / first["cpu_seconds"]
     if name == "rows":
-        yield f"n^{np.log(ratio) / np.log(run['size'] / first['size']):.2f}"
-    else:
-        yield f"x {ratio:.2f}"
+        return f"n^{np.log(ratio) / np.log(run['size'] / first['size']):.2f}"
+    return f"x {ratio:.2f}"
 
 
 def _mnist_table(records: JsonLines) -> ResultTable:

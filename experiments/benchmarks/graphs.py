@@ -1,4 +1,4 @@
-"""Measure the neighbour graph and the diffusion form for up to a million rows.
+"""Measure the neighbour graph and `DiffusionKernelKMeans` for up to a million rows.
 
 Each run has its own process. The parts are:
 
@@ -103,9 +103,9 @@ def _akkm_search(X: Array, seed: int, wanted: float) -> tuple[Array, Record]:
 
 
 def _faiss_search(X: Array, seed: int, wanted: float) -> tuple[Array, Record]:
-    """Search with inverted lists.
+    """Search only as many inverted lists as the wanted recall needs.
 
-    As few lists are searched as give the wanted recall on some rows.
+    How many it needs is found on some rows.
     """
     import faiss
 
@@ -262,7 +262,7 @@ def placing(data: str, method: str, seed: int) -> Record:
 
 
 def _fit_record(X: Array, y: Array, k: int, seed: int) -> Record:
-    """Fit the diffusion form; return costs, NMI and the longest time without output."""
+    """Fit the rows; return costs, NMI and the longest time without output."""
     printed = _Clock()
     model = DiffusionKernelKMeans(k, random_state=seed, verbose=1)
     with costs() as spent, redirect_stdout(printed):

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from functools import cache
 from itertools import product
-from statistics import mean, median, stdev
+from statistics import median
 from time import perf_counter, thread_time
 from typing import Any
 
@@ -43,6 +43,7 @@ from experiments.harness.pages import (
     Paragraph,
     ResultTable,
     markdown,
+    mean_and_deviation,
     write_file,
 )
 from experiments.harness.runner import in_new_process, run_missing
@@ -236,12 +237,6 @@ def _kernel_section(records: JsonLines) -> Iterator[Block]:
     yield ResultTable("", head, rows)
 
 
-def _spread(values: list[float]) -> str:
-    if len(values) < 2:
-        return f"{values[0]:.3f}" if values else "–"
-    return f"{mean(values):.3f} ± {stdev(values):.3f}"
-
-
 def _quality_section(records: JsonLines) -> Iterator[Block]:
     groups = {
         f"aKKm, m = {_M:,}": records.find(of="quality", method="aKKm"),
@@ -257,7 +252,7 @@ def _quality_section(records: JsonLines) -> Iterator[Block]:
         name = f"aKKm, m = {_M:,}, default n_init, {took:.1f} s per fit"
         groups[name] = fits
     rows = [
-        [name, _spread([record["nmi"] for record in runs]), str(len(runs))]
+        [name, mean_and_deviation([record["nmi"] for record in runs]), str(len(runs))]
         for name, runs in groups.items()
         if runs
     ]
@@ -279,9 +274,9 @@ def _agreement_section(records: JsonLines) -> Iterator[Block]:
         row = [f"{m:,}"]
         for method in ("aKKm", "tKKm"):
             runs = records.find(of="agreement", method=method, m=m)
-            row.append(_spread([record["ari"] for record in runs]))
+            row.append(mean_and_deviation([record["ari"] for record in runs]))
             row.append(f"{_PAPER_ARI[method][m]:.2f}")
-            row.append(_spread([record["nmi"] for record in runs]))
+            row.append(mean_and_deviation([record["nmi"] for record in runs]))
         rows.append(row)
     exact = {record["seed"]: record["exact nmi"] for record in agreement}
     yield Heading("Agreement with exact kernel k-means")
@@ -291,7 +286,7 @@ def _agreement_section(records: JsonLines) -> Iterator[Block]:
         "the synsets. As in the paper, methods start from random labels; here, all of "
         "them start from the same labels. Values are means and standard deviations "
         f"over {len(exact)} seeds. The labels of exact kernel k-means have an NMI of "
-        f"{_spread(list(exact.values()))} with the synsets."
+        f"{mean_and_deviation(list(exact.values()))} with the synsets."
     )
     head = ["m", "aKKm", "paper", "NMI", "tKKm", "paper", "NMI"]
     yield ResultTable("", head, rows)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
-from statistics import mean, stdev
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from experiments.harness.pages import (
     Paragraph,
     ResultTable,
     markdown,
+    mean_and_deviation,
     write_file,
 )
 from experiments.harness.runner import in_new_process, run_missing
@@ -277,7 +277,9 @@ def report(records: JsonLines) -> str:
                 good = records.find(
                     data=data, contestant=contestant, chosen=kind, known=known
                 )
-                cells.append(_spread([r[measured] for r in good if measured in r]))
+                cells.append(
+                    mean_and_deviation([r[measured] for r in good if measured in r])
+                )
             rows.append([f"{contestant}, {chosen}", *cells])
         if any(cell != "–" for row in rows for cell in row[1:]):
             head = ["", *(f"{known:,}" for known in _ALL_COUNTS)]
@@ -292,17 +294,11 @@ def report(records: JsonLines) -> str:
             Heading("Time of constraints"),
             Paragraph(
                 f"{_ROWS:,} rows, {_CLUSTERS} clusters, {_KNOWN:,} known rows and "
-                f"{_PAIRS:,} pairs: {_spread(ratios)} times the processor time of the "
-                f"fit without constraints (number of seeds: {len(times)})."
+                f"{_PAIRS:,} pairs: {mean_and_deviation(ratios)} times the processor "
+                f"time of the fit without constraints (number of seeds: {len(times)})."
             ),
         ]
     return markdown("Known classes and pairs", blocks)
-
-
-def _spread(values: list[float]) -> str:
-    if not values:
-        return "–"
-    return f"{mean(values):.3f}" + (f" ± {stdev(values):.3f}" if values[1:] else "")
 
 
 def main(only: Sequence[str] = (), seeds: int = 10) -> None:

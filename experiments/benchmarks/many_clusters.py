@@ -8,7 +8,8 @@ the same process. So fit and pass are measured under the same conditions.
 The parts `clusters` and `minibatch` have 1,000,000 rows of 64 columns and 2,000
 landmarks. The rows are drawn from as many Gaussians as there are clusters. In
 `overlapping`, the Gaussians overlap. `natural` divides rows from 20 Gaussians into 20
-and into 40 clusters, with `tol` and without. `wide` has 1,000,000 rows of 768 columns.
+clusters, and into 40 clusters with and without `tol`. `wide` has 1,000,000 rows of 768
+columns.
 `real` needs AKKM_DATA.
 """
 
@@ -43,8 +44,8 @@ _ROWS, _LANDMARKS = 1_000_000, 2_000
 # Errors are computed on every fifth row: a matrix of n x C entries would not fit.
 _ERROR_STEP = 5
 _WIDE_CLUSTERS, _WIDE_LANDMARKS = 100, 1_000
-# The machine of records that do not name it.
-_FORMER = (
+# Older records have no field "machine". They were measured on the following machine.
+_MACHINE = (
     "AMD EPYC, 2 cores; Python 3.11.7, numpy 2.4.6, scipy 1.17.1, scikit-learn 1.9.1"
 )
 
@@ -283,7 +284,7 @@ def report(records: JsonLines) -> str:
     columns = ["seed", "CPU / fit with 20 clusters", "increase of the error by tol"]
     text = (
         "Written by `python -m experiments bench many_clusters` from "
-        f"`many_clusters.jsonl`, not by hand. Measured on: {machines(runs, _FORMER)}. "
+        f"`many_clusters.jsonl`, not by hand. Measured on: {machines(runs, _MACHINE)}. "
         "The docstring "
         "of `many_clusters.py` describes the parts and the bare cost. Errors of "
         "the parts `clusters`, `overlapping` and `minibatch` are computed from the "

@@ -1,4 +1,4 @@
-"""Growth of the processor time with n, d, m and C, next to the bare cost.
+"""Growth of the processor time with n, d, m and C, compared with the bare cost.
 
 Rows are a mixture of C Gaussians in d dimensions, in float32. One of the four sizes
 varies at a time; the others are those of `_BASE`. All methods of a table row run in the
@@ -146,11 +146,11 @@ def main(only: Sequence[str] = ()) -> None:
         measure,
     )
     write_file(RESULTS / "scaling.md", report(records))
-    if {part for part in _SIZES if _lines(records, part)} == {*_SIZES}:
+    if all(_runs(records, part) for part in _SIZES):
         draw(records)
 
 
-def _lines(records: JsonLines, part: str) -> list[Record]:
+def _runs(records: JsonLines, part: str) -> list[Record]:
     """Return the successful records of a part, by size."""
     found = [r for r in records.find(part=part) if "failed" not in r]
     return sorted(found, key=lambda record: record["value"])
@@ -168,10 +168,10 @@ def slope(sizes: Sequence[float], seconds: Sequence[float]) -> float:
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
-def _points(lines: Sequence[Record], method: str) -> tuple[list[int], list[float]]:
-    """Return sizes and seconds of the lines that have the method."""
-    some = [record for record in lines if method in record]
-    return [r["value"] for r in some], [r[method] for r in some]
+def _points(runs: Sequence[Record], method: str) -> tuple[list[int], list[float]]:
+    """Return the sizes and seconds of those runs in which a method was measured."""
+    measured = [record for record in runs if method in record]
+    return [r["value"] for r in measured], [r[method] for r in measured]
 
 
 def report(records: JsonLines) -> str:
@@ -187,21 +187,21 @@ def report(records: JsonLines) -> str:
     )
     blocks: list[Block] = [Paragraph(text)]
     for part in _SIZES:
-        lines = _lines(records, part)
+        runs = _runs(records, part)
         rows = [
             [
                 f"{record['value']:,}",
                 *(f"{record[name]:.2f}" if name in record else "" for name in _METHODS),
                 f"{record[AKKM] / record[BARE]:.2f}",
             ]
-            for record in lines
+            for record in runs
         ]
-        points = [_points(lines, name) for name in _METHODS]
+        points = [_points(runs, name) for name in _METHODS]
         slopes = [f"{slope(*p):.2f}" if len(p[0]) > 1 else "" for p in points]
         columns = [part, *_METHODS, "akkm / bare cost"]
         title = f"Processor seconds, by {part}"
         blocks.append(ResultTable(title, columns, [*rows, ["slope", *slopes, ""]]))
-    times = {r["value"]: r["seconds"] for r in _lines(records, "threads")}
+    times = {r["value"]: r["seconds"] for r in _runs(records, "threads")}
     cells = [[str(k), f"{s:.2f}", f"{times[1] / s:.2f}"] for k, s in times.items()]
     columns = ["threads", "seconds", "speed-up"]
     blocks.append(ResultTable("Elapsed time of akkm, n = 200,000", columns, cells))
@@ -217,9 +217,9 @@ def draw(records: JsonLines) -> None:
         1, 4, figsize=(13, 4.2), layout="constrained", sharey=True
     )
     for ax, part in zip(axes, _SIZES, strict=True):
-        lines = _lines(records, part)
+        runs = _runs(records, part)
         for name in _METHODS:
-            sizes, seconds = _points(lines, name)
+            sizes, seconds = _points(runs, name)
             label = f"{name} ({slope(sizes, seconds):.2f})" if len(sizes) > 1 else name
             ax.loglog(sizes, seconds, marks[name], label=label, markersize=5)
         ax.set(xlabel=part)

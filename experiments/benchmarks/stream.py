@@ -1,11 +1,11 @@
 """Compare `partial_fit` on batches with `fit` on all rows.
 
-AKKM_DATA must be set. The benchmark clusters Cover Type in 50 batches, once in the
-order of the file and once shuffled. It also clusters all rows at once with the same
-kernel. It prints how much larger the clustering error is with batches.
+The first part clusters generated rows in batches of 250. It prints the processor time
+of `partial_fit`, divided by that of `fit`.
 
-Before that, it clusters generated rows in batches of 250, and prints the processor time
-as a multiple of that of `fit`. This part needs no data.
+The second part runs only if AKKM_DATA is set. It clusters Cover Type in 50 batches,
+once in the order of the file and once shuffled, and all rows at once with the same
+kernel. It prints how much larger the clustering error is with batches.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from sklearn.datasets import make_blobs
 from akkm import ApproxKernelKMeans
 from experiments.benchmarks.prepared_rows import prepare
 
-# Generated rows for the processor time: columns, clusters and landmarks.
-_SMALL = ((10, 10, "auto"), (10, 10, 500), (20, 10, 300), (50, 20, 500))
+# For each data set of the first part: numbers of columns, clusters and landmarks.
+_GENERATED = ((10, 10, "auto"), (10, 10, 500), (20, 10, 300), (50, 20, 500))
 _ROWS, _BATCH = 100_000, 250
 
 
 def processor_time(d: int, n_clusters: int, m: Any) -> tuple[float, float]:
-    """Seconds of one thread for `fit`, and for `partial_fit` in batches of 250 rows.
+    """Return the seconds of `fit`, and of `partial_fit` in batches of 250 rows.
 
-    Each is the best of three runs.
+    Both run on one thread; each time is the shortest of three runs.
     """
     X, _ = make_blobs(_ROWS, d, centers=n_clusters, cluster_std=3.0, random_state=0)
     X = X.astype(np.float32)
@@ -49,7 +49,7 @@ def processor_time(d: int, n_clusters: int, m: Any) -> tuple[float, float]:
 
 def main() -> None:
     """Measure, and print one line per setting, and one per seed and order."""
-    for d, n_clusters, m in _SMALL:
+    for d, n_clusters, m in _GENERATED:
         whole, batches = processor_time(d, n_clusters, m)
         print(
             f"{d} columns, {n_clusters} clusters, {m} landmarks: "

@@ -41,13 +41,13 @@ _SAMPLES = 20
 # Number of rows of a large data set.
 _ROWS = 20_000
 # Number of landmarks of the fits with which other fits are compared.
-_MANY = 2_000
+_REFERENCE_LANDMARKS = 2_000
 # Number of seeds. For the indefinite kernel: number of samples of landmarks.
 _SEEDS = 5
 # Number of rows for the indefinite kernel.
-_FEW = 4_000
+_INDEFINITE_ROWS = 4_000
 # Numbers of landmarks for the indefinite kernel.
-_SPANS = (64, 256, 1_000)
+_INDEFINITE_COUNTS = (64, 256, 1_000)
 _BLUE, _ORANGE, _GREEN = "#0072b2", "#d55e00", "#009e73"
 
 
@@ -189,7 +189,7 @@ def _panel(axes: Axes, c: Curves) -> None:
         "-o",
         color=_BLUE,
         markersize=4,
-        label=f"measured, mean of {_SAMPLES} samples (band: least to most)",
+        label=f"measured, mean of {_SAMPLES} samples (band: lowest to highest)",
     )
     final = c.inertia.mean(1) / c.exact
     axes.plot(m, final, "x", color="black", label="after aKKm's own iterations, mean")
@@ -226,7 +226,7 @@ def compare(data: KernelData) -> list[str]:
     suggestion = suggest_n_landmarks(
         data.X, data.n_clusters, random_state=0, **data.kernel
     )
-    reference = min(_MANY, len(data.X))
+    reference = min(_REFERENCE_LANDMARKS, len(data.X))
     errors = {
         m: np.array([_fit_errors(data, m, seed) for seed in range(_SEEDS)])
         for m in {suggestion.square_root, suggestion.n_landmarks, reference}
@@ -242,12 +242,12 @@ def compare(data: KernelData) -> list[str]:
 
 def print_spans(data: KernelData) -> None:
     """Print what share of an indefinite kernel's trace is in the landmarks' span."""
-    X, C = data.X[:_FEW], data.n_clusters
+    X, C = data.X[:_INDEFINITE_ROWS], data.n_clusters
     kernel = resolve(X=X, **data.kernel)
     labels = KernelKMeans(C, kernel=kernel, random_state=0).fit(X).labels_
     K = kernel(X)
     rows = []
-    for m in _SPANS:
+    for m in _INDEFINITE_COUNTS:
         rng = np.random.default_rng(m)
         samples = [rng.choice(len(X), m, replace=False) for _ in range(_SEEDS)]
         cells = [f"{m:,}"]

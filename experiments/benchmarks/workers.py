@@ -2,13 +2,13 @@
 
 The benchmark has four parts:
 
-* `overhead` compares the time of fits from an array, in this process, and from a Dask
-  array, on two workers of one thread each. The Dask array has six partitions. The rows
-  are Cover Type with 1,000 landmarks, and 600,000 generated rows of 20 columns with 500
-  landmarks (at most 50 iterations). Fits start from the default initialisation or from
-  given random labels. The processor time of a fit on workers includes client, scheduler
-  and workers. Elapsed times can be compared only on an idle machine with at least two
-  cores. Results are stored.
+* `overhead` fits the same rows twice: as an array in this process, and as a Dask array
+  of six partitions on two workers with one thread each. The rows are Cover Type (1,000
+  landmarks), and 600,000 generated rows of 20 columns (500 landmarks, at most 50
+  iterations). Fits start from the default initialisation or from given random labels.
+  The processor time of a fit on workers includes client, scheduler and workers. Elapsed
+  times can be compared only on an idle machine with at least two cores. Results are
+  stored.
 * `memory` measures the client's peak memory for 20 million generated rows.
 * `rows` measures the time that one thread needs per row.
 * `estimate` extrapolates from this time per row to 10^9 rows on 100 workers.
@@ -248,7 +248,8 @@ def estimate(n: int = 10**9, workers: int = 100, draws: int = 1000) -> None:
     rng = np.random.default_rng(0)
     rows, C, m, d = n / workers, 10, 500, 100
     message = 8 * C * m / 1.25e9 + 1e-3
-    fan = np.ceil(np.log(workers) / np.log(8))
+    # Sums of the workers are added eight at a time, in a tree of this depth.
+    depth = np.ceil(np.log(workers) / np.log(8))
     # Before the first iteration, a sample of 128 MB is sent to the client, which
     # clusters it in 30 s. Then the landmarks are sent to all workers.
     start = 128e6 / 1.25e9 + 30.0 + m * d * 4 * workers / 1.25e9
@@ -256,7 +257,7 @@ def estimate(n: int = 10**9, workers: int = 100, draws: int = 1000) -> None:
     for _ in range(draws):
         slowest = rng.lognormal(0, 0.1, (len(shares), workers)).max(axis=1)
         compute = rows * (shares * evaluated + (1 - shares) * skipped) * 1e-6 * slowest
-        messages = 2 * fan * message + workers * message + 2.2 * workers * 1e-3
+        messages = 2 * depth * message + workers * message + 2.2 * workers * 1e-3
         totals.append(start + (compute + messages).sum())
     print(
         f"{n:,} rows on {workers} workers: {np.median(totals):.0f} s "

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from statistics import mean, stdev
 from typing import Any
 
 from akkm.atomic_file import AtomicFile
@@ -112,6 +113,19 @@ def _escape(cell: str) -> str:
     if isinstance(cell, Folded):
         return cell.unfolding(_escape)
     return cell.replace("|", "\\|").replace("\n", " ")
+
+
+def mean_and_deviation(values: Sequence[float]) -> str:
+    """Format the mean of some values ± their standard deviation; "–" without values.
+
+    Examples
+    --------
+    >>> mean_and_deviation([0.5, 0.7]), mean_and_deviation([0.5])
+    ('0.600 ± 0.141', '0.500')
+    """
+    if len(values) < 2:
+        return f"{values[0]:.3f}" if values else "–"
+    return f"{mean(values):.3f} ± {stdev(values):.3f}"
 
 
 def html_page(title: str, blocks: Iterable[Block]) -> str:

@@ -97,13 +97,13 @@ CLAIMS = (
         "6.1.3, images",
         "aKKm with 100 landmarks has a higher NMI than tKKm with 1,000 landmarks, and "
         "the same NMI as nysSC.",
-        quality.few_against_many,
+        quality.good_with_few_landmarks,
         "The paper does not say how many landmarks nysSC has; here it has 100, too.",
     ),
     Claim(
         "6.1.3, images",
         "For equally good clusters, aKKm takes less time than tKKm.",
-        cost.few_against_many("imagenet12", "aKKm", "tKKm"),
+        cost.faster_with_few_landmarks("imagenet12", "aKKm", "tKKm"),
         "According to the paper, aKKm with 100 landmarks is as good as tKKm with 1,000 "
         "landmarks.",
     ),
@@ -313,7 +313,7 @@ CLAIMS = (
         "6.4; 7",
         "Ensembles are efficient: ten runs with m = 100 take less time than one run "
         "with m = 1,000.",
-        cost.few_against_many("mnist", "ensemble", "aKKm"),
+        cost.faster_with_few_landmarks("mnist", "ensemble", "aKKm"),
         'The paper says "efficient"; this comparison is ours. According to its Table '
         "2(b), ten runs with m = 100 take ten times 25 s, and one run with m = 1,000 "
         "takes only 83 s.",

@@ -105,7 +105,7 @@ def kernel_and_clustering(data: str, *, more: str) -> Comparisons:
     return comparisons
 
 
-def few_against_many(data: str, ours: str, other: str) -> Comparisons:
+def faster_with_few_landmarks(data: str, ours: str, other: str) -> Comparisons:
     """Compare: is `ours` with 100 landmarks faster than `other` with 1,000?"""
 
     def comparisons(results: Results) -> list[Comparison]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from experiments.paper.results import LARGE, SINGLE, SMALL, Results
+from experiments.paper.results import LARGE, SMALL, WITHOUT_LANDMARKS, Results
 from experiments.paper.verdicts import (
     Comparison,
     Comparisons,
@@ -54,7 +54,7 @@ def value(
     **other: Any,
 ) -> Value:
     """Return a measure of one method; methods without landmarks ignore m."""
-    size = None if method in SINGLE else m
+    size = None if method in WITHOUT_LANDMARKS else m
     spread = results.get(measure, data, method, size, **other)
     unit = " s" if measure in ("seconds", "sampling") else ""
     return Value(name or method, spread, unit)
@@ -110,11 +110,11 @@ def together(*several: Comparisons) -> Comparisons:
     return lambda results: [one for compare in several for one in compare(results)]
 
 
-def few_against_many(results: Results) -> list[Comparison]:
+def good_with_few_landmarks(results: Results) -> list[Comparison]:
     """Compare the NMI of aKKm at m = 100 with other methods, on images.
 
-    The claim is that it is above that of tKKm at m = 1,000, and like that of nysSC at
-    m = 100.
+    The claim: the NMI is higher than that of tKKm at m = 1,000, and about the same as
+    that of nysSC at m = 100.
     """
     few, many = results.scaled(100), results.scaled(1000)
 
@@ -140,7 +140,7 @@ def against_k_means(
         plain = value(results, "nmi", data, "k-means")
         compared = []
         for method in methods:
-            for m in [0] if method in SINGLE else results.sizes(data):
+            for m in [0] if method in WITHOUT_LANDMARKS else results.sizes(data):
                 what = setting(data, m) if m else SHORT[data]
                 other = value(results, "nmi", data, method, m)
                 compared.append(
@@ -179,7 +179,7 @@ def samplings(
     ]
 
 
-def _with_and_without(results: Results, data: str) -> list[tuple[int, Value, Value]]:
+def _many_and_one(results: Results, data: str) -> list[tuple[int, Value, Value]]:
     """Return tuples of m, the NMI of ensembles and the NMI of single runs."""
     return [
         (
@@ -196,7 +196,7 @@ def ensembles_gain(results: Results) -> list[Comparison]:
     return [
         above(setting(d, m), many, one)
         for d in (*SMALL, *LARGE)
-        for m, many, one in _with_and_without(results, d)
+        for m, many, one in _many_and_one(results, d)
     ]
 
 
@@ -206,7 +206,7 @@ def gain_most_when_few(results: Results) -> list[Comparison]:
     for d in (*SMALL, "covtype"):  # KDD has ensembles with one m only
         gains = [
             (m, many.spread.mean - one.spread.mean)
-            for m, many, one in _with_and_without(results, d)
+            for m, many, one in _many_and_one(results, d)
             if many.spread and one.spread
         ]
         if len(gains) < 2:
@@ -221,8 +221,8 @@ def gain_most_when_few(results: Results) -> list[Comparison]:
 def mnist_ensemble(results: Results) -> list[Comparison]:
     """Compare the NMI of ensembles at m = 100 with that of single runs, on MNIST.
 
-    The claim is that it is over 10 % above that of single runs at m = 100, and like
-    that of single runs at m = 1,000.
+    The claim: the NMI is more than 10 % higher than that of single runs at m = 100, and
+    about the same as that of single runs at m = 1,000.
     """
     few, many = results.scaled(100), results.scaled(1000)
     name = f"ensembles (m = {few:,})"

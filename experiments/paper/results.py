@@ -18,10 +18,9 @@ from experiments.harness.store import Record
 from experiments.paper.plan import TINY_FACTOR, Cell, Experiment, unique
 from experiments.paper.store import Store
 
-# Methods with landmarks.
-METHODS = ("aKKm", "tKKm", "nysSC")
-# Methods without landmarks.
-SINGLE = ("KKm", "k-means", "lKKm")
+# The methods with landmarks, and those without.
+WITH_LANDMARKS = ("aKKm", "tKKm", "nysSC")
+WITHOUT_LANDMARKS = ("KKm", "k-means", "lKKm")
 # Data sets that are too large for exact kernel k-means.
 LARGE = ("covtype", "kddcup99-full")
 # Data sets on which exact kernel k-means is run.
@@ -118,7 +117,7 @@ class Results:
         sizes = {key[2] for key in self._planned if key[:2] == group}
         return sorted(sizes - {None})
 
-    def rows(self, data: str) -> list[int]:
+    def table_sizes(self, data: str) -> list[int]:
         """Return all values of m in a table, even those that the plan leaves out."""
         gaps = (gap for e in self.plan for gap in e.left_out)
         out = {m for gap in gaps if self.name(data) in gap.data for m in gap.sizes}

@@ -9,7 +9,14 @@ from collections.abc import Iterable
 
 from experiments.datasets import describe
 from experiments.harness.pages import Block, Paragraph, ResultTable
-from experiments.paper.results import LARGE, METHODS, SINGLE, SMALL, Results, Spread
+from experiments.paper.results import (
+    LARGE,
+    SMALL,
+    WITH_LANDMARKS,
+    WITHOUT_LANDMARKS,
+    Results,
+    Spread,
+)
 
 DATA = (*SMALL, *LARGE)
 STRATEGIES = ("uniform", "column-norm", "diagonal", "k-means")
@@ -75,9 +82,9 @@ def running_time(results: Results) -> list[Block]:
     blocks: list[Block] = []
     for data, letter in zip(DATA, "abcd", strict=True):
         head = ["m", "runs", "kernel", "paper"]
-        for method in METHODS:
+        for method in WITH_LANDMARKS:
             head += [method, "paper"]
-        rows = [_time_row(results, data, m) for m in results.rows(data)]
+        rows = [_time_row(results, data, m) for m in results.table_sizes(data)]
         name = title(results, data)
         blocks.append(ResultTable(f"Table 2({letter}), {name}", head, rows))
         others = [
@@ -91,7 +98,7 @@ def running_time(results: Results) -> list[Block]:
                 if method == "lKKm" and data in LARGE and not results.tiny
                 else seconds(results.paper("seconds", data, method)),
             ]
-            for method in (*SINGLE, "full kernel")
+            for method in (*WITHOUT_LANDMARKS, "full kernel")
         ]
         blocks.append(
             ResultTable(f"{name}, without landmarks", ["", "ours", "paper"], others)
@@ -136,7 +143,8 @@ def paper_total(results: Results, data: str, method: str, m: int) -> Spread | No
 
 
 def _time_row(results: Results, data: str, m: int) -> list[str]:
-    shown = {x: results.get("seconds", data, x, m) for x in ("kernel", *METHODS)}
+    columns = ("kernel", *WITH_LANDMARKS)
+    shown = {x: results.get("seconds", data, x, m) for x in columns}
     row = [f"{m:,}", number_of_runs(shown.values())]
     for method, ours in shown.items():
         theirs = (

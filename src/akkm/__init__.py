@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from akkm.extras import import_extra as _import_extra
 
-# `report` is also the name of a package. It is imported here, because importing the
-# package later would replace the function.
+# `akkm.report` is a function, but there is also a package of this name. The function is
+# imported here, because importing the package later would replace it.
 from akkm.report import report
 from akkm.version import __version__
 

@@ -37,7 +37,7 @@ def test_nested_samples_give_nearly_the_error_of_one_sample(monkeypatch, digits,
 
 
 def test_the_cost_of_the_runs_is_limited(monkeypatch, rng):
-    """The limit is that of 60 iterations over 1,500 rows in 64 coordinates."""
+    """The limit is the cost of 60 iterations over 1,500 rows in 64 coordinates."""
     X = rng.normal(size=(1500, 6))
     costs = []
 
@@ -64,10 +64,10 @@ def test_the_cost_of_the_runs_is_limited(monkeypatch, rng):
     assert model.fit(X).inertia_ == limited
 
 
-def test_rounding_does_not_assign_rows_of_a_component_without_a_center(digits):
+def test_rounding_does_not_decide_between_equally_far_centers(digits):
+    """Sums over sparse rows have other rounding errors than sums over dense rows."""
     # With this seed, 13 rows are in a component of their own. They are orthogonal to
     # all other rows, so they are equally far from all centers that k-means++ draws.
-    # Sums over sparse rows have other rounding errors than sums over dense rows.
     X = digits[0][:700]
     dense = SparseKernelKMeans(10, random_state=3).fit(X)
     rows_in_sparse_storage = SparseKernelKMeans(10, random_state=3).fit(csr_array(X))

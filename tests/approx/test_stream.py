@@ -109,9 +109,9 @@ def test_a_batch_moves_the_centers_as_computed_by_hand():
     model._schedule = replace(schedule, check_at=6)
     model.partial_fit(np.array([[11.1]]))
     own = int(model.predict([[10.0]])[0])
-    # The weights of all rows are halved: the 4 earlier rows have a total weight of 2,
-    # and the 2 of this cluster have 1. With the 5th row the total becomes 5 / 2, of
-    # which the new row has 1. So the earlier weights are multiplied by 1.5 / 2.
+    # The total weight of all rows is half their number. Before the batch it is 2, of
+    # which the two rows of this cluster have 1. Now it is 5 / 2. The new row has weight
+    # 1, so 1.5 are left for the earlier rows: their weights are multiplied by 1.5 / 2.
     kept = 1.0 * 1.5 / 2
     center = (kept * 10.1 + 11.1) / (kept + 1)
     distance = model.transform(np.array([[center]]))[0, own]
@@ -133,8 +133,8 @@ def test_centers_wait_until_enough_rows_are_new():
         counts.append(model._counts[own])
     model.partial_fit(np.full((10, 1), 12.0))
     np.testing.assert_array_equal(model.labels_, model.predict(np.full((10, 1), 12.0)))
-    # The weights of all rows are halved. With each batch, the weight of the earlier
-    # rows shrinks so that the total is half of the number of rows.
+    # A new row has weight 1. With each batch, the weights of the earlier rows shrink,
+    # so that the total weight is half the number of rows.
     old, new = 485 / 2, 0.0
     for seen, count in zip((970, 980, 990), (*counts, model._counts[own]), strict=True):
         kept = ((seen + 10) / 2 - 10) / (seen / 2)

@@ -116,7 +116,7 @@ def test_the_report_shows_values_as_in_the_file(here):
     assert {row[at] for row in shown["map"]["values"]} == {"blue", "violet", "white"}
 
 
-def test_a_run_without_output_files_mentions_labels_option(here):
+def test_a_run_without_output_files_mentions_the_option_labels(here):
     out = output_of("cluster", "iris.csv", "-k", 2, "--drop", "name")
     assert out.endswith("Nothing was written; --labels FILE saves the clusters.\n")
 

@@ -55,7 +55,7 @@ def test_suggest_fill_in_and_cluster_again(model, iris):
     assert parquet.read_table("again.parquet")["class_name"].null_count == 0
 
 
-def test_pairs_by_row_number_and_the_summary(here):
+def test_pairs_may_be_given_by_row_number_and_are_counted_in_the_summary(here):
     with open("pairs.csv", "w") as file:
         file.write("first,second,link\n0,149,must\n1,2,cannot\n3,4,same\n")
     out = output_of(
@@ -102,7 +102,7 @@ def test_bad_answers_give_one_line(text, message, here):
     assert not (here / "out.csv").exists()
 
 
-def test_answers_by_another_column_name_the_option_id(here):
+def test_if_answers_were_written_with_another_id_the_message_names_it(here):
     with open("known.csv", "w") as file:
         file.write("name,label\nflower 0,a\n")
     result = run("cluster", "iris.csv", "-k", 3, "--drop", "name", "--known", file.name)

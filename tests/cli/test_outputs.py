@@ -15,24 +15,21 @@ CLUSTER = ("cluster", "iris.csv", "-k", 2, "--drop", "name", "--labels")
 
 def test_existing_files_are_replaced(here):
     (here / "out.csv").write_text("old")
-    args = ("cluster", "iris.csv", "-k", 2, "--drop", "name", "--labels")
-    output_of(*args, "out.csv")
+    output_of(*CLUSTER, "out.csv")
     assert (here / "out.csv").read_text().startswith("row,cluster,distance,margin\n0,")
 
 
 def test_symbolic_links_are_followed(here):
     (here / "real.csv").write_text("old")
     (here / "link.csv").symlink_to("real.csv")
-    args = ("cluster", "iris.csv", "-k", 2, "--drop", "name", "--labels")
-    output_of(*args, "link.csv")
+    output_of(*CLUSTER, "link.csv")
     assert (here / "link.csv").is_symlink()
     assert (here / "real.csv").read_text() != "old"
 
 
 def test_the_summary_names_replaced_files(here):
     (here / "l.csv").write_text("old")
-    args = ("cluster", "iris.csv", "-k", 2, "--drop", "name")
-    out = output_of(*args, "--labels", "l.csv", "--model", "m.skops")
+    out = output_of(*CLUSTER, "l.csv", "--model", "m.skops")
     assert out.endswith("written  l.csv (replaced)\n         m.skops\n")
 
 
@@ -51,8 +48,7 @@ def test_ctrl_c_after_writing_names_the_written_files(here, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("akkm.cli._cluster.summarise", interrupt)
-    args = ("cluster", "iris.csv", "-k", 2, "--drop", "name", "--labels", "l.csv")
-    result = run(*args)
+    result = run(*CLUSTER, "l.csv")
     assert result.exit_code == 130
     assert result.stderr.strip() == "akkm: stopped; written: l.csv."
     assert (here / "l.csv").exists()
@@ -74,14 +70,13 @@ def test_every_error_is_reported_in_one_line(error, code, message, here, monkeyp
         raise error
 
     monkeypatch.setattr("akkm.cli._cluster.fit", fail)
-    args = ("cluster", "iris.csv", "-k", 2, "--drop", "name", "--labels", "l.csv")
-    result = run(*args)
+    result = run(*CLUSTER, "l.csv")
     assert result.exit_code == code
     assert message in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
     assert os.listdir() == ["iris.csv"]
     if code != 130:
-        assert "Traceback" in run("--debug", *args).stderr
+        assert "Traceback" in run("--debug", *CLUSTER, "l.csv").stderr
 
 
 @pytest.mark.parametrize("size", [1_000, 20_000, 60_000])

@@ -14,7 +14,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 import akkm
 from akkm.cli._app import app
-from akkm.clustering import ESTIMATORS, certainty_of, measures
+from akkm.clustering import ESTIMATORS, certainty_of_measures, measures
 from akkm.tables import TableError, open_table
 from customers import customers
 
@@ -180,11 +180,11 @@ def test_certainty_is_low_on_borders(found):
     X = np.array([[0.0], [1.0], [5.4], [9.0], [10.0], [11.0]])
     model = akkm.ApproxKernelKMeans(2, kernel="linear", random_state=0).fit(X)
     _, measured = measures(model, X)
-    certainty = certainty_of(measured)
+    certainty = certainty_of_measures(measured)
     assert certainty.argmin() == 2
     assert certainty[2] < 0.3
     one = akkm.ApproxKernelKMeans(1, random_state=0).fit(X)
-    assert certainty_of(measures(one, X)[1]).tolist() == [1] * 6
+    assert certainty_of_measures(measures(one, X)[1]).tolist() == [1] * 6
 
 
 def test_the_certainty_of_outliers_is_that_of_their_nearest_center():
@@ -197,7 +197,9 @@ def test_the_certainty_of_outliers_is_that_of_their_nearest_center():
     assert (model.labels_ < 0).any()
     labels, measured = measures(model, X, model.labels_)
     np.testing.assert_array_equal(labels, model.labels_)
-    np.testing.assert_allclose(certainty_of(measured), model.certainty(X), atol=1e-6)
+    np.testing.assert_allclose(
+        certainty_of_measures(measured), model.certainty(X), atol=1e-6
+    )
 
 
 def test_ensembles_are_certain_if_members_agree(table):

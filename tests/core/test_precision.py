@@ -89,7 +89,7 @@ def test_an_ensemble_predicts_its_labels_despite_an_extreme_row():
     np.testing.assert_array_equal(model.fit(X).labels_, model.predict(X))
 
 
-def test_an_extreme_row_does_not_blur_the_labels_of_the_others(blobs):
+def test_an_extreme_row_does_not_change_the_labels_of_the_others(blobs):
     """Rounding errors at the extreme row's center must not make other centers tie."""
     X, y = blobs
     X = np.vstack([X, [1e8, 0.0]])

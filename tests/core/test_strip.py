@@ -72,7 +72,9 @@ def test_other_rows_use_the_same_prepared_points(rng, monkeypatch):
     for rows in np.split(X, 4):
         (_, phi), *_ = strip.with_rows(rows).tiles(slice(0, 5))
         np.testing.assert_allclose(phi, RBF(gamma=1.0)(rows, X[:7]))
-    assert len(bound) == 1 + 4  # the expected values take four
+    # `strip` binds its kernel once, and each of the four kernels that compute expected
+    # values is bound once.
+    assert len(bound) == 1 + 4
 
 
 def test_memory_is_reused_but_never_by_two_iterators_at_once(rng):

@@ -168,8 +168,8 @@ class TestNewRows:
     def test_exact_searches_place_new_rows_by_cells(self, d, metric, least, rng):
         """The neighbours of 2,000 points are exact; new rows use near cells only.
 
-        64 of 90 coordinates lose much of the distances, because these rows are noise in
-        all directions.
+        With 90 columns, new rows are compared in 64 coordinates. These rows are noise
+        in all directions, so such distances differ much from those in all columns.
         """
         X = mixture(rng, n=2200, d=d)
         points, new = X[:2000], X[2000:]

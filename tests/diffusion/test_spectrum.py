@@ -43,7 +43,7 @@ class TestEigenpairs:
         np.testing.assert_allclose(S @ vectors, vectors * values, atol=10 * error)
 
     def test_a_failing_solver_is_replaced(self, rng, monkeypatch):
-        """LAPACK's usual method fails on rare matrices. Here it is made to fail."""
+        """LAPACK's usual method fails on a few matrices. Here it is made to fail."""
         W = graph.shared_neighbour_similarity(find(rng.normal(size=(300, 3)), 12))
         label, _ = graph.label_components(W)
         expected = leading_eigenpairs(W, label, 20, rng)[0]

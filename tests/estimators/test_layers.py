@@ -202,7 +202,7 @@ def test_memberships_sum_to_one_and_are_largest_for_the_nearest_center(
 
 
 @every(has_centers)
-def test_certainty_compares_the_own_and_the_nearest_other_center(Estimator, fitted):
+def test_certainty_compares_distances_to_the_two_nearest_centers(Estimator, fitted):
     model = fitted(Estimator, "X6")
     distances, labels = model.transform(X6), model.predict(X6)
     own = np.take_along_axis(distances, labels[:, None], axis=1)[:, 0]

@@ -55,7 +55,7 @@ class TestConsensus:
         votes = consensus._votes(data[0])
         np.testing.assert_allclose(votes.agreement, consensus.agreement_)
 
-    def test_members_that_follow_leaders_vote_as_they_predict(self, digits):
+    def test_predict_returns_the_training_labels_of_leader_members(self, digits):
         X = digits[0][:500]
         member = LeadersKernelKMeans(n_leaders=40)
         model = ConsensusKernelKMeans(
@@ -70,7 +70,7 @@ class TestFacts:
         assert facts.sizes.tolist() == np.bincount(marked.labels_[:N]).tolist()
         assert (facts.n_rows, facts.n_clustered, facts.n_outliers) == (N + FAR, N, FAR)
 
-    def test_facts_are_those_of_the_rows_in_clusters(self, data, marked):
+    def test_facts_describe_only_the_rows_in_clusters(self, data, marked):
         facts = Inspection(marked, data[0])
         assert facts.distances.sample.rows.max() < N
         assert facts.map.sample.rows.max() < N

@@ -138,9 +138,10 @@ class TestAfterFit:
         fitted.fit(np.array([[0.0], [0.2], [10.0], [10.2]]))
         fitted.partial_fit(np.array([[11.1]]))
         own = int(fitted.predict([[10.0]])[0])
-        # The weights of all rows are halved: the 4 earlier rows have a total weight of
-        # 2, and the 2 of this cluster have 1. With the 5th row the total becomes 5 / 2,
-        # of which the new row has 1. So the earlier weights are multiplied by 1.5 / 2.
+        # The total weight of all rows is half their number. Before the batch it is 2,
+        # of which the two rows of this cluster have 1. Now it is 5 / 2. The new row has
+        # weight 1, so 1.5 are left for the earlier rows: their weights are multiplied
+        # by 1.5 / 2.
         kept = 1.0 * 1.5 / 2
         center = (kept * 10.1 + 11.1) / (kept + 1)
         assert fitted.transform(np.array([[center]]))[0, own] == pytest.approx(

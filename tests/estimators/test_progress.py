@@ -35,7 +35,7 @@ def test_a_progress_bar_names_the_estimator(Estimator, digits, capsys):
 
 
 class StopAtTwo:
-    """Callback that scores the model in each iteration and stops the fit after two."""
+    """Callback that scores the model in each iteration and stops after the second."""
 
     def __init__(self, X):
         self.X, self.scores = X, []

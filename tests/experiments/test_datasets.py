@@ -59,7 +59,7 @@ def put(folders, monkeypatch):
 
 
 @pytest.mark.parametrize("name", TWINS)
-def test_twins_have_kernel_columns_and_range_of_the_originals(name):
+def test_twins_have_the_kernel_the_columns_and_the_range_of_the_originals(name):
     data = load(name)
     kernel, columns = TWINS[name]
     assert isinstance(data.kernel, kernel)

@@ -108,7 +108,7 @@ def test_a_killed_run_can_be_resumed(tiny_folder, plan, tmp_path):
         assert without_costs(ours) == without_costs(theirs), cell
 
 
-def test_exact_approximate_and_two_step_start_from_the_same_labels(tmp_path):
+def test_all_three_methods_start_from_the_same_labels(tmp_path):
     # If all rows are landmarks, the three methods are identical.
     cells = [Cell("tiny-covtype", "KKm", None, 0)]
     cells += [Cell("tiny-covtype", method, 300, 0) for method in ("aKKm", "tKKm")]

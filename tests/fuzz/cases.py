@@ -69,7 +69,7 @@ class Case:
         """Whether nothing is unusual, so that the case should not be refused."""
         return not self.traits and self.fault is None and len(self.X) >= 8
 
-    def but(self, **changes):
+    def with_parameters(self, **changes):
         """Return a copy in which some parameters differ."""
         return replace(self, params=self.params | changes)
 

@@ -33,7 +33,7 @@ from tests.fuzz.hostile_files import (
 )
 from tests.fuzz.runner import Outcome, main
 
-# Of this many cases, one runs its command in a new process.
+# One in this many cases runs its command in a new process.
 _PROCESS_EVERY = 50
 # Maximum length of a message, in characters.
 _MESSAGE = 1100

@@ -110,7 +110,7 @@ def check_seed(seed):
         killed = False
         if case.moment == "at a time":
             killed = run_child(case, folder, address, after=rng.uniform(0, seconds))
-        # Kill at an iteration, also if the fit ended before the random time.
+        # Kill the fit at an iteration instead if it ended before the random time.
         if not killed:
             shutil.rmtree(folder / "checkpoint", ignore_errors=True)
             iteration = rng.randint(1, limit)

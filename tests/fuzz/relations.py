@@ -22,7 +22,7 @@ def check_again(case, model, folder):
 def check_threads(case, model, folder):
     """The number of threads changes nothing."""
     n_jobs = 3 if case.params.get("n_jobs") in (None, 1) else 1
-    other = fit(case.but(n_jobs=n_jobs), folder)[0]
+    other = fit(case.with_parameters(n_jobs=n_jobs), folder)[0]
     _require_equal(model, other, f"threads: n_jobs={n_jobs}")
 
 
@@ -57,7 +57,7 @@ def check_chunks(case, model, folder):
         return
     with chunks_of(11):
         changes = {"cache_size": 0.0} if has("cache_size")(case.Estimator) else {}
-        other = fit(case.but(**changes), folder)[0]
+        other = fit(case.with_parameters(**changes), folder)[0]
     _require_equal_labels(model, other, "chunks")
 
 
@@ -127,7 +127,8 @@ def check_descent(case, model, folder):
     if case.params["n_clusters"] == "auto":
         return
     scale = scale_of(case, model)
-    fits = [fit(case.but(init=labels, max_iter=t), folder)[0] for t in (1, 2, 4)]
+    few = [case.with_parameters(init=labels, max_iter=t) for t in (1, 2, 4)]
+    fits = [fit(stopped, folder)[0] for stopped in few]
     for earlier, later in itertools.pairwise(fitted.inertia_ for fitted in fits):
         rise = later - earlier
         require(

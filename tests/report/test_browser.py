@@ -219,7 +219,7 @@ class TestBrowser:
         assert len(numbers) >= 2
         assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
-    def test_compared_categories_are_frequent_ones_and_the_sum_of_the_others(
+    def test_the_comparison_shows_frequent_categories_and_the_sum_of_the_others(
         self, opened
     ):
         cells = opened("goods", 390).locator("#compare-table tbody td")

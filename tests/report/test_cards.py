@@ -46,7 +46,7 @@ def test_a_value_that_most_rows_have_is_named_before_the_average():
     )
 
 
-def test_two_numbers_are_shown_as_categories_in_quotes():
+def test_a_column_with_two_distinct_numbers_is_shown_as_quoted_categories():
     values = np.repeat([1, 2, 1, 2], [90, 10, 20, 80])
     assert described(values) == ("90 % “1”", "all rows: 55 %")
     assert described(np.array(["18-24", "65+"])[values - 1])[0] == "90 % “18-24”"
@@ -102,7 +102,7 @@ def test_ranges_of_durations_name_the_unit_once():
     assert value_of(column, 0) == "14 minutes (10.7 to 17.3 minutes)"
 
 
-def test_a_middle_half_of_equal_values_is_one_value():
+def test_if_most_values_are_equal_the_card_shows_one_value_instead_of_a_range():
     column = column_profile("number", "", 80, 0.4, (-1, -1), (-1, -1, -1, 500))
     assert value_of(column, 0) == "0 (mostly −1)"
 

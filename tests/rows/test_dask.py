@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs
 
 from akkm import ApproxKernelKMeans, EnsembleKernelKMeans
 from akkm.rows import chunks
-from akkm.rows.cluster import Cluster
+from akkm.rows.dask_cluster import Cluster
 from akkm.rows.dask_rows import rows_of_dask
 from registry import create, select
 
@@ -102,7 +102,7 @@ def test_initial_labels_give_the_same_labels_as_for_an_array(client, X, rng):
 
 def test_large_messages_do_not_change_the_labels(client, X, expected, monkeypatch):
     """Large arguments are sent once, and workers add up large sums."""
-    monkeypatch.setattr("akkm.rows.cluster._COPIED_BYTES", 0)
+    monkeypatch.setattr("akkm.rows.dask_cluster._COPIED_BYTES", 0)
     monkeypatch.setattr("akkm.core.remote_parts._GATHERED_BYTES", 0)
     rows = da.from_array(X, chunks=(4_000, 6))
     model = ApproxKernelKMeans(5, **SETTINGS).fit(rows)
@@ -276,8 +276,8 @@ def test_a_killed_worker_does_not_change_the_labels(client, X):
 
 
 def test_losing_all_workers_raises_an_error(X, monkeypatch):
-    monkeypatch.setattr("akkm.rows.cluster._CHECK_EVERY", 0.5)
-    monkeypatch.setattr("akkm.rows.cluster._GIVE_UP_AFTER", 1.0)
+    monkeypatch.setattr("akkm.rows.dask_cluster._CHECK_EVERY", 0.5)
+    monkeypatch.setattr("akkm.rows.dask_cluster._GIVE_UP_AFTER", 1.0)
     with (
         distributed.LocalCluster(
             n_workers=1, threads_per_worker=1, dashboard_address=":0"

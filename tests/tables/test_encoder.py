@@ -189,9 +189,9 @@ class TestEncoding:
     def test_too_many_distinct_values_are_detected_early(self):
         counts = Counts(early=100)
         counts.add(pa.array([f"k{i}" for i in range(100)]).dictionary_encode())
-        assert not counts.is_hopeless
+        assert not counts.stops_early
         counts.add(pa.array(["k100"]).dictionary_encode())
-        assert counts.is_hopeless
+        assert counts.stops_early
 
 
 class TestOriginal:

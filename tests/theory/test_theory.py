@@ -551,7 +551,7 @@ def test_public_list_is_complete():
 
 
 def test_isolated_rows_do_not_spoil_an_estimate(monkeypatch):
-    """Some landmarks have no similarity to the rows that determine `row_peaks`."""
+    """Every 50th row is far from all others, so it is similar to no other row."""
     monkeypatch.setattr("akkm.theory._spectrum._EXTENDED_ROWS", 50)
     X = np.random.default_rng(0).normal(size=(4000, 2))
     X[::50] += 1e3 * np.arange(1, 81)[:, None]

@@ -1,4 +1,4 @@
-"""Checkpoints: the position of a fit, from which the fit can resume.
+"""Checkpoints: files from which an interrupted fit resumes.
 
 A checkpoint has the centers, the sums over the clusters and the history. The state of
 the rows is not written: one pass over the rows restores it from the centers. The size

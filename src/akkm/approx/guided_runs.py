@@ -1,7 +1,7 @@
 """Algorithm 2 with constraints: initialisation and iterations."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -118,41 +118,37 @@ def _spread(factored: Factored) -> float:
     return float(np.abs(gram.squared_lengths(coordinates)).mean())
 
 
+@dataclass(frozen=True)
 class _Samples:
     """Centers from growing samples of the rows, with constraints.
 
     A sample consists of free rows, and of all constrained rows or a sample of them.
-    Weights are scaled so that each kind of rows keeps its total weight.
+    Weights are scaled so that both the free and the constrained rows keep their total
+    weight.
     """
 
-    def __init__(
-        self,
-        factored: Factored,
-        engine: Threads,
-        guidance: Guidance,
-        n_clusters: int,
-        others: Array,
-        own: Array,
-        spread: float,
-    ) -> None:
-        self._factored, self._engine = factored, engine
-        self._guidance, self._n_clusters = guidance, n_clusters
-        self._others, self._own, self._spread = others, own, spread
+    factored: Factored
+    engine: Threads
+    guidance: Guidance
+    n_clusters: int
+    free_weights: Array  # (n,) weights of all rows, zero for constrained rows
+    constrained_weights: Array  # (r,) weights of the constrained rows
+    spread: float  # mean squared distance of rows to their mean
 
     def centers(self, n_init: int, rng: np.random.Generator) -> tuple[Array, Centers]:
-        """Return the class (C,) of each cluster, and centers for the whole data."""
-        strip, found = self._factored.strip, self._guidance.constraints
+        """Return the class (C,) of each cluster, and centers for a run on all rows."""
+        strip, found = self.factored.strip, self.guidance.constraints
         seeds = rng.integers(2**31, size=n_init)
-        drawn, sizes = draw_sample(strip.X, self._n_clusters, self._others, rng)
-        held = self._held_positions(rng)
-        ordered = np.union1d(drawn, found.rows[held])
+        drawn, sizes = draw_sample(strip.X, self.n_clusters, self.free_weights, rng)
+        chosen = self._choose_constrained(rng)
+        ordered = np.union1d(drawn, found.rows[chosen])
         stored = strip.subset(ordered)
         centers: Centers | None = None
         owner = np.empty(0, dtype=np.int64)
         for size in sizes:
-            rows = np.union1d(drawn[:size], found.rows[held])
-            sample = _Sample(self, stored.subset(np.searchsorted(ordered, rows)))
-            sample.place(rows, held, len(drawn[:size]))
+            rows = np.union1d(drawn[:size], found.rows[chosen])
+            sampled = stored.subset(np.searchsorted(ordered, rows))
+            sample = _Sample(self, sampled, rows, chosen, len(drawn[:size]))
             if centers is None:
                 owner, centers = sample.first_centers(seeds)
             else:
@@ -160,13 +156,13 @@ class _Samples:
         assert centers is not None
         return owner, centers
 
-    def _held_positions(self, rng: np.random.Generator) -> Array:
+    def _choose_constrained(self, rng: np.random.Generator) -> Array:
         """Choose the constrained rows of all samples.
 
         Returns their positions among all constrained rows, ascending. Whole groups are
         drawn, and at least one group of each class.
         """
-        found = self._guidance.constraints
+        found = self.guidance.constraints
         if len(found.rows) <= _SAMPLE:
             return np.arange(len(found.rows))
         classes = found.group_classes()
@@ -181,44 +177,48 @@ class _Samples:
 class _Sample:
     """One sample of the rows."""
 
-    def __init__(self, samples: _Samples, strip: Strip) -> None:
-        self._of, self._strip = samples, strip
+    def __init__(
+        self, samples: _Samples, strip: Strip, rows: Array, chosen: Array, n_free: int
+    ) -> None:
+        """Set the constraints and weights of a sample.
 
-    def place(self, rows: Array, held: Array, n_free: int) -> None:
-        """Set constraints and weights of the sample's rows (s,), ascending.
-
-        `held` are the positions of the sample's constrained rows among all constrained
-        rows. `n_free` is the number of free rows in the sample.
+        `rows` (s,) are the numbers of the sample's rows, ascending. `chosen` are the
+        positions of its constrained rows among all constrained rows, and `n_free` is
+        the number of its free rows.
         """
-        of = self._of
-        found = of._guidance.constraints
-        self._at = np.searchsorted(rows, found.rows[held])
-        small = found.subset(held).at(len(rows), self._at)
-        self._guidance = replace(of._guidance, constraints=small)
-        self._own = of._own[held] * (len(found.rows) / len(held))
-        total = np.count_nonzero(of._others)
-        self._others = of._others[rows] * (total / max(n_free, 1))
-        self._weights = self._others.copy()
-        self._weights[self._at] = self._own
+        found = samples.guidance.constraints
+        self._samples, self._strip = samples, strip
+        # Positions of the constrained rows in the sample.
+        self._constrained = np.searchsorted(rows, found.rows[chosen])
+        small = found.subset(chosen).at(len(rows), self._constrained)
+        self._guidance = replace(samples.guidance, constraints=small)
+        weights = samples.constrained_weights[chosen]
+        self._constrained_weights = weights * (len(found.rows) / len(chosen))
+        total = np.count_nonzero(samples.free_weights)
+        self._free_weights = samples.free_weights[rows] * (total / max(n_free, 1))
+        self._weights = self._free_weights.copy()
+        self._weights[self._constrained] = self._constrained_weights
 
     def run(
         self, owner: Array, labels: Array | None = None, centers: Centers | None = None
     ) -> Solution:
         """Run Lloyd's algorithm on the sample, from labels (s,) or centers."""
-        of, strip = self._of, self._strip
-        gram, engine = of._factored.gram, of._engine
-        guide = self._guidance.guide(owner, self._own, of._spread)
-        held = strip.subset(self._at)
-        first = None if labels is None else guide.first_labels(labels[self._at])
-        free = Part.of(strip, gram, engine, labels=labels, weights=self._others)
-        part = Part.of(held, gram, engine, weights=self._own)
+        samples, strip = self._samples, self._strip
+        gram, engine = samples.factored.gram, samples.engine
+        guide = self._guidance.guide(owner, self._constrained_weights, samples.spread)
+        constrained = strip.subset(self._constrained)
+        first = (
+            None if labels is None else guide.first_labels(labels[self._constrained])
+        )
+        free = Part.of(strip, gram, engine, labels=labels, weights=self._free_weights)
+        part = Part.of(constrained, gram, engine, weights=self._constrained_weights)
         return lloyd(
             GuidedParts(free, part, guide, first),
             gram,
-            of._factored.probes,
+            samples.factored.probes,
             dtype=strip.dtype,
             centers=centers,
-            n_clusters=of._n_clusters,
+            n_clusters=samples.n_clusters,
         )
 
     def first_centers(self, seeds: Array) -> tuple[Array, Centers]:
@@ -229,21 +229,21 @@ class _Sample:
         from the means of known rows, and from rows drawn by k-means++ for the other
         clusters. For a small sample, local searches from such starts replace the runs.
         """
-        of = self._of
-        gram, n_clusters = of._factored.gram, of._n_clusters
+        samples = self._samples
+        gram, n_clusters = samples.factored.gram, samples.n_clusters
         if self._strip.nbytes <= STORED_BYTES:
-            self._strip.compute_all(of._engine)
+            self._strip.compute_all(samples.engine)
         labels = best_labels(
             self._strip,
             gram,
-            of._engine,
+            samples.engine,
             n_clusters,
             self._weights,
             seeds,
-            of._factored.strip.n,
+            samples.factored.strip.n,
         )
-        owner = self._guidance.owners(n_clusters, labels[self._at])
-        points = leading_coordinates(self._strip, gram, of._engine, n_clusters)
+        owner = self._guidance.owners(n_clusters, labels[self._constrained])
+        points = leading_coordinates(self._strip, gram, samples.engine, n_clusters)
         if not points.shape[1]:  # every image is zero
             return owner, self.run(owner, labels).centers
         if len(points) <= _FEW:
@@ -258,7 +258,9 @@ class _Sample:
 
     def _search(self, points: Array, owner: Array, labels: Array) -> Array:
         """Return the best labels (s,) of many local searches, for few points."""
-        guide = self._guidance.guide(owner, self._own, self._of._spread)
+        guide = self._guidance.guide(
+            owner, self._constrained_weights, self._samples.spread
+        )
         unit, units = guide.units(points, self._weights)
         rng = np.random.default_rng(0)
         starts = [labels]
@@ -267,7 +269,9 @@ class _Sample:
         for start in starts:
             first = np.zeros(len(units.weights), dtype=np.int64)
             first[unit[unit >= 0]] = start[unit >= 0]
-            first[: guide.constraints.n_groups] = guide.first_labels(start[self._at])
+            first[: guide.constraints.n_groups] = guide.first_labels(
+                start[self._constrained]
+            )
             found.append(improve(units, first))
         best = min(found, key=units.objective)
         return np.where(unit >= 0, best[unit], labels).astype(np.int32)
@@ -280,7 +284,7 @@ class _Sample:
         centers = np.full((len(owner), points.shape[1]), np.nan)
         for name in range(len(found.classes)):
             own = np.flatnonzero(owner == name)
-            rows = self._at[found.known == name]
+            rows = self._constrained[found.known == name]
             weights = self._weights[rows]
             if not weights.sum() > 0:
                 continue
@@ -306,7 +310,10 @@ def _spread_out(
     rng: np.random.Generator,
     near: Array | None = None,
 ) -> Array:
-    """Draw points (count,) by k-means++, far from each other and from `near` (b, q)."""
+    """Draw points by k-means++, far from each other and from `near` (b, q).
+
+    Returns the numbers (count,) of the drawn points.
+    """
     nearest = np.full(len(points), np.inf)
     for center in () if near is None else near:
         nearest = np.minimum(nearest, ((points - center) ** 2).sum(axis=1))

@@ -39,10 +39,11 @@ _EXPECTED_ITERATIONS = 15
 # k-means on the sample computes in float32 if there are more clusters than this, or if
 # the kernel rows are float32 and the sample has at least _SAMPLE rows.
 _MANY_CLUSTERS = 100
-# Share of the way to the mean by which the last initial center is moved, to break ties.
+# To break ties, initial centers are moved towards the mean, by different shares of the
+# way: from 0 for the first center to _TIE for the last one.
 _TIE = 1e-9
-# Breathing: maximum number of centers that are added, and then removed, at a time. If
-# there are more than 100 clusters, it is this share of the clusters.
+# Breathing adds, and then removes, at most this many centers at a time: _BREATH, or the
+# share _BREATH_SHARE of the clusters if that is more.
 _BREATH, _BREATH_SHARE = 5, 1 / 20
 # Breathing: an added center is a copy of a cluster's center plus Gaussian noise. The
 # standard deviation of the noise, per coordinate, is this number times the root mean
@@ -266,7 +267,8 @@ def _break_ties(centers: Array, mean: Array) -> Array:
     """Move each center (C, q) by a different tiny share of its way to the mean.
 
     Rows of a component without a center are equally far from all centers, because
-    components are orthogonal. Otherwise, rounding errors would assign such rows.
+    components are orthogonal. Without these moves, rounding errors would decide which
+    centers such rows go to.
     """
     shares = _TIE * np.linspace(0, 1, len(centers))[:, None]
     return centers + shares * (mean - centers)

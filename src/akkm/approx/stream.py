@@ -27,7 +27,7 @@ _LARGEST_STEP = 0.25
 # Minimum number of new rows after which the centers move, relative to the number of
 # rows so far. Moving the centers takes longer than assigning a small batch.
 _SMALLEST_STEP = 0.03
-# Waiting rows are put in their places in the sample when their number reaches this
+# Waiting rows are moved to their places in the sample when their number reaches this
 # share of the sample's size.
 _WAITING = 0.25
 
@@ -45,16 +45,15 @@ class _Placed:
 class Reservoir:
     """A uniform random sample of all rows so far (Vitter's algorithm R).
 
-    Rows get a place in the sample when they are added. They are put in their places
-    when the sample is read, or when many rows wait. So adding a small batch does not
-    copy the sample.
+    When a row is added, it is given the number of a place in the sample. Rows are moved
+    to their places only when the sample is read, or when many rows wait. So adding a
+    small batch does not copy the sample.
     """
 
     size: int
     rng: np.random.Generator  # in its state before the next batch
-    blocks: tuple[
-        _Placed, ...
-    ] = ()  # if two rows have the same place, the later counts
+    # If two rows have the same place, the later row replaces the earlier one.
+    blocks: tuple[_Placed, ...] = ()
     seen: int = 0
 
     def add(self, X: RowsLike, weights: Array | None) -> "Reservoir":

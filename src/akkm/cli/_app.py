@@ -31,7 +31,8 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _LONGEST = 1_000
 _BUG, _BAD, _STOPPED, _TERMINATED = 1, 2, 130, 143
 # Commands with their summaries. A command is imported when it is used, because most
-# commands import NumPy and scikit-learn. Each is a function in the module of its name.
+# commands import NumPy and scikit-learn. The function `cluster` is in the module
+# `_cluster`, and so on.
 SUMMARIES = {
     "cluster": "Cluster the rows of DATA.",
     "images": "Cluster the images in FOLDER and its subfolders.",

@@ -66,8 +66,8 @@ def compare(
         if not shared.any():
             raise ValueError(f"{first} and {second} have no {key} in common.")
         keys_in_both = keys.filter(pa.array(shared))
-        left = _plain(clusters.filter(pa.array(shared)))
-        right = _plain(other_clusters.take(pa.array(places[shared])))
+        left = _as_numbers(clusters.filter(pa.array(shared)))
+        right = _as_numbers(other_clusters.take(pa.array(places[shared])))
         found = compare_fits(left, right)
         only = [f"{len(rows) - len(left):,}" for rows in (keys, other_keys)]
         if "--report" in outputs:
@@ -131,7 +131,7 @@ def _places(keys: Any, others: Any) -> Array:
     return pc.index_in(keys, value_set=others).fill_null(-1).to_numpy()
 
 
-def _plain(clusters: Any) -> Array:
+def _as_numbers(clusters: Any) -> Array:
     """Clusters (n,) as numbers if possible, because the text 10 sorts before 2."""
     with suppress(pa.ArrowInvalid):
         clusters = clusters.cast(pa.int64())

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from akkm.cli._labels import without_dictionary
 from akkm.tables import TableError, open_table, quoted_names
 
 # Words for pairs that belong together, and for pairs that belong apart.
@@ -103,9 +104,7 @@ def _columns(path: str, needed: Sequence[str], writer: str | None) -> list[list[
     content = pa.Table.from_batches(list(table.batches(list(needed))))
     found = []
     for name in needed:
-        column = content.column(name).combine_chunks()
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
+        column = without_dictionary(content.column(name).combine_chunks())
         try:
             texts = column.cast(pa.string()).fill_null("").to_pylist()
         except pa.ArrowException as error:
@@ -119,10 +118,7 @@ def _columns(path: str, needed: Sequence[str], writer: str | None) -> list[list[
 
 def _places(path: str, key: str, rows: Sequence[str], keys: Any) -> list[int]:
     """The position of each row, given as text, among all keys (n,)."""
-    keys = pa.array(keys)
-    if pa.types.is_dictionary(keys.type):
-        keys = keys.dictionary_decode()
-    keys = keys.cast(pa.string())
+    keys = without_dictionary(pa.array(keys)).cast(pa.string())
     places = pc.index_in(pa.array(rows, pa.string()), value_set=keys)
     if places.null_count:
         unknown = rows[places.is_null().to_pylist().index(True)]

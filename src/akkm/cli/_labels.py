@@ -144,9 +144,8 @@ def read_labels(path: str) -> tuple[str, Any, Any]:
             )
     table.read_as_text(columns)
     content = pa.Table.from_batches(list(table.batches(columns)))
-    keys, clusters = (
-        _plain(path, content.column(name).combine_chunks()) for name in columns
-    )
+    plain = (without_dictionary(content.column(n).combine_chunks()) for n in columns)
+    keys, clusters = (_numbers_or_text(path, column) for column in plain)
     empty = pc.is_null(clusters, nan_is_null=True)
     if pa.types.is_string(clusters.type):
         empty = pc.or_kleene(empty, pc.equal(pc.utf8_trim_whitespace(clusters), ""))
@@ -164,14 +163,19 @@ def read_labels(path: str) -> tuple[str, Any, Any]:
     return _APOSTROPHE.sub(r"\1", names[0]), keys, clusters
 
 
-def _plain(path: str, column: Any) -> Any:
+def without_dictionary(column: Any) -> Any:
+    """Return a column (n,) of Arrow with its values in place of a dictionary."""
+    if pa.types.is_dictionary(column.type):
+        return column.dictionary_decode()
+    return column
+
+
+def _numbers_or_text(path: str, column: Any) -> Any:
     """Return numbers as they are, and all other values as text.
 
     The apostrophe before a text that looks like a formula is removed.
     """
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        return _plain(path, column.dictionary_decode())
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return column
     try:

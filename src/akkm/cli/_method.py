@@ -89,10 +89,10 @@ def method_for_table(method: Method, encoder: TableEncoder) -> Method:
 def with_number(
     method: Method, encoder: TableEncoder, X: Any
 ) -> tuple[Method, ColumnDependence | None]:
-    """Estimate the number of clusters, if it depends on the columns of the table.
+    """Return the method with a number of clusters, and the evidence from the columns.
 
-    `X` (n, d) contains the encoded rows, or some of them. The second value is None if
-    the number is given, or estimated by the estimator.
+    `X` (n, d) contains the encoded rows, or some of them. If the number is given, or if
+    the estimator estimates it, the method is unchanged and the second value is None.
     """
     k = method.k
     if isinstance(k, int) or method.method != "approx" or not has_categories(encoder):

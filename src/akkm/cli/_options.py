@@ -275,7 +275,7 @@ class Output:
 
 @dataclass(frozen=True, kw_only=True)
 class TableOutput(Output):
-    """The files to write about a table."""
+    """The files to write; `--write` copies the table and adds the clusters."""
 
     write: str | None = _file(
         "--write",

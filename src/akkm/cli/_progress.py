@@ -138,7 +138,7 @@ class _WatchedTable:
 
 
 class Iterations:
-    """An estimator's observer that shows its iterations, or an ensemble's members.
+    """Observer of a fit: shows its iterations or, for an ensemble, its members.
 
     `members` is the number of members.
     """

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from akkm.cli import _work
 from akkm.cli._known import read_constraints
-from akkm.cli._labels import write_batches
+from akkm.cli._labels import without_dictionary, write_batches
 from akkm.cli._options import Source
 from akkm.cli._outputs import open_outputs
 from akkm.cli._records import COUNT, options_of
@@ -113,10 +113,7 @@ def _cells(table: Any, rows: Array, taken: set[str]) -> dict[str, Any]:
         start = stop
     merged = pa.concat_tables(parts, promote_options="permissive")
     content = merged.take(pa.array(np.argsort(order, kind="stable")))
-    cells = {}
-    for name in names:
-        column = content.column(name).combine_chunks()
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        cells[name] = column
-    return cells
+    return {
+        name: without_dictionary(content.column(name).combine_chunks())
+        for name in names
+    }

@@ -136,10 +136,9 @@ def storage_note(n: int, d: int, megabytes_allowed: float) -> str:
 
 
 def balance_lines(encoder: TableEncoder) -> list[str]:
-    """A list with one line: shares of numbers, dates and categories in distances.
+    """A list with one line: how much each kind of column adds to squared distances.
 
-    The shares are those in squared distances. The list is empty if all columns have the
-    same role.
+    The list is empty if all columns are of the same kind.
     """
     facts = encoder.facts()
     if len({fact.role for fact in facts}) < 2:

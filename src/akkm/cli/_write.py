@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from akkm.cli._labels import write_batches
+from akkm.cli._labels import without_dictionary, write_batches
 from akkm.cli._outputs import OutputFile
 from akkm.cli._progress import Phase
 from akkm.clustering import labelled_columns, with_free_names
@@ -90,13 +90,8 @@ def _labelled(
         added = labelled_columns(
             clusters[own], certainty[own], names, rows[own] - start, batch.num_rows
         )
-        columns = dict(zip(taken, map(_plain, batch.columns), strict=True))
+        # The dictionary of a column may differ between batches.
+        plain = map(without_dictionary, batch.columns)
+        columns = dict(zip(taken, plain, strict=True))
         yield pa.table({**columns, **with_free_names(added, taken)})
         start = stop
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    """Decode a dictionary column: its dictionary may differ between batches."""
-    if pa.types.is_dictionary(column.type):
-        return column.dictionary_decode()
-    return column

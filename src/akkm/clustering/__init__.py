@@ -11,14 +11,14 @@ from akkm.clustering._dependence import (
     column_dependence,
     has_categories,
 )
-from akkm.clustering._measures import certainty_of, certainty_of_rows, measures
+from akkm.clustering._measures import certainty_of_measures, certainty_of_rows, measures
 from akkm.clustering._methods import ESTIMATORS, default_method
 
 __all__ = [
     "ESTIMATORS",
     "Clustering",
     "ColumnDependence",
-    "certainty_of",
+    "certainty_of_measures",
     "certainty_of_rows",
     "cluster",
     "column_dependence",

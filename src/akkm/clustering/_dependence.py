@@ -2,17 +2,17 @@
 
 Suppose that a table has C groups of rows, and that columns are independent within each
 group. Then columns depend on each other only because groups differ. The means of C
-groups differ in at most C - 1 directions. So with d independent directions in which
-columns vary together, there are d + 1 groups.
+groups differ in at most C - 1 directions. So if columns vary together in q directions,
+there are at least q + 1 groups; the estimate is q + 1.
 
 The columns of X that encode a column of the table are first transformed so that their
 covariance is the identity. (For categories, this is multiple correspondence analysis.)
 Without dependence, the covariance of all transformed columns is the identity, and its
-eigenvalues are 1 up to chance. Eigenvalues from tables whose columns were shuffled
-independently show how large they are by chance.
+eigenvalues are 1 up to chance. The columns are shuffled independently to see how large
+eigenvalues become by chance.
 
-Neighbour graphs and kernels see that rows with the same categories are close. They take
-frequent combinations of categories for clusters, even if the columns are independent.
+Rows with the same categories are close to each other. So neighbour graphs and kernels
+show frequent combinations of categories as clusters, even if columns are independent.
 """
 
 from collections.abc import Sequence
@@ -131,7 +131,7 @@ def column_dependence(
 
 
 def _whitened(X: Array, facts: Sequence[ColumnFact]) -> list[Array]:
-    """Transform the features (n, q) of each column so that their covariance is I."""
+    """Return each column's features, transformed to have the identity as covariance."""
     blocks = []
     for fact in facts:
         block = X[:, fact.first : fact.first + len(fact.features)]

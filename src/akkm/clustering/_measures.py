@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from akkm.core.membership import certainty_of as certainty_from_distances
-from akkm.core.membership import own_and_other
+from akkm.core.membership import certainty_of, own_and_other
 from akkm.estimators import LeadersKernelKMeans
 from akkm.typing import Array
 
@@ -78,8 +77,8 @@ def certainty_of_rows(estimator: Any, X: Any, measured: dict[str, Array]) -> Arr
     Returns
     -------
     float array of shape (b,)
-        `certainty_of(measured)`. For `DiffusionKernelKMeans`, this is multiplied by the
-        share of short walks that stay in the row's cluster.
+        `certainty_of_measures(measured)`. For `DiffusionKernelKMeans`, this is
+        multiplied by the share of short walks that stay in the row's cluster.
 
     Examples
     --------
@@ -91,7 +90,7 @@ def certainty_of_rows(estimator: Any, X: Any, measured: dict[str, Array]) -> Arr
     >>> bool((certainty_of_rows(model, X, found) == model.certainty(X)).all())
     True
     """
-    certainty = certainty_of(measured)
+    certainty = certainty_of_measures(measured)
     centers = getattr(estimator, "estimator_", estimator)  # of the finest layer
     if "agreement" in measured:
         return certainty
@@ -99,7 +98,7 @@ def certainty_of_rows(estimator: Any, X: Any, measured: dict[str, Array]) -> Arr
     return certainty if shares is None else certainty * shares
 
 
-def certainty_of(measured: dict[str, Array]) -> Array:
+def certainty_of_measures(measured: dict[str, Array]) -> Array:
     """Return how certain labels are, from 0 to 1.
 
     Parameters
@@ -120,12 +119,13 @@ def certainty_of(measured: dict[str, Array]) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from akkm.clustering import certainty_of
-    >>> certainty_of({"distance": np.array([1.0, 2.0]), "margin": np.array([2.0, 0.0])})
+    >>> from akkm.clustering import certainty_of_measures
+    >>> measured = {"distance": np.array([1.0, 2.0]), "margin": np.array([2.0, 0.0])}
+    >>> certainty_of_measures(measured)
     array([0.5, 0. ])
     """
     if "agreement" in measured:
         return measured["agreement"]
     own, margin = measured["distance"], measured["margin"]
     other = np.where(np.isfinite(margin), own + margin, np.inf)
-    return certainty_from_distances(own, other)
+    return certainty_of(own, other)

@@ -33,8 +33,9 @@ def default_method(
     n_clusters : int, "auto" or pair of int
         The number of clusters; "auto" or a range if it is to be estimated.
     categories : bool, default=False
-        Whether the table has columns of categories. Then neighbours are rows with the
-        same categories, and each frequent combination would become a cluster.
+        Whether the table has columns of categories. Then the nearest neighbours of a
+        row are rows with the same categories, and the method "sparse" would make a
+        cluster of each frequent combination.
 
     Returns
     -------

@@ -102,7 +102,7 @@ class MetaClusters:
             return self.vote_codes(codes, engine)
 
     def vote_shares(self, labelings: list[Array]) -> Array:
-        """Count the votes of the members for each meta-cluster.
+        """Compute the share of votes that each meta-cluster gets.
 
         Parameters
         ----------

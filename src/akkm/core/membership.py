@@ -17,7 +17,8 @@ def certainty_of(own: Array, other: Array) -> Array:
     """Return how certain labels are: (d2 - d1) / (d2 + d1), or 0 if this is negative.
 
     All methods use this formula, except that ensembles count votes. In a graph of
-    neighbours, the result is multiplied by a share of walks (`diffusion.staying`).
+    neighbours, the result is multiplied by the share of walks that stay in the row's
+    cluster (`diffusion.staying_walks`).
 
     Parameters
     ----------

@@ -127,16 +127,16 @@ class Scorer:
         """Return limits (b,) up to which gaps between scores may be rounding errors."""
         return self.errors.max(initial=0) * np.fmax(length, self.lengths.max(initial=0))
 
-    def tie(self, length: Array) -> Array:
+    def tie_limits(self, length: Array) -> Array:
         """Return limits (b,) up to which float64 gaps may be rounding errors."""
-        return self.tie_rule()(length)
+        return self.tie_function()(length)
 
-    def tie_rule(self) -> Callable[[Array], Array]:
-        """Return `tie` as a function, for many blocks of rows."""
+    def tie_function(self) -> Callable[[Array], Array]:
+        """Return a function like `tie_limits`, which is faster for many blocks."""
         error, longest = self.float64_errors.max(initial=0), self.lengths.max(initial=0)
         return lambda length: error * np.fmax(length, longest)
 
-    def ties(self, length: Array) -> Array:
+    def row_errors(self, length: Array) -> Array:
         """Return rounding errors (C, b) of float64 scores, for rows of lengths (b,)."""
         return self.float64_errors[:, None] * np.fmax(length, self.lengths[:, None])
 
@@ -250,25 +250,25 @@ def nearest_by_score(
     """
     labels, best, gap = _two_lowest(scores)
     slack = scorer.slack(length)
-    close = np.flatnonzero(~(gap > slack + scorer.tie(length) / 2))
+    close = np.flatnonzero(~(gap > slack + scorer.tie_limits(length) / 2))
     if close.size:
         own = scores[:, close] if rescore is None else rescore(close)
-        ties = scorer.ties(length[close])
-        excess = _excess(own, ties)
-        for column in np.flatnonzero((np.abs(excess) <= ties / 2).any(axis=0)):
+        errors = scorer.row_errors(length[close])
+        excess = _excess(own, errors)
+        for column in np.flatnonzero((np.abs(excess) <= errors / 2).any(axis=0)):
             alone = [column]
             own[:, alone] = rescore_alone(close[alone])
-            excess[:, alone] = _excess(own[:, alone], ties[:, alone])
+            excess[:, alone] = _excess(own[:, alone], errors[:, alone])
         labels[close] = (excess <= 0).argmax(axis=0)
         best[close] = own[labels[close], np.arange(close.size)]
         gap[close] = 0
     return NearestCenters(labels, best, gap - slack)
 
 
-def _excess(scores: Array, ties: Array) -> Array:
+def _excess(scores: Array, errors: Array) -> Array:
     """Return scores (C, b) minus the limits up to which they tie with the lowest."""
     lowest, columns = scores.argmin(axis=0), np.arange(scores.shape[1])
-    tie = np.maximum(ties, ties[lowest, columns])
+    tie = np.maximum(errors, errors[lowest, columns])
     return np.asarray(scores - scores[lowest, columns] - tie)
 
 

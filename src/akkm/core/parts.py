@@ -24,7 +24,7 @@ from akkm.typing import Array
 # A cluster with at most this share of the total weight counts as empty, because its
 # weight may be a rounding error.
 EMPTY_SHARE = 1e-12
-# Smallest chunk of rows whose bounds are examined. In smaller ones, threads would wait.
+# Bounds are examined in chunks of at least this many rows; smaller ones slow threads.
 _PROOF_ROWS = 32768
 
 
@@ -200,7 +200,7 @@ class Part:
             for part in engine.map(partial(self._assign, scorer, stamp), X.chunks()):
                 total += part
             return total
-        find = partial(self._unproved, scorer.tie_rule(), moves, stamp == 0)
+        find = partial(self._unproved, scorer.tie_function(), moves, stamp == 0)
         none = np.empty(0, dtype=np.int64)  # a partition may have no rows
         cuts = chunks(self.strip.n, _PROOF_ROWS)
         rows = np.concatenate([none, *engine.map(find, cuts)])
@@ -339,7 +339,7 @@ class Part:
             squared[(squared <= scorer.noise(length, own)) | alone] = -np.inf
             worst_squared = max(worst_squared, float(squared.max()))
             far = np.append(far, rows)
-            limits = np.append(limits, squared + scorer.tie(length))
+            limits = np.append(limits, squared + scorer.tie_limits(length))
             kept = limits >= worst_squared
             far, limits = far[kept], limits[kept]
         if worst_squared == 0:

@@ -1,7 +1,7 @@
 """The rows of a fit on Dask workers: one `Part` per partition, with summed results.
 
 Every task is a function of a partition and of the previous task's result, and modifies
-neither. If a worker dies, Dask can therefore recompute the worker's results.
+neither. So if a worker dies, Dask can recompute its results on other workers.
 """
 
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from akkm.core.parts import Part, Stats, Sweep, WorstRow
 from akkm.core.strip import RowCache, Strip
 from akkm.core.threads import Threads
 from akkm.rows import Partitions
-from akkm.rows.cluster import total_of
+from akkm.rows.dask_cluster import total_of
 from akkm.typing import Array
 
 # The main process adds the sums of all partitions if they have at most this many bytes.

@@ -7,8 +7,9 @@ belong here.
 
 `neighbour_search`, `cell_search`, `neighbour_lists`
     Nearest neighbours: exact, or by cells for many rows; the nearest found so far.
-`prepared_rows`, `row_hashes`
-    Rows in the form in which the search compares them; hashes that identify equal rows.
+`prepared_rows`, `row_hashes`, `row_lengths`
+    Rows in the form in which the search compares them; hashes that identify equal rows;
+    rows scaled to unit length.
 `neighbour_graph`, `choose_neighbours`
     The similarity matrix W made of shared neighbours, its components, and the choice of
     the number of neighbours.
@@ -28,6 +29,8 @@ belong here.
     All steps from rows to their embedding, and the embedding of new rows.
 `placing`
     The embedding of new rows in memory, in files or on Dask workers.
+`staying_walks`
+    The share of short walks that stay in a row's cluster, for the row's certainty.
 `given_graph`, `graph_export`
     The same steps for a graph that the user gives, and the graph as a matrix that other
     tools accept.

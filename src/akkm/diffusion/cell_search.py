@@ -225,7 +225,7 @@ class Cells:
             if compared:  # the given cells do not suffice
                 near = tie_rows(C, self.centers, most, engine).indices
             for cells in near.T[compared:]:
-                self._compare(X, cells, lists, engine, own=True)
+                self._compare(cells, lists, engine)
                 recall = float((lists.distances[sample] <= limit).mean())
                 compared += 1
                 say(f"neighbours: {compared} cells compared, recall {recall:.3f}")
@@ -247,25 +247,14 @@ class Cells:
             def compare(start: int, Z: Any = Z, points: slice = points) -> None:
                 rows = np.arange(start, min(start + _EXACT_ROWS, n))
                 D = self._distances(X[rows], Z, points)
-                inside = np.flatnonzero((rows >= points.start) & (rows < points.stop))
-                D[inside, rows[inside] - points.start] = np.inf
+                _exclude_own(D, rows, points)
                 lists.update(rows, D, points.start)
 
             engine.for_each(compare, list(range(0, n, _EXACT_ROWS)))
         return lists
 
-    def _compare(
-        self,
-        X: RowsLike,
-        cells: Array,
-        lists: NeighbourLists,
-        engine: Threads,
-        own: bool,
-    ) -> None:
-        """Compare each row of X (b, d) with the points of its cell in `cells` (b,).
-
-        If `own` is true, X are the points, and no point becomes its own neighbour.
-        """
+    def _compare(self, cells: Array, lists: NeighbourLists, engine: Threads) -> None:
+        """Compare point i with the other points of the cell cells[i], for each i."""
         order = np.argsort(cells, kind="stable")
         edges = np.searchsorted(cells[order], np.arange(len(self.starts)))
         filled = np.flatnonzero((np.diff(edges) > 0) & (np.diff(self.starts) > 0))
@@ -276,12 +265,8 @@ class Cells:
             members = order[edges[cell] : edges[cell + 1]]
             for start in range(0, len(members), _BLOCK):
                 rows = members[start : start + _BLOCK]
-                D = self._distances(X[rows], Z, points)
-                if own:
-                    inside = np.flatnonzero(
-                        (rows >= points.start) & (rows < points.stop)
-                    )
-                    D[inside, rows[inside] - points.start] = np.inf
+                D = self._distances(self.points[rows], Z, points)
+                _exclude_own(D, rows, points)
                 lists.update(rows, D, points.start)
 
         engine.for_each(compare, filled.tolist())
@@ -306,17 +291,14 @@ class Cells:
         If the rows are points, `own` (b,) are their indices, and no point becomes its
         own neighbour.
         """
-        lists, rows = (
-            NeighbourLists.empty(X.shape[0], k, X.dtype),
-            np.arange(X.shape[0]),
-        )
+        lists = NeighbourLists.empty(X.shape[0], k, X.dtype)
+        rows = np.arange(X.shape[0])
         for start in range(0, self.points.shape[0], _EXACT_BLOCK):
             stop = min(start + _EXACT_BLOCK, self.points.shape[0])
             points = slice(start, stop)
             D = self._distances(X, self.points[points], points)
             if own is not None:
-                inside = np.flatnonzero((own >= start) & (own < stop))
-                D[inside, own[inside] - start] = np.inf
+                _exclude_own(D, own, points)
             lists.update(rows, D, start)
         return lists
 
@@ -327,6 +309,15 @@ class Cells:
             rows = short[start : start + _BLOCK]
             exact = self._exact(X[rows], lists.indices.shape[1], rows if own else None)
             lists.indices[rows], lists.distances[rows] = exact.indices, exact.distances
+
+
+def _exclude_own(D: Array, rows: Array, points: slice) -> None:
+    """Set the distance of a point to itself to infinity, so that it is no neighbour.
+
+    D (b, s) has the distances of points `rows` (b,) to a slice of the points.
+    """
+    inside = np.flatnonzero((rows >= points.start) & (rows < points.stop))
+    D[inside, rows[inside] - points.start] = np.inf
 
 
 def build_cells(

@@ -160,7 +160,7 @@ def class_scores(
 
 
 def smooth_classes(W: Any, scores: Array, known: Array, classes: Array) -> Array:
-    """Compute how many of the walks from each node end in each class.
+    """Compute the share of walks from each node that end in each class.
 
     First, each node gets the class of its largest score. Then there are four rounds. In
     each round, walks of four steps start from each node, and the node gets the class in
@@ -208,11 +208,11 @@ def smooth_classes(W: Any, scores: Array, known: Array, classes: Array) -> Array
 
 
 def correct_classes(W: Any, scores: Array, known: Array, classes: Array) -> Array:
-    """Compute how many walks from each node end in each class; known nodes stop walks.
+    """Compute the share of walks that end in each class, if known nodes end walks.
 
     A walk ends at the first known node that it reaches. In each step before, it ends
     with probability ε / (1 + ε), where ε = 0.01. A walk ends in the class of its last
-    node. The class of a node that is not known is that of its largest score.
+    node: the known class, or else the class with the node's largest score.
 
     Parameters
     ----------

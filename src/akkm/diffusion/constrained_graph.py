@@ -115,8 +115,9 @@ def constrain_graph(W: Any, constraints: Constraints, rows: Array) -> Any:
 def _rings(nodes: Array, sets: Array, u: int) -> Any:
     """Link nodes (b,) of equal `sets` (b,): a symmetric 0/1 matrix (u, u).
 
-    Each node is linked to those 1, 2, 4, 8, … places after it, on a ring through all
-    nodes of its set. So there are few links, but every node is reached in few steps.
+    The nodes of a set form a ring. Each node is linked to the nodes that follow it at
+    distances 1, 2, 4, 8, … on the ring. So there are few links, but every node is
+    reached in few steps.
     """
     order = np.argsort(sets, kind="stable")
     nodes, sets = nodes[order], sets[order]

@@ -2,10 +2,10 @@
 
 After t diffusion steps there are C clusters if the C largest values of eigenvalue^t are
 near 1 and the next value is near 0. The gap is the difference between the C-th value
-and the next one. It is widest at some t. Its largest width depends only on the ratio of
-the two rates -log(eigenvalue). There are C clusters in a range of t. On the scale of
-log t, this range is as long as the logarithm of that ratio. Data with clusters of
-clusters have several wide gaps. The estimate is the largest C with a wide gap.
+and the next one. At the best t, its width depends only on the ratio of the two rates
+-log(eigenvalue). On the scale of log t, the range in which there are C clusters is as
+long as the logarithm of this ratio. Data with clusters of clusters have several wide
+gaps. The estimate is the largest C with a wide gap.
 
 Long clusters, such as rings, need so many steps that their gaps are narrow. C is
 accepted despite a narrow gap if a division of the rows into C groups cuts little
@@ -36,8 +36,8 @@ _NARROW_GAP = 0.2
 _TIGHT_RATIO = 6.0
 # A tight cut cuts at most this share of a cluster's similarity, on average. The share
 # is 0.0002 for a cut between rings joined by a few rows. It is 0.0007 for a cut through
-# the fringe of a Gaussian cluster. For a cut through a thin spot of a long cluster with
-# few rows it is 0.004, or less by chance.
+# the fringe of a Gaussian cluster. It is 0.004 for a cut through a thin spot of a long
+# cluster, if the data have few rows; it may be smaller by chance.
 _TIGHT_SHARE = 0.0005
 # The first eigenvalue that is not positive is replaced by this number. So the gap
 # before it is wide only if the previous eigenvalue is well above zero.
@@ -176,9 +176,9 @@ def cut_along_eigenvectors(
 def _one_row_per_group(V: Array) -> Array:
     """Indices (q,) of rows of eigenvectors V (n, q) that are nearly orthogonal.
 
-    If there are many rows, they are chosen from a sample. Rows are drawn in part with
-    probabilities proportional to their squared lengths, whose sum is about the same in
-    each group, and in part uniformly.
+    If there are many rows, they are chosen from a sample. The probability of a row is
+    the mean of 1 / n and its share of the squared lengths of all rows. The squared
+    lengths have about the same sum in each group, so small groups are sampled, too.
     """
     n, q = V.shape
     sample, size = np.arange(n), max(_CUT_ROWS, _CUT_ROWS_PER_GROUP * q)

@@ -24,7 +24,7 @@ from akkm.diffusion.spectrum import (
     pairs_for,
     spectrum_decides,
 )
-from akkm.diffusion.staying import STEPS, one_step, share_of_staying_walks
+from akkm.diffusion.staying_walks import STEPS, one_step, share_of_staying_walks
 from akkm.rows import as_rows
 from akkm.typing import Array, RowsLike
 

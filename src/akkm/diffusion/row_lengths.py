@@ -7,8 +7,9 @@ from sklearn.preprocessing import normalize
 
 from akkm.typing import RowsLike
 
-# Rows may be embeddings if they are dense, have at least _WIDE columns, and at least
-# _NEGATIVE of their entries are negative. Images and histograms have no negative ones.
+# Rows may be embeddings if they are dense, have at least _WIDE columns, and if at least
+# the share _NEGATIVE of their entries is negative. Images and histograms have no
+# negative entries.
 _WIDE, _NEGATIVE = 64, 0.2
 # Lengths vary strongly if their 95 % quantile is more than this many times their 5 %
 # quantile.

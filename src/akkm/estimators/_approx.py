@@ -140,8 +140,8 @@ class ApproxKernelKMeans(
     known_weight : "auto" or float, default="auto"
         Weight of a row whose class is known, relative to other rows. With "auto", five
         known rows weigh as much as a cluster of mean size, if there are 25 or more
-        known rows per class. With fewer, each weighs less, in proportion to their
-        number.
+        known rows per class. With fewer known rows per class, the weight of a known row
+        is lower, in proportion to the number of known rows per class.
     random_state : int, RandomState instance or None, default=None
         The same seed gives the same labels, for any `n_jobs`.
     n_jobs : int or None, default=None

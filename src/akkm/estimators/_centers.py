@@ -125,7 +125,7 @@ class CenterClusterer(
         return labels
 
     def _labels_before_marking(self) -> Array:
-        """Return the cluster (n,) of each training row, also of marked outliers."""
+        """Return the cluster (n,) of each training row, including marked outliers."""
         return self.labels_
 
     def transform(self, X: Any) -> Array:
@@ -161,9 +161,9 @@ class CenterClusterer(
             (d2 - d1) / (d2 + d1), where d1 is the distance to the center of the row's
             cluster, and d2 is the distance to the nearest other center: 0 on the border
             between two clusters, 1 at a center. All estimators with centers use
-            this formula. `DiffusionKernelKMeans` multiplies it by the share of walks of
-            three steps, each to one of the nearest neighbours, that stay in the row's
-            cluster.
+            this formula. `DiffusionKernelKMeans` multiplies it by the share of walks
+            that stay in the row's cluster. Such a walk takes three steps, each to one
+            of the nearest neighbours.
         """
         margins = np.concatenate(
             [

@@ -345,7 +345,7 @@ class DiffusionKernelKMeans(WalkClusterer):
         return labels, outlying if self.outliers == "mark" else None
 
     def _labels_before_marking(self) -> Array:
-        """Return the cluster (n,) of each training row, also of marked outliers."""
+        """Return the cluster (n,) of each training row, including marked outliers."""
         labels = self.labels_.copy()
         marked = np.flatnonzero(labels < 0)
         if len(marked):

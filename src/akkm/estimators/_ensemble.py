@@ -76,8 +76,8 @@ class EnsembleKernelKMeans(
         rows, and at most 256 MB for the kernel values of its initialisation.
     strength, clusters_per_class, known_weight : various
         How constraints on labels are applied, as in `ApproxKernelKMeans`. All members
-        get the same constraints. So does the vote: a constrained row gets the cluster
-        with most votes that its constraints allow.
+        get the same constraints. They also apply to the vote: of the clusters that its
+        constraints allow, a row gets the one with the most votes.
     random_state : int, RandomState instance or None, default=None
         The same seed gives the same labels, for any `n_jobs`. Members have their own
         seeds.

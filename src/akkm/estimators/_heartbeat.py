@@ -1,4 +1,4 @@
-"""Lines of progress at least every two seconds, also while nothing new happens."""
+"""Lines of progress at least every two seconds, even while nothing new happens."""
 
 import threading
 import time

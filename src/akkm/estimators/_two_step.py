@@ -86,8 +86,8 @@ class TwoStepKernelKMeans(GuidedClusterer, LandmarkParameters, ExactClusterer):
 
     Notes
     -----
-    Constrained rows become landmarks in addition to the others, but at most as many as
-    there are others. All constrained rows are assigned by their constraints.
+    Constrained rows become additional landmarks, but at most m of them. All constrained
+    rows are assigned by their constraints.
 
     Examples
     --------

@@ -4,7 +4,7 @@ Constraints and the step that assigns constrained rows belong here. The loop ove
 rows is in `akkm.core`, and its initialisation with constraints is in `akkm.approx`.
 
 `reading`
-    Known labels and pairs in the forms that users give them in.
+    Known classes and pairs of rows, in all forms that users may give.
 `constraints`
     The record of all constraints on n rows, free of contradictions.
 `contradictions`

@@ -162,7 +162,10 @@ def _sorted_classes(labels: Sequence[Hashable]) -> tuple[Hashable, ...]:
 
 
 def _groups(count: int, pairs: Array) -> Array:
-    """Return the number (count,) of each row's connected component, by first rows."""
+    """Return the connected component (count,) of each row.
+
+    Components are numbered in the order of their first rows.
+    """
     links = sparse.coo_array(
         (np.ones(len(pairs), np.int8), (pairs[:, 0], pairs[:, 1])), (count, count)
     )

@@ -11,7 +11,7 @@ from akkm.typing import Array
 
 # Maximum number of rows that are considered.
 _CANDIDATES = 20_000
-# A row of certainty 1 counts this share of a row of certainty 0.
+# The weight of a row with certainty 1, if a row with certainty 0 has weight 1.
 _LEAST = 0.1
 # Maximum number of regions.
 _MOST_REGIONS = 1_000

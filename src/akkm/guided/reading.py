@@ -1,4 +1,4 @@
-"""Read known labels and pairs of rows in the forms that users give them in."""
+"""Read known classes and pairs of rows, in all forms that users may give."""
 
 from collections.abc import Hashable, Mapping
 from itertools import pairwise

@@ -3,17 +3,21 @@
 Nothing in this package formats numbers, draws or writes HTML. `akkm.report`,
 `akkm.plot` and the command line present these records.
 
+`_profiles`
+    Which columns matter for a cluster: the effect of each column in original units, and
+    the limit from which an effect counts.
+`_column_profile`, `_typed`, `_words`
+    Averages and shares of one column; kinds of columns; words of texts.
+`_names`
+    Names of clusters, made from the columns that matter.
 `_columns`
-    Columns ordered by how much they differ between all clusters, in encoded units.
+    Means and spreads of the encoded columns per cluster, for the analyst's heat map.
 `_distances`, `_certainty`
     Distances of rows to centers; certainty of labels; typical rows.
 `_quality`, `_checks`
     Convergence, landmarks and kernel width; the checks that follow from them.
 `_plane`, `_values`, `_sample`
     The map of rows in the plane; original values of rows; samples of rows.
-`_profiles`, `_column_profile`, `_typed`, `_words`, `_names`
-    Which columns distinguish each cluster, in original units: their effects, and the
-    limit from which an effect counts; averages, shares, words; names of clusters.
 `_layers`
     The tree of nested layers, and the stability of numbers of clusters.
 `_classes`, `_changes`

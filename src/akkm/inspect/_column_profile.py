@@ -1,4 +1,4 @@
-"""One column in original units: what is typical of all rows, and of each cluster."""
+"""One column in original units, in all rows and in each cluster."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,8 +10,8 @@ from akkm.typing import Array
 
 # The encoder replaces all rare categories by this text. It characterises no cluster.
 POOLED = "(other)"
-# A cluster avoids a category if the category's share falls, from all rows to the
-# cluster, by more than _RARER times the largest rise of another category's share.
+# A cluster avoids a category if the category's share is lower in the cluster than in
+# all rows, by more than _RARER times the largest rise of another category's share.
 _RARER = 2.0
 # Rises below _RARE count as _RARE in this comparison.
 _RARE = 0.025
@@ -153,9 +153,9 @@ class ColumnProfile:
         Returns
         -------
         int or None
-            Index in `values` of the category whose share falls most from all rows to
-            the cluster. It is None unless this fall is more than twice the largest rise
-            of another category's share, and more than 0.05.
+            Index in `values` of the category whose share in the cluster is farthest
+            below its share in all rows. It is None unless the difference is more than
+            0.05, and more than twice the largest rise of another category's share.
         """
         if self.kind != "category":
             return None

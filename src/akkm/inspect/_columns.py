@@ -1,4 +1,4 @@
-"""Columns that differ between clusters: means and spreads per cluster."""
+"""Means and spreads of the encoded columns per cluster."""
 
 import re
 from collections.abc import Sequence

@@ -9,8 +9,9 @@ from akkm.inspect._typed import TIME_OF_DAY
 
 # Usual number of columns in a name, and the maximum if names would be equal otherwise.
 _USUAL, _MOST = 2, 4
+# Maximum number of characters of a part of a name: the words about one column.
 _LONGEST = 40
-# The name of a column in such a part is not cut to fewer characters than this.
+# In such a part, the name of the column is not cut to fewer characters than this.
 _SHORTEST = 12
 # The name of a column with more words than this may be a question.
 _QUESTION = 3
@@ -58,8 +59,8 @@ def cluster_names(facts: Inspection) -> tuple[str, ...]:
     if found is None:
         return tuple(f"cluster {k}" for k in numbers)
     # Names must not depend on texts that were not clustered: not all callers have them.
-    silent = facts.text_columns
-    parts = [_parts(found, k, silent) if facts.sizes[k] else [] for k in numbers]
+    ignored = facts.text_columns
+    parts = [_parts(found, k, ignored) if facts.sizes[k] else [] for k in numbers]
     names = [", ".join(p[:_USUAL]) for p in parts]
     for length in range(_USUAL + 1, _MOST + 1):
         shared = Counter(names)
@@ -75,10 +76,10 @@ def cluster_names(facts: Inspection) -> tuple[str, ...]:
 
 
 def _parts(
-    found: ClusterProfiles, cluster: int, silent: tuple[str, ...] = ()
+    found: ClusterProfiles, cluster: int, ignored: tuple[str, ...] = ()
 ) -> list[str]:
     """Words for the columns in which a cluster differs, largest difference first."""
-    traits = (c for c in found.traits(cluster) if c.name not in silent)
+    traits = (c for c in found.traits(cluster) if c.name not in ignored)
     parts = (_part(column, cluster) for column in traits)
     return [part for part in parts if part][:_MOST]
 

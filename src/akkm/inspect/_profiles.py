@@ -1,4 +1,4 @@
-"""Columns in original units: what is typical of all rows, and of each cluster."""
+"""Which columns matter for each cluster: their effects, and the limit that decides."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -84,8 +84,8 @@ class ClusterProfiles:
         -------
         list of ColumnProfile
             The columns, largest difference first. Of columns that say the same, the
-            one that is most distinctive in all clusters counts, and the others come
-            last. So all clusters are described by the same columns.
+            one that is most distinctive over all clusters keeps its place, and the
+            others come last. So all clusters are described by the same columns.
         """
         found = [
             column

@@ -143,7 +143,7 @@ def _require_finite(distances: Array) -> None:
 
 
 def _copy_share(name: str, X: RowsLike) -> float:
-    """Return a factor: rows are copies up to this factor times the largest distance."""
+    """Return the share of the largest distance at which rows still count as copies."""
     if name == "rbf" and not sparse.issparse(X):
         return float((8 * np.finfo(X.dtype).eps) ** 2)  # these distances are squared
     return _COPY

@@ -122,11 +122,11 @@ class LayerCurve:
 
     @property
     def most_stable(self) -> int:
-        """The number whose stability exceeds that of the reference most.
+        """The number of clusters whose stability is furthest above the reference.
 
-        The excess is divided by the largest possible excess. Only numbers count whose
-        error is below that of the reference. If there are none, the result is the
-        smallest number.
+        The excess is divided by the largest possible excess. A number is left out if
+        its error is not below that of the reference, or if one cluster is dominant. If
+        no number remains, the result is the smallest number.
         """
         excess = (self.stability - self.reference) / np.maximum(
             1 - self.reference, 1e-12

@@ -23,7 +23,7 @@ _PER_ROW = (
 # Attributes that only make sense in the process that fitted the model.
 _OF_PROCESS = (
     *("_warnings", "_observer", "_skl_callbacks"),
-    *("_reservoir", "_stream", "_schedule"),
+    *("_reservoir", "_stream", "_schedule", "_answers", "_answer_labels"),
 )
 # Parameters that name files on this machine.
 _FILES = {"checkpoint", "labels_file"}

@@ -139,10 +139,7 @@ def instance(*types: type) -> Check:
 
 
 def names(size: str) -> Check:
-    """A check for a list of texts, numbers or None, with as many entries as `size`.
-
-    `size` is the name of a size, such as the number of clusters.
-    """
+    """A check for a list of texts, numbers or None, whose length is named like "C"."""
 
     def check(value: Any, sizes: Sizes) -> None:
         require(isinstance(value, list), f"a {type(value).__name__} instead of a list")

@@ -1,7 +1,8 @@
 """Reports: HTML pages that describe one clustering or compare two clusterings.
 
 The package contains the templates, style and script of the page, and the formatting of
-numbers. The facts are computed in `akkm.inspect`.
+numbers. The facts are computed in `akkm.inspect`: `inspect._profiles` decides which
+columns matter for a cluster.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -86,7 +86,7 @@ class Cards:
         """The card of one cluster."""
         size, clear, following = int(self.facts.sizes[cluster]), None, None
         if self.facts.certainty is not None and self.facts.distances is not None:
-            _, uncertain, following = self._shown.certainty_of(cluster)
+            _, uncertain, following = self._shown.certainty_of_cluster(cluster)
             clear = 1 - uncertain
         found = self.profiles
         traits = found.traits(cluster) if found and self._shown.images is None else []
@@ -131,7 +131,7 @@ class Cards:
         # describes. Even a row at the center may have an unusual value.
         usual = [
             sum(
-                _sentences.is_usual(_plain(value), column, cluster)
+                _sentences.is_usual(_python_value(value), column, cluster)
                 for value, column in zip(row, columns, strict=True)
                 if column in described
             )
@@ -155,7 +155,7 @@ class Cards:
         return [short(name) for name in self._shown.names(rows)], cells
 
     def _cell(self, value: Any, column: ColumnProfile | None) -> str:
-        plain = _plain(value)
+        plain = _python_value(value)
         if column is None:
             return short(value_text(json_value(plain, 6)))
         if column.kind == "text":
@@ -202,6 +202,6 @@ class Cards:
         return sorted(chosen, key=lambda j: -more[j])[:_CATEGORIES]
 
 
-def _plain(value: Any) -> Any:
+def _python_value(value: Any) -> Any:
     """A value of NumPy as a value of Python."""
     return value.item() if isinstance(value, np.generic) else value

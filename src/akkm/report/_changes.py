@@ -84,7 +84,7 @@ def report_changes(
     rows = np.flatnonzero(found.moved)
     left, right = np.asarray(first), np.asarray(second)
     listed = rows[:_ROWS]
-    labels = listed if ids is None else [_plain(ids[int(row)]) for row in listed]
+    labels = listed if ids is None else [_text_of(ids[int(row)]) for row in listed]
     moved = [
         (short(name), str(left[row]), str(right[row]))
         for name, row in zip(labels, listed, strict=True)
@@ -119,7 +119,7 @@ def report_changes(
     return Report(page)
 
 
-def _plain(value: Any) -> str:
+def _text_of(value: Any) -> str:
     return str(value.as_py() if hasattr(value, "as_py") else value)
 
 

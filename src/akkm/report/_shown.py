@@ -161,7 +161,7 @@ class Shown:
             if abs(z[i]) >= _format.HEAT_STEPS[0]
         )
 
-    def certainty_of(self, cluster: int) -> tuple[float, float, int]:
+    def certainty_of_cluster(self, cluster: int) -> tuple[float, float, int]:
         """Median certainty, share of uncertain rows, and nearest other cluster.
 
         The nearest other cluster may differ between rows; the result is the most

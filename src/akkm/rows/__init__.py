@@ -6,12 +6,16 @@ Kernels, clusters and anything computed from the values of rows do not.
 `contract`
     The interface `Rows` with its laws, and its implementation for arrays.
 `batches`
-    Rows read in batches: reads only batches that contain requested rows, and decides
-    which batches are read ahead and kept in memory.
-`open`, `formats`, `column_files`
-    Opening a path in any format; .npy files; Parquet and Arrow files.
-`dask_rows`, `remote`, `cluster`
-    Dask collections; rows on workers; tasks on workers, and errors if workers are lost.
+    Rows of files of any format, read in batches. A batch without requested rows is
+    skipped. The next batches are read ahead, and a few are kept in memory.
+`open`
+    Opens a path in any format.
+`formats`, `column_files`
+    How .npy files, and Parquet and Arrow files, are cut into batches and read.
+`dask_rows`, `remote`
+    Dask arrays and data frames; rows that stay on Dask workers.
+`dask_cluster`
+    Tasks on Dask workers, and what happens if workers die.
 `mapped`
     Arrays of length n stored in files: the state of a fit, and labels.
 """

@@ -1,4 +1,7 @@
-"""Rows read in batches; only a few batches are in memory at a time."""
+"""Rows read in batches: batches without requested rows are skipped.
+
+Only a few batches are in memory at a time.
+"""
 
 import threading
 from abc import ABC, abstractmethod

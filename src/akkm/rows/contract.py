@@ -143,7 +143,7 @@ class Rows(ABC):
 class Partitions:
     """Blocks of rows held by the workers of a cluster."""
 
-    cluster: Any  # akkm.rows.cluster.Cluster
+    cluster: Any  # akkm.rows.dask_cluster.Cluster
     blocks: list[Any]  # futures of (b, d) arrays
     starts: Array  # (P + 1,) first row of each block, and n
 

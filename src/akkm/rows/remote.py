@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from akkm.rows.batches import require_finite_rows
-from akkm.rows.cluster import Cluster
 from akkm.rows.contract import Partitions, Rows, by_batch
+from akkm.rows.dask_cluster import Cluster
 from akkm.typing import Array
 
 Result = TypeVar("Result")

@@ -14,7 +14,7 @@ from akkm.tables._text_numbers import TextFormat
 _WHOLE = r"^\s*[+-]?\d+(\.0*)?\s*$"
 _DAY = r"^(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"
 _MONTH = r"^(19|20)\d\d(0[1-9]|1[0-2])$"
-# Digits count as dates if a column has at least this many distinct ones.
+# Numbers such as 20241231 count as dates if at least this many of them are distinct.
 _DATES = 5
 # Number of first rows that are examined.
 FIRST_ROWS = 10_000

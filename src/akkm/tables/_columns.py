@@ -18,7 +18,8 @@ Encoding = dict[str, Any]
 LARGEST = float(np.finfo(np.float32).max)
 # Largest number of names that one line of the description lists.
 _NAMES = 8
-# Largest number of lines about text columns that are not summarised.
+# Descriptions have at most this many lines about text columns. If there would be more,
+# one line summarises the remaining columns.
 _LINES = 8
 SCALES = {
     "standard": "scaled to mean 0 and standard deviation 1",
@@ -127,8 +128,8 @@ def text_encoding(
 ) -> Encoding:
     """Return the encoding of a text column as one 0/1 column per value.
 
-    With `as_text`, any values of a file are read as text. Unless the user has `chosen`
-    this, identifiers and the like are left out.
+    With `as_text`, values of any type are read as text. `chosen` says whether the user
+    asked for this; otherwise identifiers, free text and rare values are left out.
     """
     name, values = column.name, counts.values
     if not table.typed and not as_text:
@@ -229,7 +230,7 @@ def looks_like_codes(name: str) -> bool:
 
 
 def looks_like_id_number(name: str) -> bool:
-    """Return whether the name of a column suggests numbers of customers, phones etc.
+    """Return whether the name of a column suggests numbers such as phone numbers.
 
     Examples
     --------

@@ -168,9 +168,9 @@ class Decoder:
         --------
         >>> import pandas as pd
         >>> from akkm.tables import TableEncoder
-        >>> said = [f"I like the number {i}" for i in range(30)]
-        >>> frame = pd.DataFrame({"age": range(1, 60, 2), "said": said})
-        >>> TableEncoder().fit(frame).free_text(frame, [2, 7])["said"].to_pylist()
+        >>> texts = [f"I like the number {i}" for i in range(30)]
+        >>> frame = pd.DataFrame({"age": range(1, 60, 2), "answer": texts})
+        >>> TableEncoder().fit(frame).free_text(frame, [2, 7])["answer"].to_pylist()
         ['I like the number 2', 'I like the number 7']
         """
         check_is_fitted(self)

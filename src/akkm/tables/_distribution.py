@@ -50,15 +50,15 @@ _APART = 0.2
 _NEGATIVE_CODES = frozenset((-1.0, -8.0, -9.0, -88.0, -99.0, -999.0, -9999.0))
 
 
-class RowSample:
+class UniformSample:
     """A uniform sample of rows; it does not depend on how the rows are cut into blocks.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from akkm.tables._distribution import RowSample
+    >>> from akkm.tables._distribution import UniformSample
     >>> V = np.arange(6000.0).reshape(2, -1)
-    >>> whole, halves = RowSample(2), RowSample(2)
+    >>> whole, halves = UniformSample(2), UniformSample(2)
     >>> whole.add(V)
     >>> halves.add(V[:, :1000])
     >>> halves.add(V[:, 1000:])
@@ -111,7 +111,7 @@ class Sentinels:
     """Values that seem to stand for "unknown", and the range of the other values.
 
     `frequent` lists values that would be sentinels if fewer rows had them. They may
-    mean "not applicable", and then say something about most rows.
+    mean "not applicable", which is a fact about most rows.
     """
 
     values: tuple[float, ...] = ()
@@ -158,7 +158,7 @@ def find_sentinels(x: Array, *, is_date: bool = False) -> Sentinels:
 def _is_sentinel(values: Array, counts: Array, is_date: bool) -> bool:
     """Return whether values[0], the largest or smallest value, is a sentinel.
 
-    The values (v,) are distinct and sorted, from either end. They occur `counts` times.
+    The values (v,) are distinct, and sorted up or down. They occur `counts` times.
     """
     value, count, rest = float(values[0]), int(counts[0]), values[1:]
     if count < _REPEATED:
@@ -178,10 +178,10 @@ def _is_sentinel(values: Array, counts: Array, is_date: bool) -> bool:
 
 
 def _answers(values: Array, counts: Array) -> tuple[int, int]:
-    """Return where the values (v,) that are answers on a scale start and stop.
+    """Return the range (start, stop) of the values (v,) that are answers on a scale.
 
-    All other values mean "no answer". The result is the whole range if the values are
-    not of this kind. A scale has at least two different values.
+    All other values mean "no answer". If the values don't look like answers on a scale,
+    the result is the range of all values. A scale has at least two different values.
     """
     scale = (values >= 0) & (values <= _TOP) & (values == np.floor(values))
     first, last = int(scale.argmax()), len(values) - int(scale[::-1].argmax())
@@ -197,7 +197,7 @@ def _answers(values: Array, counts: Array) -> tuple[int, int]:
 
 
 def zeros_apart(x: Array) -> bool:
-    """Return whether some values are zero and all others are positive and far from it.
+    """Return whether some values are zero, and all others positive and far from zero.
 
     Such zeros may stand for "unknown": a body mass index of 0, for example.
 

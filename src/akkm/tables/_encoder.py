@@ -75,8 +75,8 @@ class TableEncoder(DocumentationLink, Decoder, TransformerMixin, BaseEstimator):
     Attributes
     ----------
     columns_ : list of dict
-        The name, kind and encoding of each column, also of constant columns and others
-        that are left out automatically.
+        The name, kind and encoding of each column, including constant columns and
+        others that are left out automatically.
     feature_names_ : list of str
         The names of the columns of X: the column's name for numbers, "name=value" for
         text, and names such as "name (hour, sin)" for parts of dates.
@@ -240,8 +240,8 @@ class TableEncoder(DocumentationLink, Decoder, TransformerMixin, BaseEstimator):
         Raises
         ------
         TableError
-            If the table can't be encoded. With ``missing="drop"``, also if a value is
-            missing, because `transform` returns one row per row of the table.
+            If the table can't be encoded, or if a value is missing and ``missing`` is
+            "drop": `transform` returns one row per row of the table.
         """
         encoded = self.encode(table)
         left_out = [note for note in encoded.notes if "left out" in note]

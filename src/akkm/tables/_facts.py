@@ -77,7 +77,7 @@ def column_facts(encodings: Iterable[Encoding]) -> list[ColumnFact]:
 
 
 def balance(facts: Iterable[ColumnFact]) -> str:
-    """Return the shares of the kinds of columns in mean squared distances.
+    """Return the share of each kind of column in the mean squared distance of two rows.
 
     Parameters
     ----------

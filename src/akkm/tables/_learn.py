@@ -20,8 +20,8 @@ from akkm.tables._columns import (
 )
 from akkm.tables._distribution import (
     HEAVY,
-    RowSample,
     Sentinels,
+    UniformSample,
     center_and_width,
     find_sentinels,
     part_angles,
@@ -89,7 +89,7 @@ class _Summary:
     numbers: list[str]
     texts: dict[str, Counts]
     moments: Moments
-    sample: RowSample
+    sample: UniformSample
     blocks: Blocks
 
 
@@ -186,7 +186,7 @@ def _read(
     )
     blocks = Blocks(table, selection, settings.missing, keep_empty=False)
     robust = [(i, *plan.robust[n]) for i, n in enumerate(numbers) if n in plan.robust]
-    moments, sample = Moments(len(numbers)), RowSample(len(numbers))
+    moments, sample = Moments(len(numbers)), UniformSample(len(numbers))
     for block in blocks:
         sample.add(block.V)
         for i, center, width in robust:

@@ -37,8 +37,8 @@ def read_texts(table: Table, names: Sequence[str], rows: Array) -> dict[str, Any
     >>> import pandas as pd
     >>> from akkm.tables._frame import as_table
     >>> from akkm.tables._prose import read_texts
-    >>> table = as_table(pd.DataFrame({"said": ["good", "bad"]}))
-    >>> read_texts(table, ["said"], np.array([1]))["said"].to_pylist()
+    >>> table = as_table(pd.DataFrame({"answer": ["good", "bad"]}))
+    >>> read_texts(table, ["answer"], np.array([1]))["answer"].to_pylist()
     ['bad']
     """
     table.read_as_text(names)

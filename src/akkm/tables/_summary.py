@@ -121,7 +121,7 @@ class Counts:
 
     def add(self, array: pa.DictionaryArray) -> None:
         """Count the values (r,) of some rows."""
-        if self.is_hopeless:
+        if self.stops_early:
             return
         self.missing += array.null_count
         self.n += len(array) - array.null_count
@@ -130,7 +130,7 @@ class Counts:
             self.values[value] += count
 
     @property
-    def is_hopeless(self) -> bool:
+    def stops_early(self) -> bool:
         """Whether counting stops early, because the column is not categorical."""
         distinct = len(self.values)
         return distinct > _MOST or (distinct > self._early and self.is_identifier)

@@ -1,4 +1,4 @@
-"""Notes about columns of text whose values the user may want to read otherwise."""
+"""Notes about columns of text that the user may want to be read in another way."""
 
 from collections import Counter
 

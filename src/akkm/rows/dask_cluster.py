@@ -1,4 +1,8 @@
-"""Run tasks on a Dask cluster, and report clearly when its workers are lost."""
+"""Run tasks on a Dask cluster, even if some of its workers die.
+
+Dask repeats the tasks of a dead worker. If no worker is left and none is replaced, the
+fit ends with an error that says what to do.
+"""
 
 import time
 from collections.abc import Callable, Sequence

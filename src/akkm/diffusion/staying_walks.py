@@ -1,8 +1,8 @@
 """The share of short walks that stay in the cluster in which they start.
 
 The distances of a row to the centers show how near the row is to a border between two
-clusters in the embedding. They do not show that its neighbours are in other clusters.
-Walks to neighbours show it.
+clusters in the embedding. They do not show whether the row's neighbours are in its
+cluster. Walks to neighbours show this.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ def share_of_staying_walks(neighbours: Array, clusters: Array, steps: int) -> Ar
     Examples
     --------
     >>> import numpy as np
-    >>> from akkm.diffusion.staying import share_of_staying_walks
+    >>> from akkm.diffusion.staying_walks import share_of_staying_walks
     >>> neighbours = np.array([[1, 2], [0, 2], [1, 3], [1, 2]])
     >>> share_of_staying_walks(neighbours, np.array([0, 0, 0, 1]), steps=1)
     array([1. , 1. , 0.5, 0. ])
