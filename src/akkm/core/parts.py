@@ -183,7 +183,8 @@ class Part:
 
         def sum_chunk(chunk: slice) -> Stats:
             stats = Stats.zeros(n_clusters, self.strip.m)
-            for rows, phi in self.strip.tiles(chunk):
+            # In float32, rounding errors could exceed the differences between centers.
+            for rows, phi in self.strip.tiles(chunk, dtype=np.float64):
                 stats.add_rows(phi, self.state.labels[rows], self._weights_of(rows))
             return stats
 
@@ -312,9 +313,8 @@ class Part:
         """Recompute the sums of one cluster, as a `Stats` with a single cluster."""
         stats = Stats.zeros(1, self.strip.m)
         members = np.flatnonzero(self.state.labels == cluster)
-        for rows, phi in self.strip.tiles(members, cached=False):
-            first = np.zeros(len(phi), dtype=np.intp)
-            stats.add_rows(phi.astype(np.float64), first, self._weights_of(rows))
+        for rows, phi in self.strip.tiles(members, cached=False, dtype=np.float64):
+            stats.add_rows(phi, np.zeros(len(phi), np.intp), self._weights_of(rows))
         return stats
 
     def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from akkm.core.bounds import Moves, State
+from akkm.core.freed_memory import keep_freed_memory
 from akkm.core.gram import Gram
 from akkm.core.nearest import Scorer
 from akkm.core.parts import Part, Stats, Sweep, WorstRow
@@ -225,13 +226,13 @@ def _call(
     group: _Group, at: int, rows: Array, setup: _Setup, method: str, arguments: Any
 ) -> Any:
     """Call a method of the part; the method must not change the part's state."""
-    with Threads(1) as engine:
+    with Threads(1) as engine, keep_freed_memory():
         return getattr(_part(setup, rows, group.held[at], engine), method)(*arguments)
 
 
 def _sweep(arguments: Any, setup: _Setup, blocks: list[Array], group: _Group) -> _Group:
     held = [replace(old, state=old.state.copy()) for old in group.held]
-    with Threads(1) as engine:
+    with Threads(1) as engine, keep_freed_memory():
         sweeps = [
             _part(setup, rows, own, engine).sweep(*arguments)
             for rows, own in zip(blocks, held, strict=True)
