@@ -25,6 +25,8 @@ belong here.
     The rule that sets t, and the weight eigenvalue^t of each eigenvector.
 `estimate_k`
     The number of clusters from gaps in the spectrum, with the evidence for it.
+`graph_sample`
+    The rows of the graph: all distinct rows, or a sample.
 `graph_embedding`, `landmark_embedding`
     All steps from rows to their embedding, and the embedding of new rows.
 `placing`

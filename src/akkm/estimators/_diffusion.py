@@ -19,9 +19,8 @@ from akkm.diffusion.given_graph import (
     fit_given_graph,
     require_graph,
 )
-from akkm.diffusion.graph_embedding import (
-    GraphEmbedding,
-    GraphSettings,
+from akkm.diffusion.graph_embedding import GraphEmbedding, GraphSettings
+from akkm.diffusion.graph_sample import (
     distinct_rows,
     max_sample_rows,
     sample_rows,
