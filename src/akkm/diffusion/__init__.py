@@ -12,7 +12,7 @@ belong here.
     rows scaled to unit length.
 `neighbour_graph`, `choose_neighbours`
     The similarity matrix W made of shared neighbours, its components, and the choice of
-    the number of neighbours.
+    the number of neighbours, or of clusters by position.
 `constrained_graph`, `class_shares`
     Constraints on labels, as changes of the graph; known classes, carried by walks.
 `point_clusters`

@@ -9,11 +9,13 @@ from scipy import sparse
 
 from akkm.core.threads import Threads
 from akkm.diffusion import neighbour_graph as graph
+from akkm.diffusion.cell_search import PositionSearch
 from akkm.diffusion.constrained_graph import GraphEdit
 from akkm.diffusion.diffusion_time import diffusion_map, unit_rows
 from akkm.diffusion.estimate_k import OUTLIER_SHARE
 from akkm.diffusion.neighbour_graph import Neighbours
 from akkm.diffusion.neighbour_search import NewRowSearch, PointSearch, search_for
+from akkm.diffusion.prepared_rows import is_product
 from akkm.diffusion.row_hashes import row_hashes
 from akkm.diffusion.spectrum import (
     Decision,
@@ -63,15 +65,16 @@ class GraphEmbedding:
     places: Array  # (u,) index of the point with each hash
     sparse: bool  # whether rows are stored as CSR
     neighbours: Neighbours
-    embedding: Array  # (u, q) of unit length
+    embedding: Array  # (u, q), of unit length unless points have positions
     outlying: Array  # (u,) whether the point's component is small
     kernel: DiffusionKernel
     n_components: int  # number of large components, before components were linked
+    by_position: bool = False  # whether the embedding has positions instead of walks
 
     @property
     def n_neighbors(self) -> int:
-        """The number of neighbours of each point."""
-        return int(self.neighbours.indices.shape[1])
+        """The number of neighbours of each point, or 0 if points have positions."""
+        return 0 if self.by_position else int(self.neighbours.indices.shape[1])
 
     @property
     def n_coordinates(self) -> int:
@@ -83,8 +86,8 @@ class GraphEmbedding:
 
         A row that equals a point of the graph gets the embedding of that point. Any
         other row gets the mean embedding of its neighbours in the graph, weighted by
-        similarity. Such a row is outlying if more than half of its similarity belongs
-        to outlying neighbours.
+        similarity. If points have positions, it gets its own position. Such a row is
+        outlying if more than half of its similarity belongs to outlying neighbours.
         """
         n = X.shape[0]
         embedded = np.empty((n, self.embedding.shape[1]), dtype=self.embedding.dtype)
@@ -98,7 +101,7 @@ class GraphEmbedding:
             rows = new[start : start + _BLOCK]
             near = self.search.nearest(self._like_points(X[rows]), k, engine)
             W = graph.new_row_similarity(self.neighbours, *near)
-            embedded[rows] = unit_rows(W @ self.embedding)
+            embedded[rows] = self._place(X[rows], W)
             outlying[rows] = W @ self.outlying > W.sum(axis=1) / 2
         return embedded, outlying
 
@@ -121,11 +124,36 @@ class GraphEmbedding:
                 rows = new[start : start + _BLOCK]
                 near = self.search.nearest(self._like_points(X[rows]), k, engine)
                 W = graph.new_row_similarity(self.neighbours, *near)
-                own = label(unit_rows(W @ self.embedding))
+                own = label(self._place(X[rows], W))
                 found[rows] = one_step(near[0], own, clusters, before)
             return found
 
         return shares
+
+    @property
+    def has_positions(self) -> bool:
+        """Whether rows have positions, see `positions`."""
+        search = self.search
+        return isinstance(search, PositionSearch) and is_product(search.metric)
+
+    def positions(self, X: RowsLike) -> Array:
+        """Return the coordinates (n, q) of rows X (n, d) in which they are searched."""
+        assert isinstance(self.search, PositionSearch)
+        # In float64, so that the position of a row does not depend on the other rows.
+        found = self.search.coordinates(self._like_points(X).astype(np.float64))
+        return found.astype(self.embedding.dtype)
+
+    def with_positions(self) -> "GraphEmbedding":
+        """Return the embedding of the points by position, without walks."""
+        assert isinstance(self.search, PositionSearch)
+        kernel, points = replace(self.kernel, t=0.0), self.search.cells.points
+        return replace(
+            self, embedding=np.asarray(points), kernel=kernel, by_position=True
+        )
+
+    def _place(self, X: RowsLike, W: Any) -> Array:
+        """Return the points (b, q) of new rows with similarities W (b, u) to points."""
+        return self.positions(X) if self.by_position else unit_rows(W @ self.embedding)
 
     def _equal_points(self, X: RowsLike) -> Array:
         """For each row of X the index of the point that equals it, or -1: (n,)."""
