@@ -15,7 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import akkm
 from akkm import DiffusionKernelKMeans
-from akkm.diffusion import graph_embedding
+from akkm.diffusion import graph_sample
 from akkm.rows import batches, formats, mapped
 from akkm.rows.contract import ArrayRows
 from akkm.rows.dask_rows import rows_of_dask
@@ -99,13 +99,13 @@ def test_the_default_graph_contains_all_rows_if_there_are_few(
 
 
 def test_the_sample_is_limited_if_max_rows_is_not_given(moons, tmp_path, monkeypatch):
-    monkeypatch.setattr(graph_embedding, "_SAMPLE", 1_000)
+    monkeypatch.setattr(graph_sample, "_SAMPLE", 1_000)
     X, y = moons
     rows = stored("file", X, tmp_path, None)
     model = DiffusionKernelKMeans(2, random_state=0).fit(rows)
     assert len(model._embedding.keys) == 1_000
     assert adjusted_rand_score(y, model.labels_) > 0.95
-    monkeypatch.setattr(graph_embedding, "_SAMPLE_BYTES", 700 * 8)
+    monkeypatch.setattr(graph_sample, "_SAMPLE_BYTES", 700 * 8)
     model = DiffusionKernelKMeans(2, random_state=0).fit(rows)
     assert len(model._embedding.keys) == 700
 

@@ -19,7 +19,7 @@ from akkm.cli._plan_memory import Task, memory_lines
 from akkm.cli._probe import Probe, probe, process_memory
 from akkm.cli._progress import Phases
 from akkm.cli._records import options_of
-from akkm.diffusion.graph_embedding import max_graph_rows
+from akkm.diffusion.graph_sample import max_graph_rows
 from akkm.diffusion.landmark_positions import resolve_n_landmarks
 from akkm.landmarks import number_of_landmarks
 from akkm.theory import suggest_n_landmarks

@@ -12,7 +12,7 @@ belong here.
     rows scaled to unit length.
 `neighbour_graph`, `choose_neighbours`
     The similarity matrix W made of shared neighbours, its components, and the choice of
-    the number of neighbours.
+    the number of neighbours, or of clusters by position.
 `constrained_graph`, `class_shares`
     Constraints on labels, as changes of the graph; known classes, carried by walks.
 `point_clusters`
@@ -25,6 +25,8 @@ belong here.
     The rule that sets t, and the weight eigenvalue^t of each eigenvector.
 `estimate_k`
     The number of clusters from gaps in the spectrum, with the evidence for it.
+`graph_sample`
+    The rows of the graph: all distinct rows, or a sample.
 `graph_embedding`, `landmark_embedding`
     All steps from rows to their embedding, and the embedding of new rows.
 `placing`

@@ -1,21 +1,24 @@
-"""Choose the number of neighbours in the graph.
+"""Choose the number of neighbours in the graph, or clusters by position.
 
-With few neighbours, noise decides which rows are neighbours, and another sample of rows
-gives other clusters. With many neighbours, rows of different clusters become
-neighbours. The best number depends on the data: 15 for clean images, 40 or more for
-short texts.
+With few neighbours, noise decides which rows are neighbours. With many neighbours, rows
+of different clusters become neighbours. The best number depends on the data: 15 for
+clean images, 40 or more for short texts. If clusters overlap in many columns, k-means
+of the rows themselves finds better clusters than a graph does.
 
 In the first graph, each row has 15 neighbours. If nearly all neighbours are in the same
-cluster as their row, this graph is kept. Otherwise one graph is built from each half of
-a sample. The number of neighbours is raised as long as the clusters of both halves
-agree better than before.
+cluster as their row, this graph is kept. Otherwise clusters are found in each half of a
+sample: in graphs with more and more neighbours, and by k-means of positions. They are
+compared by their information about the other half: how much the cluster of a row says
+about the cluster of its neighbour, when both rows are in the other half. If clusters
+follow chance neighbours of one half, or if their borders cross dense regions, they say
+less about neighbours in the other half.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from sklearn.metrics import adjusted_mutual_info_score
+from sklearn.metrics import mutual_info_score
 
 from akkm.core.threads import Threads
 from akkm.diffusion.graph_embedding import (
@@ -32,12 +35,15 @@ from akkm.typing import Array, RowsLike
 
 FEWEST_NEIGHBORS = 15
 _CANDIDATES = FEWEST_NEIGHBORS, 40, 100, 250
-# A graph is clear if at least this share of neighbours are in the cluster of their row.
-_CLEAR = 0.9
+# A graph is clear if neighbours are in different clusters at most _UNCLEAR times as
+# often as random rows.
+_UNCLEAR = 0.07
 # Rows in the sample, and the number of rows below which no sample is drawn.
 _SAMPLE, _FEW_ROWS = 6000, 1000
-# The random error of an agreement a is about _NOISE sqrt(a (1 - a)).
-_NOISE = 0.05
+# More neighbours, or positions, are chosen only if the information is larger by this
+# factor. Smaller differences may be due to chance. Besides, the graph of all rows is
+# better than that of few rows, and k-means of all rows is not.
+_MORE_NEIGHBORS, _POSITIONS = 1.01, 1.02
 # To see whether a graph is clear, this many rows are clustered, or _PER_CLUSTER rows
 # per cluster if that is more. All rows then get the cluster of the nearest mean.
 _CLUSTERED, _PER_CLUSTER = 3000, 20
@@ -63,7 +69,7 @@ def fit_graph(
     settings : GraphSettings
         The parameters of the graph.
     choose : bool
-        Whether more neighbours than in `settings` may be chosen.
+        Whether more neighbours than in `settings`, or positions, may be chosen.
     engine : Threads
         Runs the computation.
     rng : numpy.random.Generator
@@ -74,7 +80,7 @@ def fit_graph(
     Returns
     -------
     GraphEmbedding
-        The embedding of the rows by walks in the graph.
+        The embedding of the rows by walks in the graph, or by position.
     """
     own = rng.spawn(1)[0]  # so that the same graph results if the number is given
     say(f"preparing the search among {len(rows):,} rows")
@@ -86,7 +92,9 @@ def fit_graph(
         return graph
     if is_clear(graph, settings.n_clusters, engine, own):
         return graph
-    k = choose_n_neighbors(X, rows, settings, engine, own, say)
+    k = choose_n_neighbors(X, rows, graph, settings, engine, own, say)
+    if k == 0:
+        return graph.with_positions()
     if k == settings.n_neighbors:
         return graph
     more = replace(settings, n_neighbors=k)
@@ -96,31 +104,66 @@ def fit_graph(
 def choose_n_neighbors(
     X: RowsLike,
     rows: Array,
+    graph: GraphEmbedding,
     settings: GraphSettings,
     engine: Threads,
     rng: np.random.Generator,
     say: Callable[[str], None],
 ) -> int:
-    """Return the number of neighbours from two halves of a sample.
+    """Return the number of neighbours, or 0 if positions give better clusters.
 
-    The number is raised as long as the clusters of the halves agree better than before.
-    The arguments are those of `fit_graph`.
+    The number is raised as long as clusters found in one half of a sample say more
+    about neighbours in the other half. `graph` is the first graph. The other arguments
+    are those of `fit_graph`.
     """
+    C = settings.n_clusters
+    assert C is not None
     sample, most = np.array_split(rng.permutation(rows)[:_SAMPLE], 2), _CANDIDATES[-1]
     halves = [
         GraphRows.of(X, half, settings.metric, engine, own, most)
         for half, own in zip(sample, rng.spawn(2), strict=True)
     ]
-    chosen, best = settings.n_neighbors, -1.0
-    for k in _CANDIDATES:
-        if limit_neighbours(k, len(sample[1]), settings.n_clusters) < k:
-            break
+    points = [half.points[half.order] for half in halves]  # as the searches order them
+    lists = [
+        half.search.neighbours(FEWEST_NEIGHBORS, engine, own, _silent)[0]
+        for half, own in zip(halves, rng.spawn(2), strict=True)
+    ]
+
+    def information(embedded: Sequence[tuple[Array, Array]]) -> float:
+        """Return what the clusters of each half say about neighbours in the other.
+
+        `embedded` contains, for each half, its points and those of the other half.
+        """
+        found = []
+        for pair, near, own in zip(embedded, lists[::-1], rng.spawn(2), strict=True):
+            labels = _cluster(pair[1], pair[0], C, engine, own)
+            found.append(_edge_information(labels, near))
+        return float(np.mean(found))
+
+    def walks(k: int) -> list[tuple[Array, Array]]:
+        """Return the points of both halves in the graph of each half."""
         tried = replace(settings, n_neighbors=k)
-        agreement = _agreement(halves, tried, engine, rng.spawn(2))
-        say(f"{k} neighbours: agreement of two halves of a sample {agreement:.3f}")
-        if agreement < best + _noise(best):
+        embedded = []
+        for half, other, own in zip(halves, points[::-1], rng.spawn(2), strict=True):
+            embed = fit_graph_embedding(half, tried, engine, own, _silent)
+            embedded.append((embed.embedding, embed(other, engine)[0]))
+        return embedded
+
+    chosen, best = settings.n_neighbors, 0.0
+    for k in _CANDIDATES:
+        if k > chosen and limit_neighbours(k, len(sample[1]), C) < k:
             break
-        chosen, best = k, agreement
+        value = information(walks(k))
+        say(f"{k} neighbours: {value:.3f} nats about neighbours in the other half")
+        if value < _MORE_NEIGHBORS * best:
+            break
+        chosen, best = k, value
+    if settings.edit is None and settings.t is None and graph.has_positions:
+        first, second = (graph.positions(half) for half in points)
+        value = information([(first, second), (second, first)])
+        say(f"positions: {value:.3f} nats about neighbours in the other half")
+        if value > _POSITIONS * best:
+            return 0
     return chosen
 
 
@@ -137,33 +180,23 @@ def is_clear(
     size = min(len(points), max(_CLUSTERED, _PER_CLUSTER * n_clusters))
     sample = np.sort(rng.choice(len(points), size, replace=False))
     labels = _cluster(points, points[sample], n_clusters, engine, rng)
-    same = [(labels[column] == labels).mean() for column in graph.neighbours.indices.T]
-    return bool(np.mean(same) >= _CLEAR)
+    lists = graph.neighbours.indices.T
+    other = np.mean([(labels[column] != labels).mean() for column in lists])
+    by_chance = 1 - np.square(np.bincount(labels) / len(labels)).sum()
+    return bool(other <= _UNCLEAR * by_chance)
 
 
-def _noise(agreement: float) -> float:
-    """Return the difference from this agreement that may be due to chance."""
-    a = min(max(agreement, 0.0), 1.0)
-    return _NOISE * (a * (1 - a)) ** 0.5
+def _edge_information(labels: Array, lists: Array) -> float:
+    """Return the mutual information, in nats, of the clusters of rows and neighbours.
+
+    `labels` (u,) are the clusters of rows, and `lists` (u, k) their neighbours.
+    """
+    pairs = labels.repeat(lists.shape[1]), labels[lists].ravel()
+    return float(mutual_info_score(*pairs))
 
 
-def _agreement(
-    halves: list[GraphRows],
-    settings: GraphSettings,
-    engine: Threads,
-    rngs: list[np.random.Generator],
-) -> float:
-    """Return the adjusted mutual information of the clusters found from each half."""
-    C = settings.n_clusters
-    assert C is not None
-    labels = []
-    for half, other, rng in zip(halves, halves[::-1], rngs, strict=True):
-        embed = fit_graph_embedding(half, settings, engine, rng, lambda text: None)
-        placed, _ = embed(other.points, engine)
-        own, _ = embed(half.points, engine)
-        both = [own, placed] if half is halves[0] else [placed, own]
-        labels.append(_cluster(np.concatenate(both), own, C, engine, rng))
-    return float(adjusted_mutual_info_score(*labels))
+def _silent(text: str) -> None:
+    """Print nothing."""
 
 
 def _cluster(

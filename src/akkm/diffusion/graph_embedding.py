@@ -9,13 +9,13 @@ from scipy import sparse
 
 from akkm.core.threads import Threads
 from akkm.diffusion import neighbour_graph as graph
+from akkm.diffusion.cell_search import PositionSearch
 from akkm.diffusion.constrained_graph import GraphEdit
 from akkm.diffusion.diffusion_time import diffusion_map, unit_rows
 from akkm.diffusion.estimate_k import OUTLIER_SHARE
-from akkm.diffusion.landmark_positions import project
 from akkm.diffusion.neighbour_graph import Neighbours
 from akkm.diffusion.neighbour_search import NewRowSearch, PointSearch, search_for
-from akkm.diffusion.prepared_rows import ANGULAR, EUCLIDEAN
+from akkm.diffusion.prepared_rows import is_product
 from akkm.diffusion.row_hashes import row_hashes
 from akkm.diffusion.spectrum import (
     Decision,
@@ -25,7 +25,6 @@ from akkm.diffusion.spectrum import (
     spectrum_decides,
 )
 from akkm.diffusion.staying_walks import STEPS, one_step, share_of_staying_walks
-from akkm.rows import as_rows
 from akkm.typing import Array, RowsLike
 
 # Minimum number of eigenpairs.
@@ -35,16 +34,6 @@ _PAIRS = 40
 _SMALL_SHARE, _SMALL_ROWS = 1 / 20, 3
 # The largest number of clusters that can be estimated.
 _MOST_CLUSTERS = 60
-# Number of rows in a sample. A sample is used because the time to build a graph grows
-# faster than its number of rows.
-_SAMPLE = 20_000
-# With few columns, neighbours in a sample are near enough. With more than _WIDE columns
-# they are not, and up to _ALL_IF_WIDE rows are used without sampling. Up to
-# _MOST_ROWS rows are used if the graph of _PROBED sampled rows is in one piece.
-_ALL_IF_WIDE, _WIDE = 100_000, 15
-_MOST_ROWS, _PROBED = 2_000_000, 10_000
-# A sample of rows in files or on workers has at most this many bytes.
-_SAMPLE_BYTES = 2**30
 # New rows are placed by at most this many neighbours.
 _PLACED_BY = 15
 # Rows that are hashed or placed at a time.
@@ -76,15 +65,16 @@ class GraphEmbedding:
     places: Array  # (u,) index of the point with each hash
     sparse: bool  # whether rows are stored as CSR
     neighbours: Neighbours
-    embedding: Array  # (u, q) of unit length
+    embedding: Array  # (u, q), of unit length unless points have positions
     outlying: Array  # (u,) whether the point's component is small
     kernel: DiffusionKernel
     n_components: int  # number of large components, before components were linked
+    by_position: bool = False  # whether the embedding has positions instead of walks
 
     @property
     def n_neighbors(self) -> int:
-        """The number of neighbours of each point."""
-        return int(self.neighbours.indices.shape[1])
+        """The number of neighbours of each point, or 0 if points have positions."""
+        return 0 if self.by_position else int(self.neighbours.indices.shape[1])
 
     @property
     def n_coordinates(self) -> int:
@@ -96,8 +86,8 @@ class GraphEmbedding:
 
         A row that equals a point of the graph gets the embedding of that point. Any
         other row gets the mean embedding of its neighbours in the graph, weighted by
-        similarity. Such a row is outlying if more than half of its similarity belongs
-        to outlying neighbours.
+        similarity. If points have positions, it gets its own position. Such a row is
+        outlying if more than half of its similarity belongs to outlying neighbours.
         """
         n = X.shape[0]
         embedded = np.empty((n, self.embedding.shape[1]), dtype=self.embedding.dtype)
@@ -111,7 +101,7 @@ class GraphEmbedding:
             rows = new[start : start + _BLOCK]
             near = self.search.nearest(self._like_points(X[rows]), k, engine)
             W = graph.new_row_similarity(self.neighbours, *near)
-            embedded[rows] = unit_rows(W @ self.embedding)
+            embedded[rows] = self._place(X[rows], W)
             outlying[rows] = W @ self.outlying > W.sum(axis=1) / 2
         return embedded, outlying
 
@@ -134,11 +124,36 @@ class GraphEmbedding:
                 rows = new[start : start + _BLOCK]
                 near = self.search.nearest(self._like_points(X[rows]), k, engine)
                 W = graph.new_row_similarity(self.neighbours, *near)
-                own = label(unit_rows(W @ self.embedding))
+                own = label(self._place(X[rows], W))
                 found[rows] = one_step(near[0], own, clusters, before)
             return found
 
         return shares
+
+    @property
+    def has_positions(self) -> bool:
+        """Whether rows have positions, see `positions`."""
+        search = self.search
+        return isinstance(search, PositionSearch) and is_product(search.metric)
+
+    def positions(self, X: RowsLike) -> Array:
+        """Return the coordinates (n, q) of rows X (n, d) in which they are searched."""
+        assert isinstance(self.search, PositionSearch)
+        # In float64, so that the position of a row does not depend on the other rows.
+        found = self.search.coordinates(self._like_points(X).astype(np.float64))
+        return found.astype(self.embedding.dtype)
+
+    def with_positions(self) -> "GraphEmbedding":
+        """Return the embedding of the points by position, without walks."""
+        assert isinstance(self.search, PositionSearch)
+        kernel, points = replace(self.kernel, t=0.0), self.search.cells.points
+        return replace(
+            self, embedding=np.asarray(points), kernel=kernel, by_position=True
+        )
+
+    def _place(self, X: RowsLike, W: Any) -> Array:
+        """Return the points (b, q) of new rows with similarities W (b, u) to points."""
+        return self.positions(X) if self.by_position else unit_rows(W @ self.embedding)
 
     def _equal_points(self, X: RowsLike) -> Array:
         """For each row of X the index of the point that equals it, or -1: (n,)."""
@@ -312,81 +327,7 @@ def limit_neighbours(n_neighbors: int, u: int, n_clusters: int | None) -> int:
     return min(n_neighbors, max(1, u // (n_clusters or 2) - 1), u - 1)
 
 
-def max_graph_rows(n_columns: int) -> int:
-    """The number of distinct rows up to which the default graph may contain all rows.
-
-    See `takes_all_rows`.
-    """
-    return _MOST_ROWS if n_columns > _WIDE else _SAMPLE
-
-
-def takes_all_rows(
-    X: RowsLike,
-    rows: Array,
-    settings: GraphSettings,
-    engine: Threads,
-    rng: np.random.Generator,
-) -> bool:
-    """Whether the default graph contains all distinct `rows` (u,) of X (n, d).
-
-    If there are many rows, this depends on the graph of a sample. A graph in several
-    pieces does not say how near the pieces are to each other. Such graphs are frequent
-    in tables with few distinct values per column. For these tables, landmarks give
-    better clusters.
-    """
-    u, d, metric = len(rows), X.shape[1], settings.metric
-    if u <= min(_ALL_IF_WIDE, max_graph_rows(d)):
-        return True
-    if u > max_graph_rows(d) or not (metric in EUCLIDEAN or metric in ANGULAR):
-        return False
-    sample = X[np.sort(rng.choice(rows, _PROBED, replace=False))]
-    search, _ = search_for(sample, metric, engine, rng)
-    k = min(settings.n_neighbors, _PROBED - 1)
-    found = search.neighbours(k, engine, rng, lambda text: None)
-    W = graph.shared_neighbour_similarity(Neighbours(*found))
-    sizes = graph.label_components(W)[1]
-    return int((sizes >= OUTLIER_SHARE * _PROBED).sum()) == 1
-
-
-def max_sample_rows(n_columns: int, itemsize: int) -> int:
-    """The default number of rows in the graph if rows are in files or on workers."""
-    most = _SAMPLE_BYTES // (n_columns * itemsize)
-    return max(2, min(_ALL_IF_WIDE, max_graph_rows(n_columns), most))
-
-
-def distinct_rows(X: RowsLike, weights: Array | None) -> Array:
-    """Indices (u,) of distinct rows of positive weight; of equal rows, the first.
-
-    If there are at most 20,000 distinct rows, they are sorted by a random projection.
-    The graph of few rows then does not depend on their order in X, not even in its last
-    bits. With few rows, many distances in the embedding are equal, and such bits would
-    decide how clusters are numbered. If there are more rows, they are sorted by index.
-    """
-    hashes = np.concatenate(list(as_rows(X).map_blocks(_block_hashes)))
-    rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
-    _, first = np.unique(hashes[rows], return_index=True)
-    distinct = np.sort(rows[first])
-    if len(distinct) > _SAMPLE:
-        return distinct
-    direction = np.random.default_rng(0).standard_normal(X.shape[1])
-    points = as_rows(X).gather(distinct)
-    return distinct[np.argsort(project(points, direction), kind="stable")]
-
-
-def _block_hashes(block: RowsLike, rows: slice) -> Array:
-    """The hashes (b,) of a block of rows."""
-    return row_hashes(block)
-
-
 def _hashes(X: RowsLike, rows: Array) -> Array:
     """The hashes (u,) of the given rows of X, computed in blocks."""
     blocks = [rows[a : a + _BLOCK] for a in range(0, len(rows), _BLOCK)]
     return np.concatenate([row_hashes(X[block]) for block in blocks])
-
-
-def sample_rows(rows: Array, size: int | None, rng: np.random.Generator) -> Array:
-    """Sorted random sample of at most `size` of the rows (u,); None means 20,000."""
-    size = _SAMPLE if size is None else size
-    if len(rows) <= size:
-        return rows
-    return np.sort(rng.choice(rows, size, replace=False))

@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 
 from akkm.core.threads import Threads
 from akkm.diffusion.given_graph import DISTANCES, SIMILARITIES, smallest_entries
-from akkm.diffusion.graph_embedding import distinct_rows
+from akkm.diffusion.graph_sample import distinct_rows
 from akkm.diffusion.neighbour_graph import (
     STRONGEST,
     Neighbours,

@@ -19,9 +19,8 @@ from akkm.diffusion.given_graph import (
     fit_given_graph,
     require_graph,
 )
-from akkm.diffusion.graph_embedding import (
-    GraphEmbedding,
-    GraphSettings,
+from akkm.diffusion.graph_embedding import GraphEmbedding, GraphSettings
+from akkm.diffusion.graph_sample import (
     distinct_rows,
     max_sample_rows,
     sample_rows,
@@ -61,15 +60,16 @@ class DiffusionKernelKMeans(WalkClusterer):
         If the spectrum is not conclusive, "auto" chooses the number that independent
         halves of the rows agree on (see `stability_`). It warns if no number is clear.
     n_neighbors : int or "auto", default="auto"
-        Number of neighbours of each row in the graph. "auto" starts with 15. If at
-        least nine of ten neighbours are in the same cluster as their row, it stays at
-        15. Otherwise the rows are noisy, and 40, 100 or 250 neighbours may be better.
-        So a graph is built from each half of a sample of at most 6,000 rows. The number
-        is raised as long as the clusters of the two halves agree better than before.
-        "auto" means 15 if there are fewer than 1,000 distinct rows, or if the number of
-        clusters is estimated. If there are few distinct rows, fewer neighbours are
-        used: fewer than the mean number of distinct rows per cluster. This limit
-        assumes two clusters if the number of clusters is estimated.
+        Number of neighbours of each row in the graph. "auto" starts with 15. If nearly
+        all neighbours are in the same cluster as their row, it stays at 15. Otherwise
+        the rows are noisy, and 40, 100 or 250 neighbours may be better, or k-means of
+        the rows themselves, without a graph. So clusters are found in each half of a
+        sample of at most 6,000 rows, in all of these ways. Those clusters are best that
+        say most about neighbours in the other half (see Notes). "auto" means 15 if
+        there are fewer than 1,000 distinct rows, or if the number of clusters is
+        estimated. If there are few distinct rows, fewer neighbours are used: fewer than
+        the mean number of distinct rows per cluster. This limit assumes two clusters if
+        the number of clusters is estimated.
     metric : str, default="euclidean"
         A metric of scikit-learn's `pairwise_distances`: "manhattan", "cosine",
         "correlation", "hamming", ... With more than 20,000 rows, the Euclidean, cosine
@@ -121,10 +121,10 @@ class DiffusionKernelKMeans(WalkClusterer):
     eigenvalues_ : array of shape (r,)
         Eigenvalues of S, in descending order from 1.
     diffusion_ : float
-        The t that was used.
+        The t that was used. It is 0 if k-means clusters the rows themselves.
     n_neighbors_ : int
-        Number of neighbours, given or chosen. It is 0 if walks went through landmarks
-        or if X contains similarities.
+        Number of neighbours, given or chosen. It is 0 if walks went through landmarks,
+        if X contains similarities, or if k-means clusters the rows themselves.
     n_components_ : int
         Number of connected components of the graph, not counting small components.
     outlying_ : bool array of shape (n,)
@@ -165,6 +165,18 @@ class DiffusionKernelKMeans(WalkClusterer):
     on the workers. k-means then runs where the points are stored: in memory, in a
     temporary file, or on the workers. With the same `max_rows`, the labels equal those
     of a fit in memory.
+
+    **Rows without a graph.** If clusters overlap in many columns, chance decides which
+    rows are neighbours, and k-means of the rows finds better clusters than any graph.
+    With ``n_neighbors="auto"`` and a given number of clusters, both are compared on
+    rows that were not used to find the clusters: by the mutual information between the
+    cluster of a row and the cluster of its neighbour. If k-means of the rows is clearly
+    better, then `n_neighbors_` and `diffusion_` are 0, and `embedding_` contains the
+    rows, shifted towards the origin or scaled to unit length. If they have more than 64
+    columns, it contains their 64 leading principal coordinates. `predict` assigns a row
+    to the nearest center. `eigenvalues_` and `evidence_` describe a graph with 15
+    neighbours. k-means of the rows is not considered if `diffusion` or constraints are
+    given, or if the metric is not Euclidean, cosine or correlation.
 
     **Graphs as input.** In a matrix of distances, the `n_neighbors` smallest entries of
     a row show its neighbours. A missing entry is a large distance, and rows at a stored

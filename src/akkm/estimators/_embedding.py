@@ -81,6 +81,8 @@ class WalkClusterer(GuidedClusterer, EmbeddingClusterer):
     @property
     def _kernel_text(self) -> str:
         """The kernel in words."""
+        if self.diffusion_ == 0:
+            return "linear"
         return f"diffusion, t = {self.diffusion_:.4g}"
 
     @property

@@ -288,7 +288,7 @@ def _tree(model: Any, X: RowsLike, weights: Array | None) -> Array:
     labels, C = model._labels_before_marking(), model.n_clusters_
     w = np.ones(len(labels)) if weights is None else weights
     sizes = np.bincount(labels, w, C)
-    if isinstance(model, WalkClusterer):
+    if isinstance(model, WalkClusterer) and model.diffusion_ > 0:
         return ward_tree(_walk_centers(model, labels, w, C), sizes)
     squared = model._without_names().transform(X).astype(np.float64) ** 2
     own = squared[np.arange(len(labels)), labels]

@@ -9,7 +9,7 @@ from akkm.approx import factor
 from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.diffusion.estimate_k import Evidence
-from akkm.diffusion.graph_embedding import distinct_rows
+from akkm.diffusion.graph_sample import distinct_rows
 from akkm.estimators import _checks
 from akkm.kernels import Kernel, Precomputed, PrecomputedStrip
 from akkm.landmarks import select_landmarks

@@ -12,6 +12,9 @@ from akkm.kernels import Kernel, Precomputed
 from akkm.model_file._value_checks import (
     Check,
     Sizes,
+    axes,
+    cell_starts,
+    coordinate_per_axis,
     flags,
     float_type,
     instance,
@@ -38,26 +41,6 @@ def _part(value: Any, sizes: Sizes) -> None:
     require(same, f"attributes {list(vars(value))} instead of {list(checks)}")
     for name, check in checks.items():
         check(getattr(value, name), sizes)
-
-
-def _axes(value: Any, sizes: Sizes) -> None:
-    """Check a projection (d, axes), pivots (axes, d), or None for all columns."""
-    if value is None:
-        sizes.require("axes", (sizes.known["d"],))
-    elif isinstance(value, np.ndarray) and value.shape[:1] == (sizes.known["d"],):
-        numbers("d axes")(value, sizes)
-    else:
-        rows("axes d")(value, sizes)
-
-
-def _starts(value: Any, sizes: Sizes) -> None:
-    """Check the first point of each search cell, followed by the number of points."""
-    integers("1+cells")(value, sizes)
-    one_more = sizes.known["1+cells"] == sizes.known["cells"] + 1
-    require(one_more, "the number of starts is not the number of cells plus one")
-    ends = len(value) and value[0] == 0 and value[-1] == sizes.known["m"]
-    ascending = ends and (np.diff(value) >= 0).all()
-    require(ascending, f"starts of cells don't ascend from 0 to {sizes.known['m']}")
 
 
 def _csr(names: str) -> Check:
@@ -165,6 +148,7 @@ _PARTS: dict[str, dict[str, Check]] = {
         "outlying": flags("m"),
         "kernel": _part,
         "n_components": whole(1),
+        "by_position": coordinate_per_axis,
     },
     "GivenGraphEmbedding": {
         "nodes": _csr("d m"),
@@ -187,7 +171,7 @@ _PARTS: dict[str, dict[str, Check]] = {
     "PositionSearch": {
         "metric": instance(str),
         "shift": optional(numbers("d")),
-        "axes": _axes,
+        "axes": axes,
         "cells": _part,
     },
     "Cells": {
@@ -195,7 +179,7 @@ _PARTS: dict[str, dict[str, Check]] = {
         "points": numbers("m axes"),
         "offsets": numbers("m"),
         "centers": numbers("cells axes"),
-        "starts": _starts,
+        "starts": cell_starts,
     },
     "Neighbours": {"indices": integers("m k", below="m"), "reach": numbers("m")},
     "DiffusionKernel": {

@@ -161,3 +161,30 @@ def optional(check: Check) -> Check:
             check(value, sizes)
 
     return check_unless_none
+
+
+def axes(value: Any, sizes: Sizes) -> None:
+    """Check a projection (d, axes), pivots (axes, d), or None for all columns."""
+    if value is None:
+        sizes.require("axes", (sizes.known["d"],))
+    elif isinstance(value, np.ndarray) and value.shape[:1] == (sizes.known["d"],):
+        numbers("d axes")(value, sizes)
+    else:
+        rows("axes d")(value, sizes)
+
+
+def cell_starts(value: Any, sizes: Sizes) -> None:
+    """Check the first point of each search cell, followed by the number of points."""
+    integers("1+cells")(value, sizes)
+    one_more = sizes.known["1+cells"] == sizes.known["cells"] + 1
+    require(one_more, "the number of starts is not the number of cells plus one")
+    ends = len(value) and value[0] == 0 and value[-1] == sizes.known["m"]
+    ascending = ends and (np.diff(value) >= 0).all()
+    require(ascending, f"starts of cells don't ascend from 0 to {sizes.known['m']}")
+
+
+def coordinate_per_axis(value: Any, sizes: Sizes) -> None:
+    """Check a flag; if it is set, the embedding has a coordinate per axis."""
+    instance(bool)(value, sizes)
+    same = sizes.known.get("axes") == sizes.known["q"]
+    require(same or not value, f"positions without {sizes.known['q']} axes")
