@@ -219,23 +219,25 @@ def test_rows_of_weight_zero_do_not_seed_empty_clusters():
 
 
 def test_the_sums_of_a_cluster_that_shrinks_to_one_row_are_refreshed(rng):
-    """Refreshed sums are free of rounding errors from the 3,999 rows that left."""
+    """Refreshed sums are free of rounding errors from 3,999 heavy rows that left."""
     X = rng.normal(size=(4000, 3)).astype(np.float32)
     kernel = RBF(gamma=0.5)
     X[0] += 2
     fresh = Stats.zeros(2, 60)
     phi = kernel(X, X[:60])
     stats = Stats.zeros(2, 60)
-    stats.add_rows(phi, np.zeros(4000, dtype=int), None)
-    stats.move_rows(phi[1:], np.zeros(3999, int), np.ones(3999, int), None)
-    fresh.add_rows(phi[:1].astype(float), np.zeros(1, int), None)
+    weights = np.append(1.0, np.full(3999, 1e9))
+    stats.add_rows(phi, np.zeros(4000, dtype=int), weights)
+    stats.move_rows(phi[1:], np.zeros(3999, int), np.ones(3999, int), weights[1:])
+    fresh.add_rows(phi[:1], np.zeros(1, int), None)
     left = np.abs(stats.sums[0] - fresh.sums[0]).max()
     assert left > 1e-5  # the rounding error to be removed
 
     strip, gram = Strip(X, kernel, X[:60], np.float32), factor(kernel(X[:60]))
     with Threads(1) as engine:
-        part = Part.of(strip, gram, engine, labels=np.arange(4000).clip(max=1))
-        largest = _refresh(part, stats, np.array([4e3, 0]))
+        labels = np.arange(4000).clip(max=1)
+        part = Part.of(strip, gram, engine, labels=labels, weights=weights)
+        largest = _refresh(part, stats, np.array([4e12, 0]))
     assert np.abs(stats.sums[0] - fresh.sums[0]).max() < 1e-6
-    np.testing.assert_array_equal(stats.counts, [1, 3999])
-    np.testing.assert_array_equal(largest, [1, 3999])
+    np.testing.assert_array_equal(stats.counts, [1, 3999e9])
+    np.testing.assert_array_equal(largest, [1, 3999e9])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from akkm.core.bounds import descending
-from akkm.core.parts import Part
+from akkm.core.parts import Part, Stats
 from akkm.core.threads import Threads
 from akkm.kernels import RBF
 from core.loop import prepare
@@ -36,3 +36,11 @@ def test_sums_of_given_labels_do_not_depend_on_blocks_of_rows(rng):
         ]
         whole = Part.of(f.strip, f.gram, engine, labels=labels).label_stats(4).sums
     np.testing.assert_allclose(sum(sums), whole, rtol=1e-13)
+
+
+def test_sums_of_many_equal_rows_are_exact():
+    """In float32, rounding errors of equal summands add up."""
+    phi = np.full((1_000, 3), np.float32(0.1))
+    stats = Stats.zeros(1, 3)
+    stats.add_rows(phi, np.zeros(len(phi), dtype=int), None)
+    np.testing.assert_allclose(stats.sums, 1_000 * float(phi[0, 0]), rtol=1e-14)

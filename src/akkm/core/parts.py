@@ -50,12 +50,13 @@ class Stats:
         b, n_clusters = len(phi), len(self.counts)
         weight = np.ones(b) if weights is None else weights
         # A product with a sparse matrix adds each kernel row once. A product with a
-        # dense matrix of memberships would multiply it by C - 1 zeros, too.
+        # dense matrix of memberships would multiply it by C - 1 zeros, too. In float32,
+        # the rounding errors of many equal rows would add up.
         order = np.argsort(labels, kind="stable")
         sizes = np.bincount(labels, minlength=n_clusters)
         present = np.flatnonzero(sizes)
         ends = np.append(0, np.cumsum(sizes[present]))
-        entries = weight[order].astype(phi.dtype), order, ends
+        entries = weight[order].astype(np.float64), order, ends
         member = sparse.csr_array(entries, shape=(len(present), b))
         with np.errstate(over="ignore", invalid="ignore"):
             self.sums[present] += member @ phi
@@ -64,7 +65,7 @@ class Stats:
     def move_rows(
         self, phi: Array, old: Array, new: Array, weights: Array | None
     ) -> None:
-        """Move kernel rows phi (b, m) from clusters `old` to `new`, in float64."""
+        """Move kernel rows phi (b, m) from clusters `old` to `new`."""
         precise = phi.astype(np.float64, copy=False)
         weight = np.ones(len(phi)) if weights is None else weights
         self.add_rows(precise, old, -weight)
@@ -183,8 +184,7 @@ class Part:
 
         def sum_chunk(chunk: slice) -> Stats:
             stats = Stats.zeros(n_clusters, self.strip.m)
-            # In float32, rounding errors could exceed the differences between centers.
-            for rows, phi in self.strip.tiles(chunk, dtype=np.float64):
+            for rows, phi in self.strip.tiles(chunk):
                 stats.add_rows(phi, self.state.labels[rows], self._weights_of(rows))
             return stats
 
@@ -313,7 +313,7 @@ class Part:
         """Recompute the sums of one cluster, as a `Stats` with a single cluster."""
         stats = Stats.zeros(1, self.strip.m)
         members = np.flatnonzero(self.state.labels == cluster)
-        for rows, phi in self.strip.tiles(members, cached=False, dtype=np.float64):
+        for rows, phi in self.strip.tiles(members, cached=False):
             stats.add_rows(phi, np.zeros(len(phi), np.intp), self._weights_of(rows))
         return stats
 
