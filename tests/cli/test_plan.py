@@ -62,7 +62,7 @@ def test_plan_chooses_the_number_of_clusters_once(method, here, monkeypatch):
     assert re.search(r"\S+ s to compare numbers of clusters, \S+ s to cluster", out)
     number = int(re.search(r"clusters +(\d+), (?:un)?sure: ", out)[1])
     assert "estimated on 150 of 150 rows" in out
-    assert numbers == ["auto"] + [number] * 5
+    assert numbers == ["auto"] + [number] * 4
 
 
 @pytest.mark.parametrize("options", [["--layers"], ["-k", "7-9"]], ids=" ".join)

@@ -173,7 +173,7 @@ def _time_lines(
         "cluster": costs.seconds(task.n_fitted, power),
         "write labels": costs.label_seconds * task.n,
     }
-    if not costs.choosing_seconds:
+    if costs.choosing_seconds is None:
         del parts["compare numbers of clusters"]
     times = [
         f"{seconds(f.seconds)} for {f.rows:,} rows" for f in (costs.half, costs.whole)

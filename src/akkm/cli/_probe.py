@@ -49,7 +49,8 @@ class Probe:
     first_seconds: float = 0.0  # to load libraries that only a fit needs
     resident: float = 0.0  # peak memory of this process with the whole sample, bytes
     max_cache: float = 0.0  # limit on cached kernel values, bytes
-    choosing_seconds: float = 0.0  # to choose the number of clusters of the sample
+    # Seconds to choose the number of clusters of the sample; None if it is given.
+    choosing_seconds: float | None = None
     choosing_grows: bool = False  # whether choosing takes longer for more rows
 
     def growth(self, n: int) -> float:
@@ -71,9 +72,9 @@ class Probe:
         return self.first_seconds + self.whole.seconds + more
 
     def seconds_to_choose(self, n: int) -> float:
-        """Seconds to choose the number of clusters of n rows."""
+        """Seconds to choose the number of clusters of n rows; 0 if it is given."""
         ratio = max(n / self.whole.rows, 1) if self.choosing_grows else 1
-        return self.choosing_seconds * ratio
+        return (self.choosing_seconds or 0.0) * ratio
 
     def _slope(self, name: str) -> float:
         """How much a cost grows per row."""
@@ -106,7 +107,6 @@ def probe(
     params = estimator.get_params()
     members = params.get("n_members", 1)
     few = min(members, _FEW_MEMBERS)
-    choosing_seconds = 0.0
     if choosing is not None:
         choosing_seconds = _timed(_adapted(choosing, X, n_landmarks, few).fit, X)
         n_clusters = choosing.n_clusters_
@@ -120,7 +120,9 @@ def probe(
     def uncached(rows: Any, members: int) -> Any:
         return clone(adapted(rows, members, cache_size=0))
 
-    first = _timed(uncached(samples[0], few).fit, samples[0])
+    first = 0.0
+    if choosing is None:  # otherwise, libraries have been loaded
+        first = _timed(uncached(samples[0], few).fit, samples[0])
     peaks = []
     for rows in samples:
         model = uncached(rows, few)
@@ -136,6 +138,7 @@ def probe(
     resident = process_memory()
     estimator.set_params(**{k: v for k, v in params.items() if k == "cache_size"})
     times = [_timed(adapted(rows, few).fit, rows) for rows in samples]
+    extra = None if choosing is None else max(choosing_seconds - times[1], 0)
     half_fit, whole_fit = (
         Fit(rows.shape[0], seconds * members / few, peak)
         for rows, seconds, peak in zip(samples, times, peaks, strict=True)
@@ -149,7 +152,7 @@ def probe(
         first_seconds=max(first - times[0], 0),
         resident=resident,
         max_cache=params.get("cache_size", 0) * 2**20,
-        choosing_seconds=max(choosing_seconds - times[1], 0),
+        choosing_seconds=extra,
         choosing_grows=choosing_grows,
     )
 
