@@ -105,6 +105,11 @@ def escape(app, what, name, obj, options, lines):
             lines[i] = re.sub(pattern, lambda m: m[1] or "\\" + m[2], line)
 
 
+def keep_spreads_together(app, name, source):
+    """Keep the number after ± on the line of the ±, so that tables are readable."""
+    source[0] = source[0].replace(" ± ", " ±\N{NO-BREAK SPACE}")
+
+
 def write_report(app, error):
     """Write the sample report, to which the page Getting started links."""
     if error is None and app.builder.name == "html":
@@ -115,4 +120,5 @@ def write_report(app, error):
 def setup(app):
     """Register the functions above with Sphinx; `escape` runs after numpydoc."""
     app.connect("autodoc-process-docstring", escape, priority=900)
+    app.connect("source-read", keep_spreads_together)
     app.connect("build-finished", write_report)

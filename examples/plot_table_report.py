@@ -32,7 +32,7 @@ pd.DataFrame({"name": found.names, "rows": found.sizes})
 
 # %%
 # The frame has three new columns: the cluster, its name, and how certain it is.
-found.frame.head()
+found.frame[["patient", "age", "sex", "cluster", "certainty", "cluster_name"]].head()
 
 # %%
 # The clusters differ in a column that they have not seen:

@@ -55,6 +55,19 @@ def test_suggest_fill_in_and_cluster_again(model, iris):
     assert parquet.read_table("again.parquet")["class_name"].null_count == 0
 
 
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_spreadsheets_may_change_the_delimiter_of_answers(delimiter, here):
+    lines = ["name,label,cluster", "flower 0,a,0", "flower 149,b,1"]
+    for name, text in (("given.csv", "\n".join(lines)), ("changed.csv", None)):
+        with open(name, "w") as file:
+            file.write(text or "\n".join(lines).replace(",", delimiter))
+    labels = []
+    for known in ("given.csv", "changed.csv"):
+        output_of("cluster", *ARGS, "--known", known, "--labels", "out.csv")
+        labels.append(csv.read_csv("out.csv"))
+    assert labels[0].equals(labels[1])
+
+
 def test_pairs_may_be_given_by_row_number_and_are_counted_in_the_summary(here):
     with open("pairs.csv", "w") as file:
         file.write("first,second,link\n0,149,must\n1,2,cannot\n3,4,same\n")

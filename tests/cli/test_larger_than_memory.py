@@ -146,6 +146,11 @@ def test_methods_that_need_all_rows_in_memory_say_so(options, name, files):
     )
 
 
+def test_a_folder_is_named_without_its_slash(files):
+    out = succeed("cluster", f"{files / 'parts'}/", "-k", 4, "--landmarks", 40)
+    assert "data        parts\n" in out
+
+
 class TestSample:
     @pytest.mark.parametrize("memory", [0, 1024])
     @pytest.mark.parametrize("method", ["approx", "exact", "leaders"])

@@ -11,6 +11,7 @@ from scipy import sparse
 
 import akkm
 from akkm.cli._probe import Fit, Probe, probe
+from akkm.clustering import ESTIMATORS
 from tests.cli.commands import output_of, run
 
 
@@ -46,6 +47,40 @@ def test_plan_works_for_each_method(options, here):
     assert ("estimated on 150 of 150 rows" in out) == ("auto" in options)
 
 
+@pytest.mark.parametrize("method", ["sparse", "approx", "exact"])
+def test_plan_chooses_the_number_of_clusters_once(method, here, monkeypatch):
+    numbers = []
+    estimator = ESTIMATORS[method]
+
+    def fit(self, *args, _fit=estimator.fit, **kwargs):
+        numbers.append(self.n_clusters)
+        return _fit(self, *args, **kwargs)
+
+    monkeypatch.setattr(estimator, "fit", fit)
+    args = ("iris.csv", "--columns", "x0,x1,x2,x3", "--method", method)
+    out = output_of("plan", *args)
+    assert re.search(r"\S+ s to compare numbers of clusters, \S+ s to cluster", out)
+    number = int(re.search(r"clusters +(\d+), (?:un)?sure: ", out)[1])
+    assert "estimated on 150 of 150 rows" in out
+    assert numbers == ["auto"] + [number] * 4
+
+
+@pytest.mark.parametrize("options", [["--layers"], ["-k", "7-9"]], ids=" ".join)
+def test_plan_compares_layers_as_cluster_does(options, here):
+    args = ("iris.csv", "--columns", "x0,x1,x2,x3", *options)
+    found = [
+        re.search(r"clusters +(\d+), ", output_of(command, *args))[1]
+        for command in ("plan", "cluster")
+    ]
+    assert found[0] == found[1]
+
+
+def test_plan_includes_the_time_to_compare_layers(here):
+    args = ("plan", "iris.csv", "-k", 4, "--drop", "name,species")
+    assert "compare numbers of clusters" not in output_of(*args)
+    assert "compare numbers of clusters" in output_of(*args, "--layers")
+
+
 def test_plan_fits_a_sample(here, monkeypatch):
     monkeypatch.setattr("akkm.cli._plan._SAMPLE_ROWS", 100)
     monkeypatch.setattr("akkm.cli._plan._ROWS_PER_CLUSTER", 1)
@@ -78,6 +113,14 @@ def test_a_probe_extrapolates_linearly():
     assert costs.seconds(1200, 1) == pytest.approx(12)
     assert costs.seconds(400, 2) == pytest.approx(8)
     assert costs.seconds(200, 1) == costs.seconds(200, 2) == 2
+
+
+def test_the_time_to_choose_the_number_grows_only_if_said_so():
+    fits = Fit(100, 1.0, 5e6), Fit(200, 2.0, 6e6)
+    assert Probe(*fits, 0.001, choosing_seconds=3).seconds_to_choose(1000) == 3
+    costs = Probe(*fits, 0.001, choosing_seconds=3, choosing_grows=True)
+    assert costs.seconds_to_choose(1000) == pytest.approx(15)
+    assert costs.seconds_to_choose(100) == 3
 
 
 def test_a_probe_never_predicts_less_than_it_measured():
@@ -140,6 +183,13 @@ class TestSampleAndMemory:
         assert planned.stderr == clustered.stderr
         assert run("plan", *args, "--sample", 50).exit_code == 0
 
+    def test_a_default_method_is_called_so(self, here):
+        args = ("iris.csv", "--columns", "x0,x1,x2,x3", "--memory", 0.001)
+        message = (
+            "--method sparse, the default if no number of clusters is given, needs"
+        )
+        assert message in run("plan", *args).stderr
+
 
 # This program runs `akkm plan` and `akkm cluster` with the same options. Then it prints
 # the peak memory of the process in MB. Here `akkm plan` fits samples of 5,000 rows, so
@@ -162,13 +212,15 @@ print("peak", process_memory() / 1e6)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="measures memory by /proc")
-@pytest.mark.parametrize("options", ["--method sparse", "--memory 1"])
+@pytest.mark.parametrize(
+    "options", ["-k 8 --method sparse", "-k 8 --memory 1", "-k auto", "-k 2-12"]
+)
 def test_no_run_uses_more_memory_than_its_plan_allows(options, tmp_path, rng):
     """A run may use less memory than planned, because caches are seldom full."""
     X = rng.normal(size=(8, 6))[rng.integers(8, size=40_000)] * 4
     np.save(tmp_path / "x.npy", X + rng.normal(size=X.shape))
 
-    words = [sys.executable, "-c", PROGRAM, "x.npy", "-k", "8"]
+    words = [sys.executable, "-c", PROGRAM, "x.npy"]
     words += [*options.split(), "--threads", "2"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

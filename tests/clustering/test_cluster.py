@@ -1,6 +1,7 @@
 """`akkm.cluster`: the same labels as the command line; frames, reports, notebooks."""
 
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -59,18 +60,43 @@ def test_labels_equal_those_of_the_command_line(library, command_line, table):
         "path": lambda: path,
         "table": lambda: open_table(str(path)),
     }[library]()
-    found = akkm.cluster(data, n_clusters, random_state=3)
+    with warnings.catch_warnings(action="ignore"):  # the estimate is unsure
+        found = akkm.cluster(data, n_clusters, random_state=3)
     np.testing.assert_array_equal(found.labels, expected)
 
 
 def test_the_number_of_clusters_is_estimated_by_default(table, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     csv.write_csv(table, "x.csv")
-    found = akkm.cluster(table)
+    with pytest.warns(UserWarning, match="unsure: columns vary together in 4 ways"):
+        found = akkm.cluster(table)
     np.testing.assert_array_equal(found.labels, command_line_labels(tmp_path))
     assert type(found.estimator).__name__ == "ApproxKernelKMeans"
     assert found.n_clusters == len(np.unique(found.labels)) == len(found.names)
-    assert any("columns vary together in" in note for note in found.notes)
+    page = found.report().html
+    doubts = page[page.index("Read this first") :][:300]
+    assert "unsure: columns vary together in 4 ways" in doubts
+    assert "unsure: columns vary together in 4 ways" in found._repr_html_()
+
+
+@pytest.mark.parametrize("categories", [False, True])
+def test_a_range_limits_the_estimate(categories, table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if not categories:
+        table = pa.table({f"x{i}": x for i, x in enumerate(load_wine().data.T)})
+    csv.write_csv(table, "x.csv")
+    with warnings.catch_warnings(action="ignore"):  # the estimate is unsure
+        found = akkm.cluster("x.csv", (7, 9))
+    expected = command_line_labels(tmp_path, "-k", "7-9")
+    np.testing.assert_array_equal(found.labels, expected)
+    assert found.n_clusters in (7, 8, 9)
+
+
+def test_there_are_as_many_clusters_as_known_classes(table):
+    known = {row: f"class {row}" for row in range(7)}
+    with pytest.warns(UserWarning, match="The estimate of 7 clusters is unsure"):
+        found = akkm.cluster(table, known=known)
+    assert sorted(found.estimator.label_names_) == sorted(known.values())
 
 
 def test_without_categories_the_neighbour_graph_decides(tmp_path, monkeypatch):
@@ -228,7 +254,8 @@ def test_invalid_arguments_are_refused(table):
 
 def test_the_planted_segments_are_found():
     table, segments = customers(20_000, seed=0)
-    found = akkm.cluster(table)
+    with pytest.warns(UserWarning, match="The estimate of 5 clusters is unsure"):
+        found = akkm.cluster(table)
     assert found.n_clusters == 5
     assert normalized_mutual_info_score(segments, found.labels) > 0.93
 

@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import akkm
 from akkm.cli._app import app
-from akkm.clustering import column_dependence, has_categories
+from akkm.clustering import ColumnDependence, column_dependence, has_categories
 from akkm.tables import TableEncoder
 from customers import customers
 
@@ -38,11 +38,17 @@ def dependence(frame, seed=0):
     return column_dependence(encoder, encoder.transform(frame), seed)
 
 
-@pytest.mark.parametrize("groups", [2, 3, 4])
+@pytest.mark.parametrize("groups", [2, 3, 4, 6])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_groups_of_rows_are_counted(groups, seed):
     frame, _ = planted(groups, informative=5, seed=seed)
     assert dependence(frame, seed).n_clusters == groups
+
+
+def test_directions_end_at_the_first_one_that_chance_explains():
+    strengths, chance = np.array([1.9, 1.1, 1.3, 0.8]), np.array([1.4, 1.2, 1.1, 0.9])
+    assert ColumnDependence(strengths, chance).n_directions == 1
+    assert ColumnDependence(chance + 1, chance).n_directions == 4
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -50,7 +56,7 @@ def test_independent_columns_have_no_direction(seed):
     frame, _ = planted(4, informative=0, numbers=0, noise=5, seed=seed)
     found = dependence(frame, seed)
     assert (found.n_directions, found.n_clusters) == (0, 2)
-    assert "no columns depend on each other" in str(found)
+    assert "no columns depend on each other" in found.reason
 
 
 def test_the_strengths_are_those_of_multiple_correspondence_analysis():
@@ -72,14 +78,16 @@ def test_the_strengths_are_those_of_multiple_correspondence_analysis():
 @pytest.mark.parametrize(("n", "seed"), [(1_000, 0), (5_000, 0), (5_000, 1)])
 def test_the_segments_of_customers_are_found(n, seed):
     table, segments = customers(n, seed)
-    found = akkm.cluster(table)
+    with pytest.warns(UserWarning, match="columns vary together in"):
+        found = akkm.cluster(table)
     assert found.n_clusters == 5
     assert adjusted_rand_score(segments, found.labels) > 0.97
 
 
 def test_categories_that_say_nothing_do_not_become_clusters():
     frame, y = planted(4, informative=2, noise=4, seed=1)
-    found = akkm.cluster(frame)
+    with pytest.warns(UserWarning, match="columns vary together in"):
+        found = akkm.cluster(frame)
     assert found.n_clusters == 4
     assert adjusted_rand_score(y, found.labels) > 0.9
 

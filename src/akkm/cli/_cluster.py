@@ -107,7 +107,15 @@ def cluster(
         _work.require_enough(n if rows is None else len(rows), method)
         if output.labels is not None and encoded.ids is not None:
             require_writable(output.labels, encoded.ids)
-        method, dependence = with_number(method, encoder, encoded.X)
+        key, keys = encoding.id, encoded.ids
+        if keys is None or key is None:
+            key, keys = "row", encoded.rows
+        given = read_constraints(known, pairs, key, keys)
+        classes = set(given.get("known", {}).values())
+        method, found = with_number(method, encoder, encoded.X, len(classes))
+        unsure = []
+        if found is not None and isinstance(method.k, int):
+            unsure = [found.warning(method.k)]
         estimator = build(method, encoding.scale)
         if checkpoint is not None:
             estimator.set_params(checkpoint=checkpoint)
@@ -120,18 +128,14 @@ def cluster(
             "notes": [
                 *encoder.notes_,
                 *_work.storage_notes(encoded, memory),
-                *([str(dependence)] if dependence else []),
+                *constraint_notes(given, n),
             ],
+            "doubts": unsure,
             "layers": method.layers,
         }
         model = SavedModel(encoder, estimator, about)
-        key, keys = encoding.id, encoded.ids
-        if keys is None or key is None:
-            key, keys = "row", encoded.rows
-        given = read_constraints(known, pairs, key, keys)
-        about["notes"] += constraint_notes(given, n)
         warned = cluster_rows(job, model, encoded, encoding.id, rows, table, given)
-    summarise(job, model, warned)
+    summarise(job, model, [*unsure, *warned])
 
 
 def cluster_rows(

@@ -40,7 +40,7 @@ def info(run: Run, model: str, card: str | None) -> None:
         "time": seconds(about["seconds"]) if "seconds" in about else (),
         "scores": _work.score_lines(about.get("scores")),
         "columns": columns,
-        "notes": about.get("notes", ()),
+        "notes": [*about.get("doubts", ()), *about.get("notes", ())],
         "written": run.written,
     }
     _work.print_clusters(Printer(), facts, about.get("sizes", ()))

@@ -1,13 +1,14 @@
 """`--known` and `--pairs`: files with answers about rows."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from akkm.cli._labels import without_dictionary
-from akkm.tables import TableError, open_table, quoted_names
+from akkm.tables import Table, TableError, open_table, quoted_names
 
 # Words for pairs that belong together, and for pairs that belong apart.
 _TOGETHER, _APART = ("must", "same"), ("cannot", "different")
@@ -87,7 +88,7 @@ def _pairs(path: str, key: str, keys: Any) -> dict[str, list[tuple[int, int]]]:
 
 def _columns(path: str, needed: Sequence[str], writer: str | None) -> list[list[str]]:
     """Read some columns of a table as texts without spaces at their ends."""
-    table = open_table(path, missing=())
+    table = _open(path, needed)
     names = [column.name for column in table.columns]
     if missing := [name for name in needed if name not in names]:
         if writer and missing == ["row"]:
@@ -114,6 +115,16 @@ def _columns(path: str, needed: Sequence[str], writer: str | None) -> list[list[
             ) from error
         found.append([text.strip() for text in texts])
     return found
+
+
+def _open(path: str, needed: Sequence[str]) -> Table:
+    """Open a table; spreadsheets also put semicolons or tabs between the fields."""
+    for delimiter in (";", "\t") if path != "-" else ():
+        with suppress(TableError):
+            table = open_table(path, delimiter=delimiter, missing=())
+            if {column.name for column in table.columns}.issuperset(needed):
+                return table
+    return open_table(path, missing=())
 
 
 def _places(path: str, key: str, rows: Sequence[str], keys: Any) -> list[int]:

@@ -7,9 +7,9 @@ from akkm.cli._options import OWN_KERNEL, Method
 from akkm.clustering import (
     ESTIMATORS,
     ColumnDependence,
-    column_dependence,
     default_method,
     has_categories,
+    number_from_columns,
 )
 from akkm.estimators import (
     ClusterLayers,
@@ -87,19 +87,23 @@ def method_for_table(method: Method, encoder: TableEncoder) -> Method:
 
 
 def with_number(
-    method: Method, encoder: TableEncoder, X: Any
+    method: Method, encoder: TableEncoder, X: Any, n_classes: int = 0
 ) -> tuple[Method, ColumnDependence | None]:
     """Return the method with a number of clusters, and the evidence from the columns.
 
-    `X` (n, d) contains the encoded rows, or some of them. If the number is given, or if
-    the estimator estimates it, the method is unchanged and the second value is None.
+    `X` (n, d) contains the encoded rows, or some of them. `n_classes` is the number of
+    known classes. If the number is given, or if the estimator estimates it, the method
+    is unchanged and the second value is None.
     """
-    k = method.k
-    if isinstance(k, int) or method.method != "approx" or not has_categories(encoder):
-        return method, None
-    found = column_dependence(encoder, X, method.seed)
-    least, most = k if isinstance(k, tuple) else (1, X.shape[0])
-    return replace(method, k=min(max(found.n_clusters, least), most)), found
+    k, found = number_from_columns(
+        method.k,
+        method.method,
+        encoder,
+        X,
+        n_classes=n_classes,
+        random_state=method.seed,
+    )
+    return replace(method, k=k), found
 
 
 def is_layered(method: Method) -> bool:

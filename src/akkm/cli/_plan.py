@@ -85,10 +85,6 @@ def plan(
             _work.require_memory(encoder, method, memory)
         n_fitted = min(n, sample or n)
         _work.require_enough(n_fitted, method)
-        layered = is_layered(method)
-        if layered:  # the plan is that of the method which fits the finest layer
-            k = method.k if isinstance(method.k, int) else "auto"
-            method = replace(method, k=k, layers=False, coverage=1.0)
         if method.method == "diffusion" and n_fitted > max_graph_rows(d):
             method = replace(method, method="sparse")  # the estimator does the same
         power = _POWERS.get(method.method, 1)
@@ -98,38 +94,55 @@ def plan(
             encoded = encoder.encode(few)
             X = encoded.X
         method, dependence = with_number(method, encoder, X)
+        choosing: Any = None
+        if is_layered(method) or method.k == "auto":
+            choosing = build(method, encoding.scale)
+        if is_layered(method):  # the other fits are those of the finest layer's method
+            k = method.k if isinstance(method.k, int) else "auto"
+            method = replace(method, k=k, layers=False, coverage=1.0)
         estimator: Any = build(method, encoding.scale)
         on_disk = parsed and 4 * n * d > memory * 2**20
         if on_disk and n_fitted == n:
             estimator.set_params(cache_size=min(estimator.cache_size, memory / 2))
         m, reason = _landmarks(method, n_fitted)
         with phases.phase("measuring"):
-            fewest = _min_clusters(method)
-            costs = probe(estimator, X, n, m, fewest, fitted=n_fitted == n)
+            costs = probe(
+                estimator,
+                X,
+                n,
+                m,
+                _min_clusters(method),
+                fitted=n_fitted == n,
+                choosing=choosing,
+                choosing_grows=choosing is not None and method.method == "diffusion",
+            )
             theory = []
             if method.method == "approx" and m < n_fitted:
-                theory = [_error_bound(X, method, estimator.kernel_, m)]
+                theory = [_error_bound(X, method, estimator, m)]
+    n_clusters = estimator.n_clusters
     task = Task(
         method.method,
         n=n,
         n_fitted=n_fitted,
         n_columns=d,
-        n_clusters=fewest,
-        n_landmarks=m or (number_of_landmarks("auto", n, fewest) if power == 2 else 0),
+        n_clusters=n_clusters,
+        n_landmarks=m
+        or (number_of_landmarks("auto", n, n_clusters) if power == 2 else 0),
         id_bytes=sum(c.nbytes for c in (encoded.ids, encoded.labels) if c is not None)
         / X.shape[0],
         n_parallel=min(method.ensemble or 1, method.threads or os.cpu_count() or 1),
         memory=memory * 2**20,
         on_disk=on_disk,
     )
-    counted = [str(dependence)] if dependence else []
-    if method.k == "auto":
-        sampled = f"estimated on {costs.whole.rows:,} of {n:,} rows"
-        counted = [estimator._number_text, sampled]
+    counted = []
+    if dependence is not None:
+        counted = [f"{method.k}, unsure: {dependence.reason}"]
+    elif method.k == "auto":
+        counted = [choosing._number_text]
+    if counted:
+        counted.append(f"estimated on {costs.whole.rows:,} of {n:,} rows")
     assigned = "random rows; the others will be assigned to the clusters found"
     notes = list(encoder.notes_)
-    if layered:
-        notes.append("the time does not include the comparison of layers")
     if on_disk:
         notes.append(_work.storage_note(n, d, memory))
     printer.facts(
@@ -153,15 +166,22 @@ def _time_lines(
     task: Task, costs: Probe, power: float, starting: float, reading: float
 ) -> list[str]:
     """Lines about the time and its parts; `starting` and `reading` are in seconds."""
-    fit, labels = costs.seconds(task.n_fitted, power), costs.label_seconds * task.n
+    parts = {
+        "start Python": starting,
+        "read and encode": reading,
+        "compare numbers of clusters": costs.seconds_to_choose(task.n_fitted),
+        "cluster": costs.seconds(task.n_fitted, power),
+        "write labels": costs.label_seconds * task.n,
+    }
+    if costs.choosing_seconds is None:
+        del parts["compare numbers of clusters"]
     times = [
         f"{seconds(f.seconds)} for {f.rows:,} rows" for f in (costs.half, costs.whole)
     ]
     return [
-        f"about {seconds(starting + reading + fit + labels)} with --labels; a model "
-        "and a report take longer",
-        f"{seconds(starting)} to start Python, {seconds(reading)} to read and encode, "
-        f"{seconds(fit)} to cluster, {seconds(labels)} to write labels",
+        f"about {seconds(sum(parts.values()))} with --labels; a model and a report "
+        "take longer",
+        ", ".join(f"{seconds(value)} to {name}" for name, value in parts.items()),
         f"estimated from fits: {', '.join(times)}",
     ]
 
@@ -238,16 +258,16 @@ def _landmarks(method: Method, n: int) -> tuple[int, str]:
     return m, reason if given == "auto" else "as given"
 
 
-def _error_bound(X: Any, method: Method, kernel: Any, m: int) -> str:
+def _error_bound(X: Any, method: Method, estimator: Any, m: int) -> str:
     """Text that compares m with the number of landmarks that theory requires."""
-    k = _min_clusters(method)
+    k = estimator.n_clusters
     few = min(X.shape[0], max(_THEORY_ROWS, k))
     # Evenly spaced rows represent the sample even if the file is sorted.
     rows = np.linspace(0, X.shape[0] - 1, few).astype(int)
     settings: dict[str, Any] = {"random_state": method.seed, "n_jobs": method.threads}
     with warnings.catch_warnings(action="ignore"):
         suggestion = suggest_n_landmarks(
-            X[rows], k, kernel, tolerance=_TOLERANCE, **settings
+            X[rows], k, estimator.kernel_, tolerance=_TOLERANCE, **settings
         )
     needed = suggestion.n_landmarks
     claim = f"an error within {_TOLERANCE:.0%} of that of exact kernel k-means"

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from akkm.cli._labels import BATCH_ROWS, label_batches, write_batches
+from akkm.estimators import ClusterLayers
 
 # The time of an ensemble is measured with this many members. It is proportional to the
 # number of members.
@@ -48,6 +49,9 @@ class Probe:
     first_seconds: float = 0.0  # to load libraries that only a fit needs
     resident: float = 0.0  # peak memory of this process with the whole sample, bytes
     max_cache: float = 0.0  # limit on cached kernel values, bytes
+    # Seconds to choose the number of clusters of the sample; None if it is given.
+    choosing_seconds: float | None = None
+    choosing_grows: bool = False  # whether choosing takes longer for more rows
 
     def growth(self, n: int) -> float:
         """Upper bound on the extra bytes of a fit to n rows instead of the sample."""
@@ -55,7 +59,10 @@ class Probe:
         return per_row * max(n - self.whole.rows, 0)
 
     def seconds(self, n: int, power: float) -> float:
-        """Seconds for n rows; beyond the sample, the time grows like n ** power."""
+        """Seconds for n rows, with a given number of clusters.
+
+        Beyond the sample, the time grows like n ** power.
+        """
         ratio = max(n / self.whole.rows, 1)
         if power > 1:
             return self.first_seconds + self.whole.seconds * ratio**power
@@ -64,6 +71,11 @@ class Probe:
         more = slope * self.whole.rows * (ratio - 1)
         return self.first_seconds + self.whole.seconds + more
 
+    def seconds_to_choose(self, n: int) -> float:
+        """Seconds to choose the number of clusters of n rows; 0 if it is given."""
+        ratio = max(n / self.whole.rows, 1) if self.choosing_grows else 1
+        return (self.choosing_seconds or 0.0) * ratio
+
     def _slope(self, name: str) -> float:
         """How much a cost grows per row."""
         more = getattr(self.whole, name) - getattr(self.half, name)
@@ -71,33 +83,51 @@ class Probe:
 
 
 def probe(
-    estimator: Any, X: Any, n: int, n_landmarks: int, n_clusters: int, *, fitted: bool
+    estimator: Any,
+    X: Any,
+    n: int,
+    n_landmarks: int,
+    n_clusters: int,
+    *,
+    fitted: bool,
+    choosing: Any = None,
+    choosing_grows: bool = False,
 ) -> Probe:
     """Measure the costs of fits to a sample X (s, d) and to half of it.
 
     `n` is the number of all rows, and `n_landmarks` the number of landmarks for all
     rows. `fitted` says whether all rows will be fitted; otherwise most labels will be
     predicted. Afterwards, the estimator is fitted to X.
+
+    `choosing` is an estimator that chooses the number of clusters. Choosing takes
+    longer than a fit with a given number. So `choosing` is fitted once, and the other
+    fits get the number that it finds. If `choosing_grows`, the estimate of the number
+    needs more time and memory for more rows. `ClusterLayers` needs more memory, too.
     """
     params = estimator.get_params()
     members = params.get("n_members", 1)
     few = min(members, _FEW_MEMBERS)
+    if choosing is not None:
+        choosing_seconds = _timed(_adapted(choosing, X, n_landmarks, few).fit, X)
+        n_clusters = choosing.n_clusters_
+        estimator.set_params(n_clusters=n_clusters)
     half = np.linspace(0, X.shape[0] - 1, max(X.shape[0] // 2, n_clusters)).astype(int)
     samples = X[half], X
 
     def adapted(rows: Any, members: int, **settings: Any) -> Any:
-        m = min(n_landmarks, rows.shape[0])
-        settings |= {"n_landmarks": m, "n_leaders": m, "n_members": members}
-        names = settings.keys() & params
-        return estimator.set_params(**{name: settings[name] for name in names})
+        return _adapted(estimator, rows, n_landmarks, members, **settings)
 
     def uncached(rows: Any, members: int) -> Any:
         return clone(adapted(rows, members, cache_size=0))
 
-    first = _timed(uncached(samples[0], few).fit, samples[0])
+    first = 0.0
+    if choosing is None:  # otherwise, libraries have been loaded
+        first = _timed(uncached(samples[0], few).fit, samples[0])
     peaks = []
     for rows in samples:
         model = uncached(rows, few)
+        if choosing_grows or isinstance(choosing, ClusterLayers):
+            model = clone(choosing)
         peak = _peak(model, rows)
         if members > few:
             more = min(members, _MORE_MEMBERS)
@@ -108,6 +138,7 @@ def probe(
     resident = process_memory()
     estimator.set_params(**{k: v for k, v in params.items() if k == "cache_size"})
     times = [_timed(adapted(rows, few).fit, rows) for rows in samples]
+    extra = None if choosing is None else max(choosing_seconds - times[1], 0)
     half_fit, whole_fit = (
         Fit(rows.shape[0], seconds * members / few, peak)
         for rows, seconds, peak in zip(samples, times, peaks, strict=True)
@@ -121,7 +152,19 @@ def probe(
         first_seconds=max(first - times[0], 0),
         resident=resident,
         max_cache=params.get("cache_size", 0) * 2**20,
+        choosing_seconds=extra,
+        choosing_grows=choosing_grows,
     )
+
+
+def _adapted(
+    estimator: Any, X: Any, n_landmarks: int, members: int, **settings: Any
+) -> Any:
+    """Set those of the settings that the estimator has, and return it."""
+    m = min(n_landmarks, X.shape[0])
+    settings |= {"n_landmarks": m, "n_leaders": m, "n_members": members}
+    names = settings.keys() & estimator.get_params()
+    return estimator.set_params(**{name: settings[name] for name in names})
 
 
 def _timed(function: Callable[[Any], Any], X: Any) -> float:

@@ -67,7 +67,8 @@ def _questions(model: str, source: Source, count: int, known: str | None) -> byt
     if not hasattr(saved.estimator, "suggest"):
         raise ValueError(
             f"{model} contains {type(saved.estimator).__name__}, which takes no known "
-            "classes; cluster with another --method, without --ensemble and --layers."
+            "classes; cluster with another --method, and without --ensemble, --layers "
+            "or a range for -k."
         )
     table = _work.open_source(source, saved.about)
     encoder = saved.encoder

@@ -58,7 +58,8 @@ def start(run: Run, output: Output, inputs: Mapping[str, str]) -> Iterator[Job]:
 
 def describe(data: str) -> str:
     """The name by which messages refer to the data."""
-    return "standard input" if data == "-" else printable(os.path.basename(data))
+    name = os.path.basename(os.path.normpath(data))
+    return "standard input" if data == "-" else printable(name)
 
 
 def open_source(source: Source, about: Mapping[str, Any] | None = None) -> Table:
@@ -107,6 +108,8 @@ def require_memory(encoder: TableEncoder, method: Method, allowed: float) -> Non
     if reads_from_disk or encoder.matrix_ or needed <= allowed * 2**20:
         return
     name = f"--method {method.method}"
+    if not method.method_given:
+        name += ", the default if no number of clusters is given,"
     if method.ensemble is not None:
         name = f"--ensemble {method.ensemble}"
     elif is_layered(method):
@@ -306,6 +309,7 @@ def _write_report(
             title=about["data"],
             command=about["command"],
             notes=[*(encoder.describe() if model.of_table else ()), *notes],
+            doubts=about.get("doubts", ()),
             seconds=about["seconds"],
             new_rows=assigned is not None,
             rows=rows,

@@ -10,6 +10,7 @@ from akkm.clustering._dependence import (
     ColumnDependence,
     column_dependence,
     has_categories,
+    number_from_columns,
 )
 from akkm.clustering._measures import certainty_of_measures, certainty_of_rows, measures
 from akkm.clustering._methods import ESTIMATORS, default_method
@@ -26,5 +27,6 @@ __all__ = [
     "has_categories",
     "labelled_columns",
     "measures",
+    "number_from_columns",
     "with_free_names",
 ]

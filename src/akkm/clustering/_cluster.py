@@ -9,14 +9,15 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from akkm.clustering._clustering import Clustering, known_rows
-from akkm.clustering._dependence import column_dependence, has_categories
+from akkm.clustering._dependence import has_categories, number_from_columns
 from akkm.clustering._methods import ESTIMATORS, default_method
+from akkm.estimators import ClusterLayers
 from akkm.tables import TableEncoder, open_table
 
 
 def cluster(
     data: Any,
-    n_clusters: int | str = "auto",
+    n_clusters: int | str | tuple[int, int] = "auto",
     *,
     method: str | None = None,
     estimator: Any = None,
@@ -32,8 +33,9 @@ def cluster(
     data : data frame, Table or str
         A data frame of pandas, polars or Arrow, a table from `open_table`, or the name
         of a file.
-    n_clusters : int or "auto", default="auto"
-        The number of clusters; "auto" estimates it.
+    n_clusters : int, "auto" or pair of int, default="auto"
+        The number of clusters; "auto" estimates it. A pair, such as (2, 12), limits the
+        estimate to a range.
     method : str, optional
         "approx", "sparse", "diffusion", "exact", "spectral", "two-step" or "leaders".
         Default: "approx" if the number of clusters is given or the table has columns
@@ -90,29 +92,40 @@ def cluster(
     started = time.perf_counter()
     encoder = TableEncoder(**encoding).fit(data)
     encoded = encoder.encode(data)
-    notes = list(encoder.notes_)
-    if estimator is None:
-        categories = has_categories(encoder)
-        name = method or default_method(n_clusters, categories)
-        if n_clusters == "auto" and name == "approx" and categories:
-            dependence = column_dependence(encoder, encoded.X, random_state)
-            n_clusters = min(dependence.n_clusters, encoded.X.shape[0])
-            notes.append(str(dependence))
-        settings: Any = {"random_state": random_state, "n_jobs": n_jobs}
-        estimator = ESTIMATORS[name](n_clusters, **settings)
-    model = clone(estimator)
     answers = {}
     if known is not None:
-        if not has_fit_parameter(model, "known"):
-            raise ValueError(
-                f"{type(model).__name__} takes no known classes; leave out known, or "
-                "use method='approx', 'sparse', 'diffusion' or 'exact'."
-            )
         answers["known"] = known_rows(encoded, encoder.n_rows_, known)
+    doubts = []
+    if estimator is None:
+        name = method or default_method(n_clusters, has_categories(encoder))
+        n_classes = len(set(answers.get("known", {}).values()))
+        k, found = number_from_columns(
+            n_clusters,
+            name,
+            encoder,
+            encoded.X,
+            n_classes=n_classes,
+            random_state=random_state,
+        )
+        if found is not None and isinstance(k, int):
+            doubts.append(found.warning(k))
+            warnings.warn(doubts[0], UserWarning, stacklevel=2)
+        settings: Any = {"random_state": random_state, "n_jobs": n_jobs}
+        if isinstance(k, tuple):
+            estimator = ClusterLayers(k, estimator=ESTIMATORS[name](), **settings)
+        else:
+            estimator = ESTIMATORS[name](k, **settings)
+    model = clone(estimator)
+    if known is not None and not has_fit_parameter(model, "known"):
+        raise ValueError(
+            f"{type(model).__name__} takes no known classes; leave out known, or "
+            "use method='approx', 'sparse', 'diffusion' or 'exact'."
+        )
     with warnings.catch_warnings(record=True, action="always") as caught:
         model.fit(encoded.X, **answers)
     for warning in caught:
         warnings.warn(str(warning.message), warning.category, stacklevel=2)
-    notes += [str(warning.message) for warning in caught]
+    notes = [*encoder.notes_, *(str(warning.message) for warning in caught)]
     seconds = time.perf_counter() - started
-    return Clustering(encoder, model, encoded, data, tuple(notes), seconds)
+    texts = tuple(notes), tuple(doubts)
+    return Clustering(encoder, model, encoded, data, *texts, seconds)

@@ -42,6 +42,8 @@ class Clustering:
         The table.
     notes : tuple of str
         Notes of the encoder and the estimator about the data.
+    doubts : tuple of str
+        Warnings that the report shows first.
     seconds : float
         How long encoding and clustering took.
 
@@ -62,6 +64,7 @@ class Clustering:
     encoded: Encoded
     data: Any
     notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
     seconds: float | None = None
 
     @property
@@ -84,7 +87,7 @@ class Clustering:
     def certainty(self) -> Array:
         """How certain the label of each row is, from 0 to 1, of shape (n,).
 
-        `akkm.clustering.certainty_of_rows` has the formula.
+        The method `certainty` of the estimator has the formula.
         """
         if hasattr(self.estimator, "agreement_"):
             return np.asarray(self.estimator.agreement_)
@@ -179,7 +182,8 @@ class Clustering:
         if not hasattr(self.estimator, "suggest"):
             raise ValueError(
                 f"{type(self.estimator).__name__} can't suggest rows; cluster with "
-                "method='approx', 'sparse', 'diffusion' or 'exact'."
+                "method='approx', 'sparse', 'diffusion' or 'exact', and without a "
+                "range for n_clusters."
             )
         if known is not None:
             known = known_rows(self.encoded, self.encoder.n_rows_, known)
@@ -206,6 +210,7 @@ class Clustering:
             "ids": encoded.rows if encoded.ids is None else encoded.ids,
             "labels_true": encoded.labels,
             "notes": [*encoder.describe(), *self.notes],
+            "doubts": self.doubts,
             "seconds": self.seconds,
         }
         return report(self.estimator, encoded.X, **{**given, **options})
@@ -248,7 +253,8 @@ class Clustering:
         )
         more = self.n_clusters - len(order)
         after = f"<p>… and {more} smaller clusters</p>" if more > 0 else ""
-        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
+        texts = (*self.doubts, *self.notes)
+        notes = "".join(f"<li>{html.escape(text)}</li>" for text in texts)
         after += f"<ul>{notes}</ul>" if notes else ""
         return f"<table><tr>{head}</tr>{''.join(rows)}</table>{after}"
 

@@ -9,7 +9,9 @@ The columns of X that encode a column of the table are first transformed so that
 covariance is the identity. (For categories, this is multiple correspondence analysis.)
 Without dependence, the covariance of all transformed columns is the identity, and its
 eigenvalues are 1 up to chance. The columns are shuffled independently to see how large
-eigenvalues become by chance.
+eigenvalues become by chance. The largest eigenvalue is compared with the largest ones
+of the shuffled tables, the second with the second ones, and so on (Horn's parallel
+analysis).
 
 Rows with the same categories are close to each other. So neighbour graphs and kernels
 show frequent combinations of categories as clusters, even if columns are independent.
@@ -44,29 +46,40 @@ class ColumnDependence:
     ----------
     strengths : float array of shape (q,)
         Eigenvalues in descending order; 1 means no dependence.
-    chance : float
-        The largest eigenvalue for columns that were shuffled independently.
+    chance : float array of shape (q,)
+        For each position, the largest eigenvalue at this position in tables whose
+        columns were shuffled independently.
     """
 
     strengths: Array
-    chance: float
+    chance: Array
 
     @property
     def n_directions(self) -> int:
-        """The number of directions whose strength is beyond chance."""
-        return int((self.strengths > self.chance).sum())
+        """The number of directions before the first one that chance explains."""
+        return int(np.append(self.strengths <= self.chance, True).argmax())
 
     @property
     def n_clusters(self) -> int:
         """The estimated number of clusters, at least 2."""
         return max(2, self.n_directions + 1)
 
-    def __str__(self) -> str:
-        found = f"{self.n_clusters} clusters, unsure"
+    @property
+    def reason(self) -> str:
+        """The reason for the estimate, in a few words."""
         if self.n_directions == 0:
-            return f"{found}: no columns depend on each other beyond chance"
+            return "no columns depend on each other beyond chance"
         ways = "one way" if self.n_directions == 1 else f"{self.n_directions} ways"
-        return f"{found}: beyond chance, columns vary together in {ways}"
+        return f"columns vary together in {ways}"
+
+    def warning(self, n_clusters: int) -> str:
+        """Return a warning that this number of clusters was estimated."""
+        return (
+            f"The estimate of {n_clusters} clusters is unsure: {self.reason}. "
+            "There may be a few more; compare the reports of "
+            f"{n_clusters} to {n_clusters + 2} clusters, or give the number of "
+            "clusters."
+        )
 
 
 def has_categories(encoder: TableEncoder) -> bool:
@@ -82,6 +95,61 @@ def has_categories(encoder: TableEncoder) -> bool:
     True
     """
     return any(fact.role in ("boolean", "category") for fact in encoder.facts())
+
+
+def number_from_columns(
+    n_clusters: int | str | tuple[int, int],
+    method: str,
+    encoder: TableEncoder,
+    X: Any,
+    *,
+    n_classes: int = 0,
+    random_state: int = 0,
+) -> tuple[int | str | tuple[int, int], ColumnDependence | None]:
+    """Estimate the number of clusters if it depends on the columns of the table.
+
+    Parameters
+    ----------
+    n_clusters : int, "auto" or pair of int
+        The number of clusters, "auto", or the smallest and the largest number.
+    method : str
+        A key of `ESTIMATORS`.
+    encoder : TableEncoder
+        The fitted encoder.
+    X : float32 array or DiskRows of shape (n, d)
+        The encoded rows, or some of them.
+    n_classes : int, default=0
+        Number of known classes. There are at least as many clusters.
+    random_state : int, default=0
+        The seed.
+
+    Returns
+    -------
+    n_clusters : int, "auto" or pair of int
+        The estimate. It equals the parameter if the number is given, if there are no
+        columns of categories, or if the method estimates the number itself.
+    dependence : ColumnDependence or None
+        The reason for the estimate; None if nothing was estimated.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from akkm.clustering import number_from_columns
+    >>> from akkm.tables import TableEncoder
+    >>> frame = pd.DataFrame({"size": [1, 2, 1, 8, 9, 8], "town": ["Ulm", "Bonn"] * 3})
+    >>> encoder = TableEncoder().fit(frame)
+    >>> X = encoder.transform(frame)
+    >>> number_from_columns("auto", "approx", encoder, X, n_classes=3)[0]
+    3
+    >>> number_from_columns(4, "approx", encoder, X)
+    (4, None)
+    """
+    given = isinstance(n_clusters, int)
+    if given or method != "approx" or not has_categories(encoder):
+        return n_clusters, None
+    least, most = n_clusters if isinstance(n_clusters, tuple) else (1, X.shape[0])
+    found = column_dependence(encoder, X, random_state)
+    return min(max(found.n_clusters, least, n_classes), most), found
 
 
 def column_dependence(
@@ -122,12 +190,11 @@ def column_dependence(
     n = X.shape[0]
     rows = np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))
     blocks = _whitened(as_rows(X).gather(rows).astype(np.float64), encoder.facts())
-    shuffled = (
+    shuffled = [
         _strengths([block[rng.permutation(len(rows))] for block in blocks])
         for _ in range(_SHUFFLED)
-    )
-    chance = max(strengths[0] for strengths in shuffled)
-    return ColumnDependence(_strengths(blocks), float(chance))
+    ]
+    return ColumnDependence(_strengths(blocks), np.max(shuffled, axis=0))
 
 
 def _whitened(X: Array, facts: Sequence[ColumnFact]) -> list[Array]:

@@ -37,7 +37,7 @@ _ENTRIES: dict[str, Callable[[Any], bool]] = {
         ("header", "layers"), lambda value: value is None or isinstance(value, bool)
     ),
     "na": _is_list_of(str),
-    "notes": _is_list_of(str),
+    **dict.fromkeys(("doubts", "notes"), _is_list_of(str)),
     "rows": _is_number,
     "seconds": _is_number,
     "settings": _is_dict,

@@ -17,7 +17,7 @@ _ANALYST = ("sizes", "features", "certainty", "evidence", "landmarks", "converge
 
 
 def page(shown: Shown, **about: Any) -> str:
-    """The whole page as HTML; `about` has title, command, notes and seconds."""
+    """The whole page as HTML; `about` has title, command, notes, doubts and seconds."""
     facts = shown.facts
     rows = f"{facts.n_rows:,} new rows" if facts.new_rows else f"{facts.n_rows:,} rows"
     if facts.sampled is not None:

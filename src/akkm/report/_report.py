@@ -81,6 +81,7 @@ def report(
     title: str | None = None,
     command: str | None = None,
     notes: Sequence[str] = (),
+    doubts: Sequence[str] = (),
     seconds: float | None = None,
     original: Callable[[Any], list[dict[str, Any]]] | None = None,
     encoder: Any = None,
@@ -125,6 +126,8 @@ def report(
         The command that repeats the clustering.
     notes : sequence of str, optional
         Further notes for readers, such as how the data were prepared.
+    doubts : sequence of str, optional
+        Warnings that readers should see first.
     seconds : float, optional
         How long the clustering took.
     original : callable, optional
@@ -209,9 +212,18 @@ def report(
         comparison = compare_with_classes(given["labels_true"], facts.labels)
     names = _names_of_rows(given["ids"], facts.sampled)
     shown = Shown(facts, names, comparison, given["images"])
-    notes = [notes] if isinstance(notes, str) else notes
+    notes, doubts = (
+        [texts] if isinstance(texts, str) else texts for texts in (notes, doubts)
+    )
     return Report(
-        page(shown, title=title, command=command, notes=notes, seconds=seconds)
+        page(
+            shown,
+            title=title,
+            command=command,
+            notes=notes,
+            doubts=doubts,
+            seconds=seconds,
+        )
     )
 
 
