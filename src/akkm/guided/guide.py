@@ -1,6 +1,6 @@
 """The constraints of one fit: clusters of the classes, weights and penalties."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,6 +37,10 @@ class Guidance:
     strength: float
     clusters_per_class: Any  # "auto", an integer, or a mapping from classes to integers
     known_weight: Any  # "auto" or a number
+    # Carries the classes of known points to near points, as
+    # `akkm.diffusion.carried_classes.carry_classes` does. None if rows near known rows
+    # have no influence.
+    carry: Callable[..., Array] | None = None
 
     @property
     def hard(self) -> bool:
@@ -112,6 +116,16 @@ class Guidance:
         counts = self.demand(n_clusters)
         fixed = self.clusters_per_class != "auto" or sum(counts) == n_clusters
         return fixed and max(counts, default=1) == 1
+
+    def carries_classes(self, n_clusters: int) -> bool:
+        """Whether rows near known rows say where the cluster of each class is.
+
+        If so, each cluster is the only one of its class. Classes that may be wrong are
+        not carried to near rows.
+        """
+        every = n_clusters == len(self.constraints.classes) > 1
+        wanted = self.carry is not None and self.known_weight == "auto" and self.hard
+        return wanted and every and self.joins_classes(n_clusters)
 
     def owners(self, n_clusters: int, labels: Array | None) -> Array:
         """Return the class (C,) to which each cluster belongs; -1 for no class.
