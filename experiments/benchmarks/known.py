@@ -262,9 +262,9 @@ def report(records: JsonLines) -> str:
             "approximate form was chosen on 10,000 MNIST rows (seed 0), the spleen and "
             "moons. The steps that carry classes along the graph, and their constants, "
             "were chosen after seeing results for all 70,000 rows (seeds 0 to 3), and "
-            "on 10,000 rows, digits, USPS, Dry Bean, the spleen, Stack Overflow, moons, "
-            "rings and blobs. So these figures are optimistic. The diffusion form gets "
-            "the graph of neighbours, which is built once."
+            "on 10,000 rows, digits, USPS, Dry Bean, the spleen, Stack Overflow, "
+            "moons, rings and blobs. So these figures are optimistic. The diffusion "
+            "form gets the graph of neighbours, which is built once."
         ),
     ]
     lines = [(c, "random") for c in CONTESTANTS] + [(c, "suggest") for c in _SUGGESTING]
