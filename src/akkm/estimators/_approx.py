@@ -147,6 +147,11 @@ class ApproxKernelKMeans(
         near known rows count, too. Walks carry the known classes to a sample of the
         rows. Each center is then the mean of its cluster and of the sample's rows of
         its class, which in total weigh ten times as much as all rows.
+        With "auto" and hard constraints, if each cluster has its own class and at most
+        75 known rows per class, the rows near known rows count, too. Walks carry the
+        known classes to a sample of the rows. Each center is then the mean of its
+        cluster and of the sample's rows of its class. In total, these rows weigh ten
+        times as much as all rows.
     random_state : int, RandomState instance or None, default=None
         The same seed gives the same labels, for any `n_jobs`.
     n_jobs : int or None, default=None

@@ -23,6 +23,9 @@ _ROWS_PER_CLUSTER = 5
 # With fewer known rows per class than this, each weighs less, in proportion to their
 # number: the mean of few rows says little about a class.
 _MANY_PER_CLASS = 25
+# With more known rows per class than this, their mean says enough about the class, and
+# classes are not carried to near rows.
+_ENOUGH_PER_CLASS = 75
 # Messages name at most this many rows.
 _SHOWN = 12
 
@@ -123,8 +126,13 @@ class Guidance:
         If so, each cluster is the only one of its class. Classes that may be wrong are
         not carried to near rows.
         """
-        every = n_clusters == len(self.constraints.classes) > 1
+        n_classes, n_known = (
+            len(self.constraints.classes),
+            len(self.constraints.known_rows),
+        )
         wanted = self.carry is not None and self.known_weight == "auto" and self.hard
+        wanted &= n_known <= n_classes * _ENOUGH_PER_CLASS
+        every = n_clusters == n_classes > 1
         return wanted and every and self.joins_classes(n_clusters)
 
     def owners(self, n_clusters: int, labels: Array | None) -> Array:
