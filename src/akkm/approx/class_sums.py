@@ -3,7 +3,7 @@
 import numpy as np
 
 from akkm.approx.factored import Factored
-from akkm.approx.seeding import draw_sample, leading_coordinates
+from akkm.approx.seeding import STORED_BYTES, draw_sample, leading_coordinates
 from akkm.core.parts import Stats
 from akkm.core.threads import Threads
 from akkm.guided.guide import Guidance
@@ -56,7 +56,8 @@ def class_sums(
     drawn, sizes = draw_sample(factored.strip.X, n_clusters, weights, rng)
     rows = np.union1d(drawn[: sizes[0]], found.known_rows)
     strip = factored.strip.subset(rows)
-    strip.compute_all(engine)
+    if strip.nbytes <= STORED_BYTES:
+        strip.compute_all(engine)
     points = leading_coordinates(strip, factored.gram, engine, n_clusters)
     known = np.searchsorted(rows, found.known_rows)
     given = found.known[found.known >= 0]
