@@ -143,10 +143,6 @@ class ApproxKernelKMeans(
         known rows weigh as much as a cluster of mean size, if there are 25 or more
         known rows per class. With fewer known rows per class, the weight of a known row
         is lower, in proportion to the number of known rows per class.
-        With "auto" and hard constraints, if each cluster has its own class, the rows
-        near known rows count, too. Walks carry the known classes to a sample of the
-        rows. Each center is then the mean of its cluster and of the sample's rows of
-        its class, which in total weigh ten times as much as all rows.
         With "auto" and hard constraints, if each cluster has its own class and at most
         75 known rows per class, the rows near known rows count, too. Walks carry the
         known classes to a sample of the rows. Each center is then the mean of its
