@@ -3,12 +3,14 @@
 import numpy as np
 
 from akkm.approx.factored import Factored
-from akkm.approx.seeding import STORED_BYTES, draw_sample, leading_coordinates
+from akkm.approx.seeding import STORED_BYTES, leading_coordinates
 from akkm.core.parts import Stats
 from akkm.core.threads import Threads
 from akkm.guided.guide import Guidance
 from akkm.typing import Array
 
+# Maximum number of rows of the sample, not counting known rows.
+_SAMPLE = 20_000
 # All classes together weigh this many times as much as all rows.
 _CLASS_WEIGHT = 10.0
 
@@ -53,8 +55,10 @@ def class_sums(
         return None
     assert guidance.carry is not None
     found = guidance.constraints
-    drawn, sizes = draw_sample(factored.strip.X, n_clusters, weights, rng)
-    rows = np.union1d(drawn[: sizes[0]], found.known_rows)
+    drawn = np.arange(found.n) if weights is None else np.flatnonzero(weights > 0)
+    if len(drawn) > _SAMPLE:
+        drawn = rng.choice(drawn, _SAMPLE, replace=False)
+    rows = np.union1d(drawn, found.known_rows)
     strip = factored.strip.subset(rows)
     if strip.nbytes <= STORED_BYTES:
         strip.compute_all(engine)
