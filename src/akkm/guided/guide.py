@@ -23,8 +23,7 @@ _ROWS_PER_CLUSTER = 5
 # With fewer known rows per class than this, each weighs less, in proportion to their
 # number: the mean of few rows says little about a class.
 _MANY_PER_CLASS = 25
-# With more known rows per class than this, their mean says enough about the class, and
-# classes are not carried to near rows.
+# With more known rows per class than this, classes are not carried: their means suffice.
 _ENOUGH_PER_CLASS = 75
 # Messages name at most this many rows.
 _SHOWN = 12
@@ -115,9 +114,13 @@ class Guidance:
         return counts
 
     def joins_classes(self, n_clusters: int) -> bool:
-        """Whether each class has exactly one cluster."""
+        """Whether each class has one cluster, as far as one can tell.
+
+        "auto" assumes it if there are more than half as many classes as clusters. The
+        other clusters may be those of unknown classes.
+        """
         counts = self.demand(n_clusters)
-        fixed = self.clusters_per_class != "auto" or sum(counts) == n_clusters
+        fixed = self.clusters_per_class != "auto" or 2 * sum(counts) > n_clusters
         return fixed and max(counts, default=1) == 1
 
     def carries_classes(self, n_clusters: int) -> bool:
