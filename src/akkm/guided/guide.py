@@ -23,7 +23,7 @@ _ROWS_PER_CLUSTER = 5
 # With fewer known rows per class than this, each weighs less, in proportion to their
 # number: the mean of few rows says little about a class.
 _MANY_PER_CLASS = 25
-# With more known rows per class than this, classes are not carried: their means suffice.
+# With more known rows per class than this, their means suffice; none are carried.
 _ENOUGH_PER_CLASS = 75
 # Messages name at most this many rows.
 _SHOWN = 12
