@@ -9,6 +9,8 @@ from sklearn.datasets import make_blobs, make_moons
 
 import akkm
 import registry
+from akkm.core.threads import Threads
+from akkm.diffusion.carried_classes import carry_classes
 from akkm.diffusion.class_shares import (
     class_scores,
     class_shares,
@@ -225,3 +227,15 @@ def test_rows_outside_the_graph_are_ignored():
     found = read_constraints(9, must_link=[(4, 7)], cannot_link=[(4, 8)])
     edited = constrain_graph(W, found, np.array([7, 1])).toarray()
     np.testing.assert_allclose(edited, np.ones((2, 2)))
+
+
+def test_classes_are_carried_to_the_points_around_known_points():
+    """Two chains of points with a gap between them, and a third one without a class."""
+    X = np.concatenate([np.arange(0, 3, 0.1), np.arange(9, 12, 0.1)])[:, None]
+    X = np.concatenate([X, X[:3], np.arange(50, 53, 0.1)[:, None]])
+    known, classes = np.array([2, 40]), np.array([1, 0])
+    with Threads(1) as engine:
+        rng = np.random.default_rng(0)
+        carried = carry_classes(X, known, classes, 2, engine, rng)
+    expected = np.repeat([1, 0, 1, -1], [30, 30, 3, 30])
+    np.testing.assert_array_equal(carried, expected)

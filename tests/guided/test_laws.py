@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_blobs
+from sklearn.datasets import load_digits, make_blobs
 
 import akkm
 from akkm import ApproxKernelKMeans
-from akkm.approx import factor
+from akkm.approx import factor, leading_coordinates
 from akkm.core.lloyd import lloyd
 from akkm.core.parts import Part
 from akkm.core.threads import Threads
+from akkm.diffusion.carried_classes import carry_classes
 from akkm.guided.constraints import read_constraints
 from akkm.guided.guide import Guidance
 from akkm.guided.parts import GuidedParts, weights_of_others
@@ -187,3 +188,42 @@ def test_a_precomputed_kernel_gives_the_same_labels(problem):
     given = ApproxKernelKMeans(5, kernel="precomputed", **options).fit(K, **constraints)
     np.testing.assert_array_equal(given.labels_, model.labels_)
     assert given.inertia_ == pytest.approx(model.inertia_)
+
+
+def test_centers_are_means_of_clusters_and_of_carried_classes(problem):
+    """With hard classes, the rows of the carried classes weigh ten times all rows."""
+    X, _, constraints = problem
+    model = fit(problem, n_landmarks=len(X))
+    found = read_constraints(len(X), **constraints)
+    names, kernel = model.label_names_, model.kernel_
+    guidance = model._read_guidance(len(X), *constraints.values())
+    assert guidance.carries_classes(5)
+    K = kernel(X, X)
+    f = factor(X, kernel, Landmarks(X, X, np.arange(len(X))), dtype=X.dtype)
+    with Threads(1) as engine:
+        points = leading_coordinates(f.strip, f.gram, engine, 5)
+        known = found.known_rows, found.known[found.known >= 0]
+        rng = np.random.default_rng(0)
+        classes = carry_classes(points, *known, 5, engine, rng)
+    weights = np.ones(len(X))
+    weights[found.rows] = guidance.row_weights(5, None)
+    member = np.eye(5)[model.labels_] * weights[:, None]
+    member += 10 * np.eye(5)[classes][:, names]
+    member /= member.sum(axis=0)
+    squared = (member * (K @ member)).sum(axis=0) - 2 * K @ member
+    free = np.setdiff1d(np.arange(len(X)), found.rows)
+    chosen = squared[free, model.labels_[free]]
+    np.testing.assert_allclose(chosen, squared[free].min(axis=1), atol=1e-6)
+
+
+def test_rows_near_known_rows_help_to_place_the_centers():
+    X, y = load_digits(return_X_y=True)
+    rows = np.concatenate([np.flatnonzero(y == name)[:3] for name in range(10)])
+    known = {int(i): int(y[i]) for i in rows}
+    model = ApproxKernelKMeans(10, random_state=0).fit(X, known=known)
+    alone = ApproxKernelKMeans(10, known_weight=10.0, random_state=0)
+    alone.fit(X, known=known)
+    gained = (model.labels_ == y).mean() - (alone.labels_ == y).mean()
+    assert gained > 0.05
+    model.set_params(strength=1.0).fit(X, known=known)  # classes may be wrong
+    assert (model.labels_ == y).mean() < 0.9

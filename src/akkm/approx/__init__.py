@@ -11,6 +11,8 @@ arrays. Parameters, validation and attributes of estimators do not belong here.
     The rows, prepared for the loop in this process or on workers.
 `algorithm2`, `guided_runs`
     Initialise and iterate, without or with constraints; return the best run.
+`class_sums`
+    Sums of the rows of each class, to which known rows carry their classes.
 `checkpoint`, `digest`
     Resume an interrupted fit, and check that its rows have not changed.
 `stream`
@@ -21,7 +23,7 @@ from akkm.approx.algorithm2 import solve
 from akkm.approx.checkpoint import Checkpoint, fingerprint
 from akkm.approx.digest import digest
 from akkm.approx.factored import Factored, factor, kmeans_problem
-from akkm.approx.seeding import prefetch_sample
+from akkm.approx.seeding import leading_coordinates, prefetch_sample
 from akkm.approx.stream import Reservoir, Stream, match_labels
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "factor",
     "fingerprint",
     "kmeans_problem",
+    "leading_coordinates",
     "match_labels",
     "prefetch_sample",
     "solve",

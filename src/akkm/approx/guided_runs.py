@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from akkm.approx.class_sums import class_sums
 from akkm.approx.factored import Factored
 from akkm.approx.prepared_parts import prepare_parts
 from akkm.approx.seeding import (
@@ -15,8 +16,8 @@ from akkm.approx.seeding import (
     leading_coordinates,
 )
 from akkm.core.gram import Centers
-from akkm.core.lloyd import LloydStep, Position, Solution, lloyd
-from akkm.core.parts import Part
+from akkm.core.lloyd import LloydStep, Position, Solution, centers_of, lloyd
+from akkm.core.parts import Part, Stats
 from akkm.core.strip import Strip
 from akkm.core.threads import Threads
 from akkm.guided.guide import Guidance, Guide
@@ -57,6 +58,7 @@ def solve_guided(
     held = strip.subset(found.rows)
     if held.nbytes <= cache_bytes:
         held.compute_all(engine)
+    sums = class_sums(factored, engine, guidance, n_clusters, weights, rng)
 
     def run(
         guide: Guide,
@@ -66,8 +68,11 @@ def solve_guided(
     ) -> Solution:
         free = prepare_parts(factored, engine, labels, others, cache_bytes)
         part = Part.of(held, factored.gram, engine, weights=own)
+        added = None
+        if sums is not None:
+            added = Stats(sums.sums[guide.owner], sums.counts[guide.owner])
         return lloyd(
-            GuidedParts(free, part, guide, group_labels),
+            GuidedParts(free, part, guide, group_labels, added),
             factored.gram,
             factored.probes,
             dtype=strip.dtype,
@@ -79,6 +84,10 @@ def solve_guided(
         )
 
     if isinstance(init, str) and init == "k-means++":
+        if sums is not None:
+            owner = guidance.owners(n_clusters, None)
+            guide = guidance.guide(owner, own, spread)
+            return run(guide, centers_of(sums, factored.gram, None))
         sample = _Samples(factored, engine, guidance, n_clusters, others, own, spread)
         owner, centers = sample.centers(n_init, rng)
         return run(guidance.guide(owner, own, spread), centers)

@@ -13,7 +13,7 @@ belong here.
 `neighbour_graph`, `choose_neighbours`
     The similarity matrix W made of shared neighbours, its components, and the choice of
     the number of neighbours, or of clusters by position.
-`constrained_graph`, `class_shares`
+`constrained_graph`, `class_shares`, `carried_classes`
     Constraints on labels, as changes of the graph; known classes, carried by walks.
 `point_clusters`
     Clusters of an embedding, for steps before the clustering of the fit.

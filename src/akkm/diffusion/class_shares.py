@@ -10,8 +10,11 @@ from akkm.typing import Array
 
 # Share ε of the walks that end in each step, when scores of classes are computed.
 _KILLED = 1e-2
-# Classes are smoothed in _ROUNDS rounds, by walks of _STEPS steps.
-_ROUNDS, _STEPS = 4, 4
+# Classes are smoothed in rounds, by walks of these numbers of steps.
+_STEPS = (8, 8, 4, 4)
+# The clusters of a class weigh as much as one known node if the odds that a known node
+# is in the cluster of its class are the square root of this number.
+_SQUARED_ODDS = 10.0
 # Conjugate gradients stop at this relative residual, or after this many steps.
 _RESIDUAL, _MOST_STEPS = 1e-3, 500
 
@@ -26,9 +29,10 @@ def class_shares(
     1. The known nodes say which classes each cluster has (`classes_of_clusters`).
     2. Walks start from the clusters and from the known nodes of each class
        (`class_scores`). The n_c known nodes of a class together have the weight n_c,
-       and its clusters have the weight m = (r + 1) / (w + 2). Here r known nodes are
-       in the cluster of their class, and w are not. So few known nodes change little
-       if the clusters are good.
+       and its clusters have the weight m = o² / 10 with the odds o = (r + 1) / (w + 1).
+       Here r known nodes are in the cluster of their class, and w are not. So few known
+       nodes change little if the clusters are good, and clusters count little if
+       many known nodes disagree with them.
     3. The classes are smoothed (`smooth_classes`).
     4. Walks that reach a known node end there, and this corrects the classes of nodes
        around it (`correct_classes`). The classes are smoothed again.
@@ -65,7 +69,8 @@ def class_shares(
     """
     found, own = classes_of_clusters(labels[known], classes, n_clusters)
     right = int((own[labels[known]] == classes).sum())
-    weight = (right + 1) / (len(known) - right + 2)
+    odds = (right + 1) / (len(known) - right + 1)
+    weight = odds**2 / _SQUARED_ODDS
     shares = class_scores(W, found[labels], weight, known, classes)
     shares = smooth_classes(W, shares, known, classes)
     shares = correct_classes(W, shares, known, classes)
@@ -163,9 +168,13 @@ def smooth_classes(W: Any, scores: Array, known: Array, classes: Array) -> Array
     """Compute the share of walks from each node that end in each class.
 
     First, each node gets the class of its largest score. Then there are four rounds. In
-    each round, walks of four steps start from each node, and the node gets the class in
-    which most of them end. Known nodes keep their class. So a node gets the class of
-    the nodes around it (threshold dynamics of Merriman, Bence and Osher, on a graph).
+    each round, walks start from each node, and the node gets the class in which most of
+    them end. Known nodes keep their class. So a node gets the class of the nodes around
+    it (threshold dynamics of Merriman, Bence and Osher, on a graph). The walks have
+    eight steps in the first two rounds, and then four: first, the classes of regions
+    are corrected, and then those of nodes at their borders. From node i, a walk goes to
+    node j with a probability in proportion to W_ij / √d_j. Here d_j is the degree of
+    node j. Otherwise, too many walks would go to nodes that are similar to many others.
 
     Parameters
     ----------
@@ -193,14 +202,14 @@ def smooth_classes(W: Any, scores: Array, known: Array, classes: Array) -> Array
     >>> smooth_classes(W, scores, np.array([0]), np.array([0])).argmax(axis=1).tolist()
     [0, 0, 0, 0, 0]
     """
-    degree = np.asarray(W.sum(axis=1)).ravel()
-    steps = sparse.diags_array(1 / np.where(degree > 0, degree, 1)) @ W
-    steps = sparse.csr_array(steps)
+    S = _normalised(W)[0]
+    total = np.asarray(S.sum(axis=1)).ravel()
+    steps = sparse.csr_array(sparse.diags_array(1 / np.where(total > 0, total, 1)) @ S)
     indicator = np.eye(scores.shape[1])
     shares = scores
-    for _ in range(_ROUNDS):
+    for n_steps in _STEPS:
         shares = indicator[shares.argmax(axis=1)]
-        for _ in range(_STEPS):
+        for _ in range(n_steps):
             shares[known] = indicator[classes]
             shares = steps @ shares
         shares[known] = indicator[classes]

@@ -20,6 +20,7 @@ from akkm.approx import (
 from akkm.core.gradient import Unfactored
 from akkm.core.gram import INDEFINITE
 from akkm.core.lloyd import Solution, Step
+from akkm.diffusion.carried_classes import carry_classes
 from akkm.estimators._parameters import (
     NOT_NEGATIVE,
     IterationParameters,
@@ -142,6 +143,11 @@ class ApproxKernelKMeans(
         known rows weigh as much as a cluster of mean size, if there are 25 or more
         known rows per class. With fewer known rows per class, the weight of a known row
         is lower, in proportion to the number of known rows per class.
+        With "auto" and hard constraints, if each cluster has its own class and at most
+        75 known rows per class, the rows near known rows count, too. Walks carry the
+        known classes to a sample of the rows. Each center is then the mean of its
+        cluster and of the sample's rows of its class. In total, these rows weigh ten
+        times as much as all rows.
     random_state : int, RandomState instance or None, default=None
         The same seed gives the same labels, for any `n_jobs`.
     n_jobs : int or None, default=None
@@ -203,7 +209,8 @@ class ApproxKernelKMeans(
     -----
     With constraints, `predict` returns the nearest center. This may differ from
     `labels_` for constrained rows. In `inertia_`, known rows have their larger weight,
-    and penalties are not included.
+    and penalties are not included. If known classes are carried to a sample, the mean
+    of each class in the sample counts as one row with the weight of that class.
 
     Examples
     --------
@@ -224,6 +231,7 @@ class ApproxKernelKMeans(
     labels_file: Any = parameter(str, PathLike, None, default=None)
 
     _takes_stored = True
+    _carry = staticmethod(carry_classes)
 
     def _fit(self, run: Run) -> None:
         """Cluster the rows by the paper's Algorithm 2."""

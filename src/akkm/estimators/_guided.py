@@ -1,5 +1,6 @@
 """Base class of estimators that accept constraints on labels."""
 
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, Self
 
@@ -13,7 +14,7 @@ from akkm.estimators._parameters import GuidedParameters, estimator
 from akkm.guided.constraints import read_constraints
 from akkm.guided.guide import Guidance, Guide
 from akkm.guided.parts import GuidedParts
-from akkm.guided.questions import choose_questions
+from akkm.guided.questions import candidate_rows, choose_questions
 from akkm.guided.reading import read_known
 from akkm.guided.width import choose_gamma
 from akkm.kernels import Kernel, resolve
@@ -27,6 +28,9 @@ _MOST_KNOWN = 2_000
 
 class GuidedFit(KernelClusterer):
     """Base class of estimators whose `fit` accepts known classes and pairs of rows."""
+
+    # Carries the classes of known points to near points; see `Guidance.carry`.
+    _carry: Callable[..., Array] | None = None
 
     @property
     def _guided(self) -> Any:
@@ -101,7 +105,8 @@ class GuidedFit(KernelClusterer):
         if found is None:
             return None
         strength = np.inf if hard else float(given.strength)
-        return Guidance(found, strength, given.clusters_per_class, given.known_weight)
+        per_class, known_weight = given.clusters_per_class, given.known_weight
+        return Guidance(found, strength, per_class, known_weight, self._carry)
 
     def _cluster_rows(
         self,
@@ -198,16 +203,27 @@ class GuidedClusterer(GuidedParameters, GuidedFit, CenterClusterer):
                 "sample: X[:10_000].compute()."
             )
         X = self._new_rows(X)
-        rows = np.empty(0, dtype=np.int64)
+        known_rows = np.empty(0, dtype=np.int64)
         if known is not None:
-            rows = read_known(known, X.shape[0])[0]
+            known_rows = read_known(known, X.shape[0])[0]
         with Threads(self.n_jobs) as engine:
             points = self._embed(X, engine)
             blocks = self._model.compare(points, engine)
             squared = np.concatenate([block.squared for block in blocks])
-        distances = np.sqrt(squared.clip(0))
-        embeds = hasattr(self, "_embedding")
-        return choose_questions(distances, points if embeds else distances, n, rows)
+            rows = candidate_rows(X.shape[0], known_rows)
+            distances = np.sqrt(squared[rows].clip(0))
+            if hasattr(self, "_embedding"):
+                coordinates = points[rows]
+            else:
+                coordinates = self._coordinates(as_rows(X).gather(rows), engine)
+        if coordinates is None:
+            coordinates = distances
+        at = np.searchsorted(rows, known_rows)
+        return rows[choose_questions(distances, coordinates, n, at)]
+
+    def _coordinates(self, X: RowsLike, engine: Threads) -> Array | None:
+        """Return coordinates (b, q) of rows; None if they have only distances."""
+        return None
 
     def _describe_constraints(self, parts: Any) -> None:
         """Set `label_names_` and `violated_` after a fit with constraints."""

@@ -9,10 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from akkm.approx import Factored, Reservoir, Stream, factor, match_labels
+from akkm.approx import (
+    Factored,
+    Reservoir,
+    Stream,
+    factor,
+    leading_coordinates,
+    match_labels,
+)
 from akkm.core.threads import Threads
 from akkm.estimators._guided import GuidedClusterer
 from akkm.guided.reading import read_known
+from akkm.kernels import Precomputed
 from akkm.landmarks import Landmarks
 from akkm.rows import is_dask, is_rows
 from akkm.typing import Array, RowsLike
@@ -260,6 +268,8 @@ class Streaming(GuidedClusterer):
             weights = np.concatenate([weights, np.ones(len(at))])
             known = dict(zip(at, answers.classes, strict=True))
             guidance = self._read_guidance(rows.shape[0], known, None, None)
+            if guidance is not None:
+                guidance = replace(guidance, carry=None)  # a stream has no such sums
         before = None if self._schedule is None else self._labels_of(rows)
         equal = (weights == 1).all()
         with self._at_most_landmarks(rows.shape[0]):
@@ -335,6 +345,14 @@ class Streaming(GuidedClusterer):
         factored = self._factor_again(X[:0], self._model.dtype)
         return Stream.of_centers(
             factored, self.dual_coef_, self._counts, self._n_rows_seen
+        )
+
+    def _coordinates(self, X: RowsLike, engine: Threads) -> Array | None:
+        if isinstance(self.kernel_, Precomputed):
+            return None  # the landmarks are row numbers
+        factored = self._factor_again(X, self._model.dtype)
+        return leading_coordinates(
+            factored.strip, factored.gram, engine, self._n_clusters
         )
 
     def _factor_again(self, X: RowsLike, dtype: Any) -> Factored:

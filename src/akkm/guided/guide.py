@@ -1,6 +1,6 @@
 """The constraints of one fit: clusters of the classes, weights and penalties."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,8 @@ _ROWS_PER_CLUSTER = 5
 # With fewer known rows per class than this, each weighs less, in proportion to their
 # number: the mean of few rows says little about a class.
 _MANY_PER_CLASS = 25
+# With more known rows per class than this, their means suffice; none are carried.
+_ENOUGH_PER_CLASS = 75
 # Messages name at most this many rows.
 _SHOWN = 12
 
@@ -37,6 +39,10 @@ class Guidance:
     strength: float
     clusters_per_class: Any  # "auto", an integer, or a mapping from classes to integers
     known_weight: Any  # "auto" or a number
+    # Carries the classes of known points to near points, as
+    # `akkm.diffusion.carried_classes.carry_classes` does. None if rows near known rows
+    # have no influence.
+    carry: Callable[..., Array] | None = None
 
     @property
     def hard(self) -> bool:
@@ -108,10 +114,29 @@ class Guidance:
         return counts
 
     def joins_classes(self, n_clusters: int) -> bool:
-        """Whether each class has exactly one cluster."""
+        """Whether each class has one cluster, as far as one can tell.
+
+        "auto" assumes it if there are more than half as many classes as clusters. The
+        other clusters may be those of unknown classes.
+        """
         counts = self.demand(n_clusters)
-        fixed = self.clusters_per_class != "auto" or sum(counts) == n_clusters
+        fixed = self.clusters_per_class != "auto" or 2 * sum(counts) > n_clusters
         return fixed and max(counts, default=1) == 1
+
+    def carries_classes(self, n_clusters: int) -> bool:
+        """Whether rows near known rows say where the cluster of each class is.
+
+        If so, each cluster is the only one of its class. Classes that may be wrong are
+        not carried to near rows.
+        """
+        n_classes, n_known = (
+            len(self.constraints.classes),
+            len(self.constraints.known_rows),
+        )
+        wanted = self.carry is not None and self.known_weight == "auto" and self.hard
+        wanted &= n_known <= n_classes * _ENOUGH_PER_CLASS
+        every = n_clusters == n_classes > 1
+        return wanted and every and self.joins_classes(n_clusters)
 
     def owners(self, n_clusters: int, labels: Array | None) -> Array:
         """Return the class (C,) to which each cluster belongs; -1 for no class.

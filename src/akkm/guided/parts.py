@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from akkm.core.bounds import Moves
+from akkm.core.lloyd import centers_of
 from akkm.core.nearest import Scorer
 from akkm.core.parts import Part, Stats, Sweep, WorstRow
 from akkm.core.remote_parts import RemoteParts
@@ -37,6 +38,8 @@ class GuidedParts:
         Assigns the constrained rows.
     labels : int array of shape (g,), optional
         Labels of the groups. If given, `free` has labels, too.
+    added : Stats, optional
+        Sums that are added to those of the rows in each cluster.
     """
 
     def __init__(
@@ -45,8 +48,11 @@ class GuidedParts:
         held: Part,
         guide: Guide,
         labels: Array | None = None,
+        added: Stats | None = None,
     ) -> None:
         self._free, self._held, self.guide = free, held, guide
+        zeros = Stats.zeros(guide.n_clusters, held.strip.m)
+        self._added = zeros if added is None else added
         self.group_labels = labels
         # Total weight of free rows by cluster.
         self._free_counts = np.zeros(guide.n_clusters)
@@ -65,6 +71,7 @@ class GuidedParts:
         stats = self._free.label_stats(n_clusters)
         self._free_counts = stats.counts.copy()
         stats += self._held.label_stats(n_clusters)
+        stats += self._added
         return stats
 
     def sweep(self, scorer: Scorer, moves: Moves | None, stamp: int) -> Sweep:
@@ -75,6 +82,8 @@ class GuidedParts:
         labels = self.guide.assign(scores, ties, self.group_labels)
         squared = scores + self._held.state.length**2
         self.guide.fill_empty(squared, labels, self._free_counts)
+        if self.group_labels is None:  # the first sweep returns all sums
+            sweep.stats += self._added
         self.group_labels = labels
         sweep += self._held.relabel(self.guide.row_labels(labels), len(scorer.norms))
         return sweep
@@ -97,6 +106,8 @@ class GuidedParts:
         """Recompute the sums of one cluster, as a `Stats` with a single cluster."""
         stats = self._free.cluster_stats(cluster)
         stats += self._held.cluster_stats(cluster)
+        one = slice(cluster, cluster + 1)
+        stats += Stats(self._added.sums[one], self._added.counts[one])
         return stats
 
     def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
@@ -110,7 +121,15 @@ class GuidedParts:
         self._free_counts[cluster] += row.weight
 
     def trace(self) -> float:
-        """Return sum_i w_i k(x_i, x_i)."""
+        """Return sum_i w_i k(x_i, x_i). Added sums count as one row per cluster."""
+        added = 0.0
+        if self._added.counts.any():
+            assert self._held.gram is not None
+            means = centers_of(self._added, self._held.gram, None)
+            added = float(self._added.counts @ means.norms)
+        return added + self._trace_of_rows()
+
+    def _trace_of_rows(self) -> float:
         held = self._held
         kernel, X, gram = held.strip.kernel, held.strip.X, held.gram
         if kernel.psd or gram is None:

@@ -17,6 +17,22 @@ _LEAST = 0.1
 _MOST_REGIONS = 1_000
 
 
+def candidate_rows(n: int, known: Array) -> Array:
+    """Return the rows (c,), ascending, among which questions are chosen.
+
+    These are at most 20,000 of n rows, and the rows whose class is `known` (k,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.guided.questions import candidate_rows
+    >>> candidate_rows(3, np.array([1])).tolist()
+    [0, 1, 2]
+    """
+    every = np.unique(np.linspace(0, n - 1, _CANDIDATES).astype(np.int64))
+    return np.union1d(every, known)
+
+
 def choose_questions(distances: Array, points: Array, n: int, known: Array) -> Array:
     """Choose rows that are typical of uncertain regions, spread over all rows.
 
@@ -27,9 +43,9 @@ def choose_questions(distances: Array, points: Array, n: int, known: Array) -> A
 
     Parameters
     ----------
-    distances : array of shape (n, C)
-        Distances of the rows to the centers of the clusters.
-    points : array of shape (n, q)
+    distances : array of shape (c, C)
+        Distances of the candidate rows to the centers of the clusters.
+    points : array of shape (c, q)
         Coordinates of the rows, for the division into regions.
     n : int
         Number of questions.
@@ -51,15 +67,14 @@ def choose_questions(distances: Array, points: Array, n: int, known: Array) -> A
     >>> sorted(choose_questions(distances, points, 2, np.array([], dtype=int)).tolist())
     [1, 4]
     """
-    every = np.unique(np.linspace(0, len(points) - 1, _CANDIDATES).astype(np.int64))
-    rows = np.union1d(every, known)
-    own, other = own_and_other(distances[rows], distances[rows].argmin(axis=1))
+    own, other = own_and_other(distances.copy(), distances.argmin(axis=1))
     weights = 1 - (1 - _LEAST) * certainty_of(own, other)
-    X = np.asarray(points[rows], dtype=np.float64)
-    is_known = np.isin(rows, known)
+    X = np.asarray(points, dtype=np.float64)
+    is_known = np.zeros(len(X), dtype=bool)
+    is_known[known] = True
     free = np.flatnonzero(~is_known)
     if len(free) <= n:
-        return rows[free[np.argsort(-weights[free], kind="stable")]]
+        return free[np.argsort(-weights[free], kind="stable")]
     regions = min(n + len(known), max(n, _MOST_REGIONS), len(X))
     with threadpool_limits(1, user_api="openmp"), ignore_warnings(ConvergenceWarning):
         found = KMeans(regions, n_init=1, random_state=0).fit(X, sample_weight=weights)
@@ -73,4 +88,4 @@ def choose_questions(distances: Array, points: Array, n: int, known: Array) -> A
     typical = order[np.sort(first)]
     rest = order[np.argsort(-weights[order], kind="stable")]
     chosen = list(dict.fromkeys([*typical[total[label[typical]] >= 0], *rest]))
-    return rows[np.array(chosen[:n])]
+    return np.array(chosen[:n])
