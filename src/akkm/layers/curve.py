@@ -15,9 +15,9 @@ _EVERY, _FACTOR = 10, 1.19
 _DENSE_REFERENCE = 8
 # The search ends at the first number of clusters with three properties: it is at least
 # _SEARCHED, it is at least _BEYOND times the number with the best score, and its score
-# is below _DECLINED times the best score. The search also ends at _BEYOND * _SEARCHED
-# if no score has reached _FAINT.
-_BEYOND, _DECLINED, _SEARCHED = 2, 0.85, 20
+# is below _DECLINED times the best score. The search also ends at _SEARCHED if no score
+# has reached _FAINT.
+_BEYOND, _DECLINED, _SEARCHED = 2, 0.85, 40
 # Scores below this occur in data without clusters.
 _FAINT = 0.05
 # The score of a peak is at least _PEAK times the best score. The valley between two
@@ -216,7 +216,7 @@ def measure_layers(
             score < _DECLINED * best_score
         ):
             break
-        if number >= _BEYOND * _SEARCHED and best_score < _FAINT:
+        if number >= _SEARCHED and best_score < _FAINT:
             break
     for number in _numbers_beside(_curve(found, expected)):
         found[number] = data.compare(number)
