@@ -41,8 +41,9 @@ class ClusterLayers(CoverageParameter, KernelClusterer):
     clustered on its own, and the labels are compared, for many numbers of clusters. The
     same is done with reference rows that have no clusters. Numbers with a high score
     (see `akkm.layers.curve.LayerCurve.scores`) become layers. The finest layer is
-    fitted by the estimator. Coarser layers merge clusters of the finest layer by Ward's
-    criterion.
+    fitted by the estimator. If `DiffusionKernelKMeans` chooses more neighbours for this
+    number, the numbers are compared again in the graph with more neighbours. Coarser
+    layers merge clusters of the finest layer by Ward's criterion.
 
     Parameters
     ----------
