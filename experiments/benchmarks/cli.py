@@ -68,6 +68,10 @@ _BENCHMARKS: dict[str, tuple[str, list[click.Parameter]]] = {
         "Methods that are not told the number of clusters, on real data.",
         [_ONLY, _seeds(5)],
     ),
+    "memberships": (
+        "Whether memberships are calibrated: halves of real data, fitted on their own.",
+        [_ONLY, _seeds(3)],
+    ),
     "graphs": (
         "The neighbour graph and DiffusionKernelKMeans, up to a million rows.",
         [_ONLY, _seeds(5)],

@@ -5,7 +5,8 @@ without a label. Quality is therefore measured twice: on the rows that the metho
 labels, and on all rows. In the second case, all rows without a label count as one
 cluster. `ClusterLayers` and `DiffusionKernelKMeans` label all rows, and compute how
 certain each label is. So their quality is also measured on the most certain rows, for
-several shares of the rows.
+several shares of the rows. This allows to compare them with EVoC at the share of the
+rows that EVoC labels.
 
 EVoC, fast_hdbscan and umap-learn are optional: `pip install evoc fast_hdbscan
 umap-learn`. Methods whose library is missing are left out.
@@ -13,7 +14,6 @@ umap-learn`. Methods whose library is missing are left out.
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -32,6 +32,7 @@ from akkm import ClusterLayers, DiffusionKernelKMeans
 from experiments.benchmarks import RESULTS
 from experiments.datasets.files import data_folder
 from experiments.datasets.originals import mnist
+from experiments.harness.costs import costs
 from experiments.harness.pages import Paragraph, ResultTable, markdown, write_file
 from experiments.harness.runner import run_missing
 from experiments.harness.store import JsonLines, Record
@@ -40,7 +41,9 @@ Array = NDArray[Any]
 Found = tuple[Array, Array | None]  # labels (n,), and certainties (n,) if known
 
 # Shares of the rows on which quality is measured, if certainties are known.
-SHARES = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
+SHARES = tuple(round(0.5 + 0.02 * i, 2) for i in range(25))
+# Shares that the page shows.
+_SHOWN = ("0.5", "0.6", "0.7", "0.8", "0.9")
 
 
 def _stored(place: str, *, scale: bool = False) -> tuple[Array, Array]:
@@ -123,26 +126,25 @@ METHODS: dict[str, tuple[Callable[[Array, int, int], Found], str]] = {
 
 
 @cache
-def _rows(data: str) -> tuple[Array, Array]:
+def rows_of(data: str) -> tuple[Array, Array]:
     X, y = DATA[data]()
     return X.astype(np.float32), np.unique(y, return_inverse=True)[1]
 
 
 def measure(data: str, method: str, seed: int) -> Record:
     """Run one method; return number of clusters, quality, coverage and time."""
-    X, y = _rows(data)
-    started = time.process_time()
-    with warnings.catch_warnings():
+    X, y = rows_of(data)
+    with warnings.catch_warnings(), costs() as spent:
         warnings.simplefilter("ignore")
         labels, certainty = METHODS[method][0](X, int(y.max()) + 1, seed)
-    seconds = time.process_time() - started
     labelled = np.flatnonzero(labels >= 0)
     record: Record = {
         "found": len(np.unique(labels[labelled])),
         "coverage": round(len(labelled) / len(labels), 4),
         "labelled": quality(y[labelled], labels[labelled]),
         "all": quality(y, labels),
-        "seconds": round(seconds, 1),
+        "seconds": round(spent.cpu_seconds, 1),
+        "peak_mb": round(spent.above_bytes / 2**20),
     }
     if certainty is not None:
         order = np.argsort(-certainty, kind="stable")
@@ -159,6 +161,15 @@ def quality(classes: Array, labels: Array) -> list[float]:
     return [round(float(score(classes, labels)), 4) for score in scores]
 
 
+def at_coverage(run: Record, coverage: float) -> list[float]:
+    """Return NMI and ARI on the most certain rows, interpolated between the shares."""
+    known = {float(share): values for share, values in run["shares"].items()}
+    known[1.0] = run["all"]
+    shares = sorted(known)
+    curves = np.array([known[share] for share in shares]).T
+    return [float(np.interp(coverage, shares, curve)) for curve in curves]
+
+
 def report(records: JsonLines) -> str:
     """Return the page: one table of means over seeds."""
     rows = []
@@ -171,8 +182,18 @@ def report(records: JsonLines) -> str:
         curve = [run["shares"] for run in runs if "shares" in run]
         at_shares = ", ".join(
             f"{float(share):.0%}: {np.mean([c[share][0] for c in curve]):.3f}"
-            for share in (curve[0] if curve else ())
+            for share in (_SHOWN if curve else ())
         )
+        coverage = {
+            run["seed"]: run["coverage"]
+            for run in records.find(data=data, method="EVoC")
+        }
+        compared = [
+            at_coverage(run, coverage[run["seed"]])
+            for run in runs
+            if "shares" in run and run["seed"] in coverage
+        ]
+        beside = np.mean(compared, axis=0) if compared else []
         rows.append(
             [
                 data,
@@ -181,19 +202,26 @@ def report(records: JsonLines) -> str:
                 f"{np.mean([run['coverage'] for run in runs]):.0%}",
                 " / ".join(f"{value:.3f}" for value in labelled),
                 " / ".join(f"{value:.3f}" for value in everything),
+                " / ".join(f"{value:.3f}" for value in beside),
                 at_shares,
-                f"{np.mean([run['seconds'] for run in runs]):.1f}",
+                f"{np.median([run['seconds'] for run in runs]):.1f}",
+                f"{np.median([run['peak_mb'] for run in runs]):,.0f}",
             ]
         )
     columns = ["data", "method", "clusters", "coverage", "labelled rows", "all rows"]
-    columns += ["NMI on the most certain rows", "CPU seconds"]
+    columns += ["at EVoC's coverage", "NMI on the most certain rows"]
+    columns += ["CPU seconds", "peak MB"]
     text = (
         "Written by `python -m experiments bench unknown_k` from `unknown_k.jsonl`, "
         "not by hand. The column of clusters lists the number of clusters for each "
         "seed. Coverage is the share of rows with a label. Quality is NMI / ARI with "
         "the classes, on labelled rows and on all rows; on all rows, those without a "
-        "label count as one cluster. Quality, coverage and seconds are means over "
-        "seeds. Of EVoC's layers, the one that it returns by default is measured."
+        "label count as one cluster. The column at EVoC's coverage contains NMI / ARI "
+        "on the most certain rows, as many as EVoC labels with the same seed. Quality "
+        "and coverage are means over seeds. Seconds of processor time and peak memory, "
+        "less the memory in use before, are medians over seeds; compilation affects "
+        "only the first seed. Of EVoC's layers, the one that it returns by default is "
+        "measured."
     )
     return markdown(
         "Unknown number of clusters",

@@ -261,3 +261,16 @@ def test_a_clear_graph_is_not_fitted_again(monkeypatch):
     model = ClusterLayers(random_state=0).fit(OVERLAPPING)
     assert model.estimator_.stability_ is not None  # the spectrum was not conclusive
     assert fits == ["auto"]
+
+
+@pytest.mark.filterwarnings("ignore:The estimate of")
+def test_numbers_are_measured_again_in_a_graph_with_more_neighbours(monkeypatch):
+    for module in ("akkm.estimators._layers", "akkm.diffusion.choose_neighbours"):
+        monkeypatch.setattr(f"{module}.is_clear", lambda *_: False)
+    choose = "akkm.diffusion.choose_neighbours.choose_n_neighbors"
+    monkeypatch.setattr(choose, lambda *_: 40)
+    model = ClusterLayers(random_state=0).fit(OVERLAPPING)
+    assert model.estimator_.n_neighbors_ == 40
+    assert model.estimator_.n_clusters == "auto"
+    assert model.stability_ is model.estimator_.stability_
+    assert model.n_clusters_ == model.stability_.n_clusters

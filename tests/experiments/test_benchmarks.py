@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import akkm
 import experiments
 from experiments.benchmarks import (
     RESULTS,
@@ -18,6 +19,7 @@ from experiments.benchmarks import (
     images,
     known,
     many_clusters,
+    memberships,
     methods,
     restarts,
     scale,
@@ -136,6 +138,41 @@ def test_unknown_k_measures_quality_on_labelled_rows_and_on_all_rows(monkeypatch
     assert record["labelled"] == [1.0, 1.0]
     assert record["all"][0] < 1
     assert record["shares"]["0.5"] == [1.0, 1.0]
+
+
+def test_quality_at_a_coverage_is_interpolated_between_shares():
+    run = {"shares": {"0.5": [1.0, 0.8], "0.9": [0.6, 0.4]}, "all": [0.5, 0.2]}
+    assert unknown_k.at_coverage(run, 0.7) == pytest.approx([0.8, 0.6])
+    assert unknown_k.at_coverage(run, 0.95) == pytest.approx([0.55, 0.3])
+
+
+def test_clusters_are_matched_one_to_one():
+    labels, others = np.array([0, 0, 0, 1, 1, 2]), np.array([2, 2, 0, 0, 0, 0])
+    assert memberships.matched(labels, others, 3).tolist() == [0, 0, 1, 1, 1, 1]
+
+
+def test_calibration_counts_pairs_by_membership():
+    shares, found = np.array([[0.9, 0.1], [0.75, 0.25]]), np.array([0, 1])
+    bins = memberships.calibration(shares, found)
+    assert bins[1] == [1, 0.1, 0.0]
+    assert bins[2] == [1, 0.25, 1.0]
+    assert bins[7] == [1, 0.75, 0.0]
+    assert bins[9] == [1, 0.9, 1.0]
+
+
+def test_memberships_are_calibrated_for_two_halves_of_overlapping_clusters():
+    rng = np.random.default_rng(0)
+    centers = 1.3 * rng.normal(size=(6, 5))
+    X = centers[rng.integers(6, size=6000)] + rng.normal(size=(6000, 5))
+    first, second = (
+        akkm.SparseKernelKMeans(6, random_state=seed).fit(half)
+        for seed, half in enumerate(np.array_split(X, 2))
+    )
+    shares = first.memberships(X[:3000]).toarray()
+    found = memberships.matched(first.labels_, second.predict(X[:3000]), 6)
+    for pairs, mean, share in memberships.calibration(shares, found):
+        assert pairs > 100
+        assert abs(mean - share) < 0.1
 
 
 def test_restarts_use_the_points_of_the_estimator(monkeypatch):

@@ -8,14 +8,14 @@ from akkm.layers.curve import LayerCurve, candidate_numbers
 from akkm.layers.measure import measure_point_layers, measure_walk_layers
 
 
-def curve(scores, numbers=None, largest=0.5):
+def curve(scores, numbers=None, largest=0.5, error=0.0):
     """Return a curve with these scores; the reference has stability 0 and error 1."""
     q = len(scores)
     numbers = np.arange(2, 2 + q) if numbers is None else np.array(numbers)
-    zero, one = np.zeros(q), np.ones(q)
-    return LayerCurve(
-        numbers, np.array(scores), zero, zero, zero, one, np.broadcast_to(largest, q)
-    )
+    zero, one, error = np.zeros(q), np.ones(q), np.broadcast_to(error, q)
+    stability = np.array(scores) / (1 - error)
+    largest = np.broadcast_to(largest, q)
+    return LayerCurve(numbers, stability, zero, zero, error, one, largest)
 
 
 def test_the_score_is_excess_stability_times_the_drop_of_the_error():
@@ -31,12 +31,15 @@ def test_layers_are_prominent_peaks_and_the_finest_is_the_estimate():
 
 
 def test_small_bumps_and_low_peaks_are_no_layers():
-    assert curve([0.1, 0.5, 0.45, 0.48, 0.2]).layers == [3]
+    assert curve([0.1, 0.5, 0.42, 0.48, 0.2]).layers == [3]
     assert curve([0.1, 0.5, 0.0, 0.2, 0.0]).layers == [3]
 
 
-def test_among_almost_equal_scores_the_smallest_number_is_taken():
-    assert curve([0.1, 0.3, 0.497, 0.5, 0.499]).layers == [4]
+def test_among_almost_equal_scores_the_error_decides_and_then_the_larger_number():
+    scores = [0.1, 0.39, 0.4, 0.39, 0.385, 0.1]  # of 2, 3, ... clusters
+    assert curve(scores, error=[0.1, 0.3, 0.2, 0.25, 0.3, 0.01]).layers == [4]
+    assert curve(scores, error=[0.1, 0.3, 0.2, 0.2, 0.201, 0.01]).layers == [6]
+    assert curve([0.35, *scores[1:]], error=[0.1, *[0.3] * 5]).layers == [6]
 
 
 def test_low_scores_give_no_layer():

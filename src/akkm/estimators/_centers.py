@@ -212,10 +212,18 @@ class CenterClusterer(
         Returns
         -------
         CSR array of shape (n, n_clusters)
-            Memberships, proportional to d^(-6), where d is the distance to the center.
-            Each row sums to one. They are no calibrated probabilities: the share of
-            rows that stay in a cluster in an independent fit may differ from the
-            membership by 0.2 and more.
+            Memberships, at least 0. Each row sums to one.
+
+        Notes
+        -----
+        A membership of p says: if the model were fitted to other rows of the same
+        source, the row would be in the matching cluster with probability p. Let d_c be
+        the distances of a row to the centers, d_1 the smallest of them, and s the mean
+        of d_c² over all centers. The membership in cluster c is proportional to
+        exp(-(4.5 (d_c² - d_1²) / s)^1.5).
+
+        The two constants were chosen for the diffusion methods. `docs/choosing-k.md`
+        states how well memberships are calibrated.
         """
         require_count("top", top)
         blocks = [memberships_of(d, top) for _, d in self._distance_blocks(X)]

@@ -41,8 +41,9 @@ class ClusterLayers(CoverageParameter, KernelClusterer):
     clustered on its own, and the labels are compared, for many numbers of clusters. The
     same is done with reference rows that have no clusters. Numbers with a high score
     (see `akkm.layers.curve.LayerCurve.scores`) become layers. The finest layer is
-    fitted by the estimator. Coarser layers merge clusters of the finest layer by Ward's
-    criterion.
+    fitted by the estimator. If `DiffusionKernelKMeans` chooses more neighbours for this
+    number, the numbers are compared again in the graph with more neighbours. Coarser
+    layers merge clusters of the finest layer by Ward's criterion.
 
     Parameters
     ----------
@@ -162,8 +163,12 @@ class ClusterLayers(CoverageParameter, KernelClusterer):
         if model.stability_ is not None and not _keeps_graph(model, run):
             # Only a fit with a given number of clusters chooses the number of
             # neighbours. So fit again, with the number that was found.
-            model.n_clusters = model.n_clusters_
+            model.n_clusters, before = model.n_clusters_, model.n_neighbors_
             model.fit(run.X, sample_weight=run.weights)
+            if model.n_neighbors_ > before:
+                model.set_params(n_clusters="auto", n_neighbors=model.n_neighbors_)
+                model.fit(run.X, sample_weight=run.weights)
+                self.stability_ = model.stability_
         self.estimator_, self.n_clusters_ = model, model.n_clusters_
         if self.stability_ is None and self.n_clusters_ > 2:
             self.stability_ = _measure(model, run, (2, self.n_clusters_))

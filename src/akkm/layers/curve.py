@@ -15,17 +15,18 @@ _EVERY, _FACTOR = 10, 1.19
 _DENSE_REFERENCE = 8
 # The search ends at the first number of clusters with three properties: it is at least
 # _SEARCHED, it is at least _BEYOND times the number with the best score, and its score
-# is below _DECLINED times the best score. The search also ends at _BEYOND * _SEARCHED
-# if no score has reached _FAINT.
-_BEYOND, _DECLINED, _SEARCHED = 2, 0.85, 20
+# is below _DECLINED times the best score. The search also ends at _SEARCHED if no score
+# has reached _FAINT.
+_BEYOND, _DECLINED, _SEARCHED = 2, 0.85, 40
 # Scores below this occur in data without clusters.
 _FAINT = 0.05
 # The score of a peak is at least _PEAK times the best score. The valley between two
 # peaks is deeper than _PROMINENCE times the best score.
 _PEAK, _PROMINENCE = 0.5, 0.2
-# If scores next to a peak are lower than the peak by at most this share, the difference
-# may be due to chance. Then the smallest of these numbers of clusters is taken.
-_SAME = 0.03
+# If scores next to a peak are lower than the peak by at most the share _SAME, the
+# difference may be due to chance. Of these numbers of clusters, the largest is taken
+# whose error, relative to the reference, exceeds the lowest by at most _SAME_ERROR.
+_SAME, _SAME_ERROR = 0.1, 0.01
 # The estimate is sure if its score is at least _SURE and it has at least _FEW clusters.
 # Fewer clusters prove little: a long manifold without clusters, such as a swiss roll,
 # can be cut into a few pieces in a stable way.
@@ -52,7 +53,7 @@ class LayerCurve:
     reference : float array of shape (q,)
         The same agreement for reference rows without clusters.
     error : float array of shape (q,)
-        Mean squared distance of a row to its center.
+        Mean squared distance of a row to its center, if all rows are clustered.
     reference_error : float array of shape (q,)
         The same for the reference.
     largest : float array of shape (q,)
@@ -106,14 +107,20 @@ class LayerCurve:
         best = scores.max(initial=0.0)
         if best < _FAINT:
             return []
-        found: list[int] = []
-        for peak in _peaks(scores, _PROMINENCE * best):
-            if scores[peak] >= _PEAK * best:
-                start = peak
-                while start and scores[start - 1] >= (1 - _SAME) * scores[peak]:
-                    start -= 1
-                found.append(int(self.numbers[start]))
-        return found
+        return [
+            int(self.numbers[self._finest(scores, peak)])
+            for peak in _peaks(scores, _PROMINENCE * best)
+            if scores[peak] >= _PEAK * best
+        ]
+
+    def _finest(self, scores: Array, peak: int) -> int:
+        """The largest number whose score and error are as good as those at a peak."""
+        low = np.flatnonzero(scores < (1 - _SAME) * scores[peak])
+        first = low[low < peak].max(initial=-1) + 1
+        last = low[low > peak].min(initial=len(scores))
+        error = (self.error / np.maximum(self.reference_error, 1e-300))[first:last]
+        same = error <= (1 + _SAME_ERROR) * error.min()
+        return int(first + np.flatnonzero(same)[-1])
 
     @property
     def n_clusters(self) -> int | None:
@@ -209,7 +216,7 @@ def measure_layers(
             score < _DECLINED * best_score
         ):
             break
-        if number >= _BEYOND * _SEARCHED and best_score < _FAINT:
+        if number >= _SEARCHED and best_score < _FAINT:
             break
     for number in _numbers_beside(_curve(found, expected)):
         found[number] = data.compare(number)

@@ -16,8 +16,6 @@ SAMPLE = 6_000
 # The rows are split twice if there are fewer rows than the first number, and three
 # times if there are fewer rows than the second number.
 _TWO_SPLITS, _THREE_SPLITS = 5_000, 2_500
-# Minimum number of splits of a graph that contains more rows than the sample.
-_GRAPH_SPLITS = 2
 # Number of splits of points in a kernel's space.
 _POINT_SPLITS = 3
 # FEW_PAIRS eigenpairs limit the number of clusters that can be measured. If the best
@@ -68,10 +66,9 @@ def measure_walk_layers(
     )
     if W is None:
         W = sample_graph(X, *settings, data_rng)
-    data_splits = max(n_splits, _GRAPH_SPLITS) if W.shape[0] > SAMPLE else n_splits
 
     def measure(n_pairs: int) -> tuple[LayerCurve, int]:
-        data = WalkHalves(W, data_splits, engine, data_rng, n_pairs)
+        data = WalkHalves(W, n_splits, engine, data_rng, n_pairs)
         without = WalkHalves(reference, n_splits, engine, reference_rng, n_pairs)
         return measure_layers(data, without, least, most), min(data.most, without.most)
 

@@ -1,6 +1,7 @@
 """Halves of the rows in the leading coordinates of a kernel's space."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,10 @@ from akkm.typing import Array
 _ROWS_PER_CLUSTER = 20
 # Largest number of clusters.
 _MOST = 60
+# Number of k-means runs; a single run if there are more than _MANY clusters. More runs
+# would find the same clusters in both halves of reference rows with few columns: their
+# permuted components form a grid.
+_RUNS, _MANY = 3, 20
 
 
 class PointHalves:
@@ -36,6 +41,7 @@ class PointHalves:
         self._engine = engine
         self.most = max(2, min(_MOST, n // _ROWS_PER_CLUSTER))
         self._halves: list[Half] = []
+        self._whole = points[np.sort(rng.permutation(n)[:MOST_ROWS])]
         for _ in range(n_splits):
             order = rng.permutation(n)
             compared = points[np.sort(order[:MOST_ROWS])]
@@ -45,8 +51,10 @@ class PointHalves:
     def compare(self, number: int) -> Agreement:
         """Cluster both halves into `number` clusters and compare the labels."""
         known = [partial(_identity, half) for half in self._halves]
-        return compare_halves(known, number, self._engine)
+        whole = partial(_identity, self._whole)
+        runs = _RUNS if number <= _MANY else 1
+        return compare_halves(known, whole, number, runs, self._engine)
 
 
-def _identity(half: Half) -> Half:
-    return half
+def _identity(known: Any) -> Any:
+    return known

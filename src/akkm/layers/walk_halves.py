@@ -23,6 +23,10 @@ FEW_PAIRS, MANY_PAIRS = 110, 320
 _PAIRS_PER_CLUSTER = 2
 # Smallest mean number of rows in a cluster.
 _ROWS_PER_CLUSTER = 20
+# Number of k-means runs. It is _RUNS divided by the number of clusters, but at least
+# _FEWEST and at most _MOST. With fewer runs, local optima blur the scores. With many
+# clusters, few runs are enough, because chance averages out.
+_RUNS, _FEWEST, _MOST = 150, 3, 15
 # Components of the graph with fewer rows than this are small.
 _SMALL_ROWS = 3
 
@@ -59,28 +63,32 @@ class WalkHalves:
         self._engine = engine
         n = W.shape[0]
         self.most = max(2, min(n_pairs // _PAIRS_PER_CLUSTER, n // _ROWS_PER_CLUSTER))
-        self._halves: list[_HalfGraph] = []
+        self._halves: list[_PartGraph] = []
         for _ in range(n_splits):
             order = rng.permutation(n)
             compared = np.sort(rng.choice(n, min(n, MOST_ROWS), replace=False))
             parts = np.sort(order[: n // 2]), np.sort(order[n // 2 :])
             seeds = rng.integers(2**63, size=2)
-            pair = [_HalfGraph(W, *each) for each in zip(parts, seeds, strict=True)]
+            pair = [_PartGraph(W, *each) for each in zip(parts, seeds, strict=True)]
             # A node that has no neighbours in one half can't be placed by that half.
             placed = np.logical_and(*(half.can_place(W, compared) for half in pair))
             for half in pair:
                 half.place(W, compared[placed])
             self._halves += pair
-        engine.for_each(partial(_HalfGraph.solve, n_pairs=n_pairs), self._halves)
+        self._whole = _PartGraph(W, np.arange(n), int(rng.integers(2**63)))
+        graphs = [*self._halves, self._whole]
+        engine.for_each(partial(_PartGraph.solve, n_pairs=n_pairs), graphs)
 
     def compare(self, number: int) -> Agreement:
         """Cluster both halves into `number` clusters and compare the labels."""
         embed = [partial(half.embed, number) for half in self._halves]
-        return compare_halves(embed, number, self._engine)
+        whole = partial(self._whole.points, number)
+        runs = min(max(_FEWEST, _RUNS // number), _MOST)
+        return compare_halves(embed, whole, number, runs, self._engine)
 
 
-class _HalfGraph:
-    """The graph of one half of the nodes, without small components."""
+class _PartGraph:
+    """The graph of one half of the nodes, or of all, without small components."""
 
     def __init__(self, W: Any, nodes: Array, seed: int) -> None:
         inner = W[nodes][:, nodes]
@@ -106,8 +114,13 @@ class _HalfGraph:
         found = leading_eigenpairs(self._W, self._component, n_pairs, rng)
         self._values, self._vectors = found[0], found[1].astype(np.float32)
 
+    def points(self, number: int) -> Array:
+        """Points (h, q) of up to MOST_ROWS nodes, to find this number of clusters."""
+        t = diffusion_time(self._values, number)
+        return diffusion_map(self._vectors[self._clustered], self._values, t)
+
     def embed(self, number: int) -> Half:
-        """The half's points in the embedding for this number of clusters."""
+        """The same points, and those of the nodes that were placed."""
         t = diffusion_time(self._values, number)
         points = diffusion_map(self._vectors, self._values, t)
         return Half(points[self._clustered], unit_rows(self._ties @ points))
