@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs, make_moons
 import akkm
 import registry
 from akkm.core.threads import Threads
-from akkm.diffusion.carried_classes import carry_classes
+from akkm.diffusion.carried_classes import ClassWalks
 from akkm.diffusion.class_shares import (
     class_scores,
     class_shares,
@@ -236,6 +236,6 @@ def test_classes_are_carried_to_the_points_around_known_points():
     known, classes = np.array([2, 40]), np.array([1, 0])
     with Threads(1) as engine:
         rng = np.random.default_rng(0)
-        carried = carry_classes(X, known, classes, 2, engine, rng)
+        carried = ClassWalks(X, 2, engine, rng).carry(known, classes)
     expected = np.repeat([1, 0, 1, -1], [30, 30, 3, 30])
     np.testing.assert_array_equal(carried, expected)

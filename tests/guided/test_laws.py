@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, make_blobs
+from sklearn.datasets import load_digits, load_iris, make_blobs
 
 import akkm
 from akkm import ApproxKernelKMeans
@@ -10,7 +10,7 @@ from akkm.approx import factor, leading_coordinates
 from akkm.core.lloyd import lloyd
 from akkm.core.parts import Part
 from akkm.core.threads import Threads
-from akkm.diffusion.carried_classes import carry_classes
+from akkm.diffusion.carried_classes import ClassWalks
 from akkm.guided.constraints import read_constraints
 from akkm.guided.guide import Guidance
 from akkm.guided.parts import GuidedParts, weights_of_others
@@ -197,14 +197,14 @@ def test_centers_are_means_of_clusters_and_of_carried_classes(problem):
     found = read_constraints(len(X), **constraints)
     names, kernel = model.label_names_, model.kernel_
     guidance = model._read_guidance(len(X), *constraints.values())
-    assert guidance.carries_classes(5)
+    assert guidance.may_carry_classes(5)
     K = kernel(X, X)
     f = factor(X, kernel, Landmarks(X, X, np.arange(len(X))), dtype=X.dtype)
     with Threads(1) as engine:
         points = leading_coordinates(f.strip, f.gram, engine, 5)
         known = found.known_rows, found.known[found.known >= 0]
         rng = np.random.default_rng(0)
-        classes = carry_classes(points, *known, 5, engine, rng)
+        classes = ClassWalks(points, 5, engine, rng).carry(*known)
     weights = np.ones(len(X))
     weights[found.rows] = guidance.row_weights(5, None)
     member = np.eye(5)[model.labels_] * weights[:, None]
@@ -214,6 +214,15 @@ def test_centers_are_means_of_clusters_and_of_carried_classes(problem):
     free = np.setdiff1d(np.arange(len(X)), found.rows)
     chosen = squared[free, model.labels_[free]]
     np.testing.assert_allclose(chosen, squared[free].min(axis=1), atol=1e-6)
+
+
+def test_neighbours_that_say_nothing_about_classes_do_no_harm():
+    """A column of random categories makes rows neighbours."""
+    X, y = load_iris(return_X_y=True)
+    X = np.c_[X / X.std(axis=0), 1.2 * np.eye(3)[np.arange(150) % 3]]
+    known = {i: int(y[i]) for i in range(0, 150, 12)}
+    model = ApproxKernelKMeans(3, random_state=0).fit(X, known=known)
+    assert np.mean(np.array(model.label_names_)[model.labels_] == y) > 0.8
 
 
 def test_rows_near_known_rows_help_to_place_the_centers():

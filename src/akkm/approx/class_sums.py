@@ -1,9 +1,11 @@
 """Sums of kernel rows over the rows to which walks carry the known classes."""
 
+from typing import Any
+
 import numpy as np
 
 from akkm.approx.factored import Factored
-from akkm.approx.seeding import STORED_BYTES, leading_coordinates
+from akkm.approx.seeding import STORED_BYTES, best_labels, leading_coordinates
 from akkm.core.parts import Stats
 from akkm.core.threads import Threads
 from akkm.guided.guide import Guidance
@@ -13,6 +15,10 @@ from akkm.typing import Array
 _SAMPLE = 20_000
 # All classes together weigh this many times as much as all rows.
 _CLASS_WEIGHT = 10.0
+# Known rows are left out in this many parts, to see if walks predict their classes.
+_PARTS = 5
+# Number of k-means runs on the sample, to see how well clusters predict known classes.
+_RUNS = 4
 
 
 def class_sums(
@@ -27,7 +33,8 @@ def class_sums(
 
     The mean of few known rows says little about a class. So known classes are carried
     to the rows of a sample, by walks on a graph of neighbours, and all rows of a class
-    are added.
+    are added. This is only done if it predicts the classes of known rows better than
+    clusters do: not everything that makes rows neighbours says something about classes.
 
     Parameters
     ----------
@@ -48,12 +55,12 @@ def class_sums(
     -------
     Stats or None
         Sums by class, scaled so that their weight is ten times that of all rows. None
-        if classes are not carried (see `Guidance.carries_classes`), or if they reach no
-        row of positive weight.
+        if classes are not carried (see `Guidance.may_carry_classes`), if clusters
+        predict known classes as well, or if a class reaches no row of positive weight.
     """
-    if not guidance.carries_classes(n_clusters):
+    if not guidance.may_carry_classes(n_clusters):
         return None
-    assert guidance.carry is not None
+    assert guidance.walks is not None
     found = guidance.constraints
     drawn = np.arange(found.n) if weights is None else np.flatnonzero(weights > 0)
     if len(drawn) > _SAMPLE:
@@ -66,7 +73,19 @@ def class_sums(
     known = np.searchsorted(rows, found.known_rows)
     given = found.known[found.known >= 0]
     n_classes = len(found.classes)
-    classes = guidance.carry(points, known, given, n_classes, engine, rng)
+    walks = guidance.walks(points, n_classes, engine, rng)
+    seeds = rng.integers(2**31, size=_RUNS)
+    own = None if weights is None else weights[rows]
+    labels = best_labels(strip, factored.gram, engine, n_clusters, own, seeds, found.n)
+    constrained = labels[np.searchsorted(rows, found.rows)]
+    owner = guidance.owners(n_clusters, constrained)
+    part = parts_of_classes(given, rng)
+    right = owner[labels[known]] == given
+    predicted = _predict_parts(points, walks, known, given, part)
+    tested = part >= 0
+    if np.sum(predicted == given, where=tested) <= np.sum(right, where=tested):
+        return None
+    classes = walks.carry(known, given)
     weights = np.ones(len(rows)) if weights is None else weights[rows]
     reached = (classes >= 0) & (weights > 0)
     if len(np.unique(classes[reached])) < n_classes:
@@ -79,3 +98,53 @@ def class_sums(
     total = factored.strip.n if weights is None else weights.sum()
     scale = _CLASS_WEIGHT * total / sums.counts.sum()
     return Stats(sums.sums * scale, sums.counts * scale)
+
+
+def parts_of_classes(classes: Array, rng: np.random.Generator) -> Array:
+    """Divide known rows into parts that are left out in turn.
+
+    Parameters
+    ----------
+    classes : int array of shape (b,)
+        Classes of the known rows.
+    rng : numpy.random.Generator
+        Random numbers that choose the parts.
+
+    Returns
+    -------
+    int array of shape (b,)
+        The part of each row. Every class has rows outside each part. -1 for the only
+        row of its class, which is never left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from akkm.approx.class_sums import parts_of_classes
+    >>> classes = np.array([0, 0, 0, 1])
+    >>> sorted(parts_of_classes(classes, np.random.default_rng(0)).tolist())
+    [-1, 0, 1, 2]
+    """
+    part = np.full(len(classes), -1)
+    for name in np.unique(classes):
+        rows = rng.permutation(np.flatnonzero(classes == name))
+        if len(rows) > 1:
+            part[rows] = np.arange(len(rows)) % _PARTS
+    return part
+
+
+def _predict_parts(
+    points: Array, walks: Any, known: Array, classes: Array, part: Array
+) -> Array:
+    """Predict the classes (b,) of known rows from the rows outside their part.
+
+    The prediction is the class whose carried rows have the nearest mean in the leading
+    coordinates, `points`.
+    """
+    predicted = np.full(len(known), -1)
+    for left_out in (part == number for number in range(part.max() + 1)):
+        carried = walks.carry(known[~left_out], classes[~left_out])
+        names = np.unique(carried[carried >= 0])
+        means = np.stack([points[carried == name].mean(axis=0) for name in names])
+        squared = (means**2).sum(axis=1) - 2 * points[known[left_out]] @ means.T
+        predicted[left_out] = names[squared.argmin(axis=1)]
+    return predicted

@@ -178,9 +178,9 @@ def column_dependence(
     >>> from akkm.clustering import column_dependence
     >>> from akkm.tables import TableEncoder
     >>> rng = np.random.default_rng(0)
-    >>> group = np.repeat([0, 1, 2], 100)
+    >>> group = np.repeat([0, 1, 2], 700)
     >>> size, speed = rng.normal(5 * group), rng.normal(5 * (group == 1))
-    >>> color = np.where(rng.random(300) < 0.2, "red", np.array(list("abc"))[group])
+    >>> color = np.where(rng.random(2100) < 0.2, "red", np.array(list("abc"))[group])
     >>> frame = pd.DataFrame({"size": size, "speed": speed, "color": color})
     >>> encoder = TableEncoder().fit(frame)
     >>> column_dependence(encoder, encoder.transform(frame)).n_clusters

@@ -20,7 +20,7 @@ from akkm.approx import (
 from akkm.core.gradient import Unfactored
 from akkm.core.gram import INDEFINITE
 from akkm.core.lloyd import Solution, Step
-from akkm.diffusion.carried_classes import carry_classes
+from akkm.diffusion.carried_classes import ClassWalks
 from akkm.estimators._parameters import (
     NOT_NEGATIVE,
     IterationParameters,
@@ -231,7 +231,7 @@ class ApproxKernelKMeans(
     labels_file: Any = parameter(str, PathLike, None, default=None)
 
     _takes_stored = True
-    _carry = staticmethod(carry_classes)
+    _class_walks = ClassWalks
 
     def _fit(self, run: Run) -> None:
         """Cluster the rows by the paper's Algorithm 2."""

@@ -29,8 +29,8 @@ _MOST_KNOWN = 2_000
 class GuidedFit(KernelClusterer):
     """Base class of estimators whose `fit` accepts known classes and pairs of rows."""
 
-    # Carries the classes of known points to near points; see `Guidance.carry`.
-    _carry: Callable[..., Array] | None = None
+    # Prepares walks that carry known classes to near points; see `Guidance.walks`.
+    _class_walks: Callable[..., Any] | None = None
 
     @property
     def _guided(self) -> Any:
@@ -106,7 +106,7 @@ class GuidedFit(KernelClusterer):
             return None
         strength = np.inf if hard else float(given.strength)
         per_class, known_weight = given.clusters_per_class, given.known_weight
-        return Guidance(found, strength, per_class, known_weight, self._carry)
+        return Guidance(found, strength, per_class, known_weight, self._class_walks)
 
     def _cluster_rows(
         self,

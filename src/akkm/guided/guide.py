@@ -39,10 +39,10 @@ class Guidance:
     strength: float
     clusters_per_class: Any  # "auto", an integer, or a mapping from classes to integers
     known_weight: Any  # "auto" or a number
-    # Carries the classes of known points to near points, as
-    # `akkm.diffusion.carried_classes.carry_classes` does. None if rows near known rows
+    # Prepares walks that carry known classes to near points, as
+    # `akkm.diffusion.carried_classes.ClassWalks` does. None if rows near known rows
     # have no influence.
-    carry: Callable[..., Array] | None = None
+    walks: Callable[..., Any] | None = None
 
     @property
     def hard(self) -> bool:
@@ -123,8 +123,8 @@ class Guidance:
         fixed = self.clusters_per_class != "auto" or 2 * sum(counts) > n_clusters
         return fixed and max(counts, default=1) == 1
 
-    def carries_classes(self, n_clusters: int) -> bool:
-        """Whether rows near known rows say where the cluster of each class is.
+    def may_carry_classes(self, n_clusters: int) -> bool:
+        """Whether rows near known rows may say where the cluster of each class is.
 
         If so, each cluster is the only one of its class. Classes that may be wrong are
         not carried to near rows.
@@ -133,7 +133,7 @@ class Guidance:
             len(self.constraints.classes),
             len(self.constraints.known_rows),
         )
-        wanted = self.carry is not None and self.known_weight == "auto" and self.hard
+        wanted = self.walks is not None and self.known_weight == "auto" and self.hard
         wanted &= n_known <= n_classes * _ENOUGH_PER_CLASS
         every = n_clusters == n_classes > 1
         return wanted and every and self.joins_classes(n_clusters)
