@@ -118,7 +118,7 @@ class TestCommandLine:
     @pytest.fixture
     def data(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
-        frame, y = planted(4, informative=5)
+        frame, y = planted(4, n=800, informative=5)
         frame["group"] = y
         frame.to_csv("x.csv", index=False)
         return ["x.csv", "--label", "group"]

@@ -16,10 +16,17 @@ parameters of estimators do not belong here.
 `parts`
     One sweep over the rows of this process.
 `remote_parts`
-    One sweep over partitions on Dask workers. If a worker dies, its results are
-    recomputed; `rows.dask_cluster` ends the fit if no worker is left.
+    One sweep over partitions on Dask workers, as tasks that Dask can repeat. The death
+    of a worker is handled in `rows.dask_cluster`.
 `lloyd`
     The loop: sweep, test for convergence, refill empty clusters, update the centers.
 `model`
     The fitted centers, and the comparison of new rows with them.
+`membership`
+    Certainties and memberships of rows, from their distances to the centers.
+`eigenpairs`, `kernel_matrix`, `products`
+    The largest eigenvalues of small matrices, the whole kernel matrix of a few rows, and
+    products of a kernel matrix that is not stored.
+`threads`, `freed_memory`
+    Threads for chunks of rows, and reuse of freed memory on Dask workers.
 """

@@ -1,4 +1,8 @@
-"""The factored kernel matrix K̂ of the landmarks, and centers computed with it."""
+"""The factored kernel matrix K̂ of the landmarks, and centers computed with it.
+
+The coefficients of the centers are α = means K̂⁻¹ (`Gram.solve`), where row c of `means`
+is the mean of the kernel rows in cluster c.
+"""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple

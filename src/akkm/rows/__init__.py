@@ -4,7 +4,8 @@ Reading, prefetching, gathering and cutting rows into units of work belong here.
 Kernels, clusters and anything computed from the values of rows do not.
 
 `contract`
-    The interface `Rows` with its laws, and its implementation for arrays.
+    The interface `Rows` with its laws, and its implementation for arrays. `by_batch`
+    groups requested rows by batch, so that other batches are not read.
 `batches`
     Rows of files of any format, read in batches. A batch without requested rows is
     skipped. The next batches are read ahead, and a few are kept in memory.

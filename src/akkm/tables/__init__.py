@@ -10,7 +10,8 @@ not. Files that contain nothing but numbers are read by `akkm.rows`.
 `_codes`, `_text_numbers`, `_distribution`, `_summary`, `_text_notes`
     What a column holds: codes, money, dates, values for "unknown", heavy tails.
 `_columns`, `_prose`, `_blocks`, `_encode`, `_encoded`
-    Encodings of columns; tables encoded in memory or on disk.
+    Encodings of columns; tables encoded in memory or on disk. Parts of a file without
+    a requested row are not read.
 `_decoder`, `_decoded`, `_facts`
     Encoded rows in original units; facts about columns for reports.
 `_validity`
