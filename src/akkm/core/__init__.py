@@ -25,7 +25,7 @@ parameters of estimators do not belong here.
 `membership`
     Certainties and memberships of rows, from their distances to the centers.
 `eigenpairs`, `kernel_matrix`, `products`
-    The largest eigenvalues of small matrices, the whole kernel matrix of a few rows, and
+    The largest eigenvalues of small matrices, the kernel matrix of a few rows, and
     products of a kernel matrix that is not stored.
 `threads`, `freed_memory`
     Threads for chunks of rows, and reuse of freed memory on Dask workers.
