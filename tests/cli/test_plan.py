@@ -133,7 +133,7 @@ def test_a_probe_never_predicts_less_than_it_measured():
 def test_a_probe_measures_the_memory_of_a_fit(rng):
     X = rng.random((3000, 4), dtype=np.float32)
     model = akkm.ApproxKernelKMeans(3, n_landmarks=500, random_state=0)
-    costs = probe(model, X, 9000, 400, 3, fitted=True)
+    costs = probe(model, X, 9000, lambda _: 400, 3, fitted=True)
     assert (costs.half.rows, costs.whole.rows) == (1500, 3000)
     assert model.landmarks_.shape[0] == 400
     assert costs.max_cache == model.cache_size * 2**20
@@ -146,11 +146,21 @@ def test_a_probe_of_an_ensemble_fits_two_members(rng):
     model = akkm.EnsembleKernelKMeans(
         3, n_members=50_000, n_landmarks=20, random_state=0
     )
-    costs = probe(model, X, 200, 20, 3, fitted=True)
+    costs = probe(model, X, 200, lambda _: 20, 3, fitted=True)
     assert len(model.members_) == 2
     model.set_params(n_members=2)
-    two = probe(model, X, 200, 20, 3, fitted=True)
+    two = probe(model, X, 200, lambda _: 20, 3, fitted=True)
     assert costs.whole.seconds > 100 * two.whole.seconds  # for 50,000 members
+
+
+@pytest.mark.parametrize("k", ["2-3", "4-8"])
+def test_a_range_of_numbers_for_very_few_rows(k, here):
+    with open("iris.csv") as file:
+        lines = file.readlines()[:12]
+    with open("tiny.csv", "w") as file:
+        file.writelines(lines)
+    args = ("tiny.csv", "--columns", "x0,x1,x2,x3", "-k", k)
+    assert "landmarks" in output_of("plan", *args)
 
 
 class TestSampleAndMemory:

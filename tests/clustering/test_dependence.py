@@ -9,6 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 import akkm
 from akkm.cli._app import app
 from akkm.clustering import ColumnDependence, column_dependence, has_categories
+from akkm.clustering._dependence import _strengths, _whitened
 from akkm.tables import TableEncoder
 from customers import customers
 
@@ -100,6 +101,31 @@ def test_scales_and_weights_do_not_change_the_number():
     np.testing.assert_allclose(found.strengths, expected.strengths, atol=1e-5)
 
 
+@pytest.mark.parametrize("number", [4, np.int64(4)])
+def test_a_given_number_is_not_estimated(number):
+    frame, _ = planted(2, n=300)
+    assert akkm.cluster(frame, number).n_clusters == 4
+
+
+@pytest.mark.parametrize("number", ["atuo", None, 5.0, (6, 4), (0, 0)])
+def test_numbers_that_make_no_sense_are_refused(number):
+    frame, _ = planted(2, n=300)
+    with pytest.raises((ValueError, TypeError)):
+        akkm.cluster(frame, number)
+
+
+def test_more_features_than_rows_have_the_same_strengths():
+    frame, _ = planted(3, n=40, informative=6, noise=5)
+    wide = pd.concat([frame.add_suffix(str(i)) for i in range(3)], axis=1)
+    encoder = TableEncoder().fit(wide)
+    X = encoder.transform(wide)
+    blocks = _whitened(X.astype(float), encoder.facts())
+    Z = np.concatenate(blocks, axis=1)
+    assert Z.shape[1] > len(Z)
+    expected = np.linalg.eigvalsh(Z.T @ Z / len(Z))[::-1][: len(Z)]
+    np.testing.assert_allclose(_strengths(blocks), expected, atol=1e-9)
+
+
 def test_booleans_are_categories_and_numbers_are_not():
     frame, _ = planted(3, informative=0, noise=0)
     assert not has_categories(TableEncoder().fit(frame))
@@ -131,6 +157,13 @@ class TestCommandLine:
     def test_a_range_limits_the_number(self, asked, expected, data):
         command_line("cluster", *data, "-k", asked, "--labels", "l.csv")
         assert pd.read_csv("l.csv")["cluster"].nunique() == expected
+
+    def test_options_of_the_default_method_are_accepted(self, data):
+        options = ["--kernel", "laplacian", "--labels", "l.csv"]
+        assert "laplacian" in command_line("cluster", *data, *options).lower()
+        assert (
+            "laplacian" in command_line("plan", *data, "--kernel", "laplacian").lower()
+        )
 
     def test_a_given_method_makes_its_own_estimate(self, data):
         output = command_line("cluster", *data, "--method", "sparse")

@@ -264,6 +264,18 @@ def test_a_clear_graph_is_not_fitted_again(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:The estimate of")
+def test_the_order_of_rows_does_not_change_the_numbers():
+    """In the second table, every tenth row is in the same cluster."""
+    rng = np.random.default_rng(0)
+    X = (10 * rng.normal(size=(10, 4)))[np.arange(4000) % 10]
+    X += rng.normal(size=X.shape)
+    estimator = ApproxKernelKMeans(kernel="linear")
+    for rows in (rng.permutation(4000), np.arange(4000)):
+        model = ClusterLayers((2, 14), estimator=estimator, random_state=0)
+        assert model.fit(X[rows]).n_clusters_ == 10
+
+
+@pytest.mark.filterwarnings("ignore:The estimate of 6 clusters is unsure")
 def test_numbers_are_measured_again_in_a_graph_with_more_neighbours(monkeypatch):
     for module in ("akkm.estimators._layers", "akkm.diffusion.choose_neighbours"):
         monkeypatch.setattr(f"{module}.is_clear", lambda *_: False)

@@ -229,6 +229,17 @@ def test_rows_outside_the_graph_are_ignored():
     np.testing.assert_allclose(edited, np.ones((2, 2)))
 
 
+def test_no_class_vanishes_where_clusters_overlap():
+    """Two classes differ in one of six columns; four rows of each are known."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=1200)
+    X = rng.normal(size=(1200, 6))
+    X[:, 0] += 2 * y
+    known = {int(i): int(y[i]) for k in (0, 1) for i in np.flatnonzero(y == k)[:4]}
+    model = akkm.DiffusionKernelKMeans(2, random_state=0).fit(X, known=known)
+    assert np.bincount(model.labels_).min() > 100
+
+
 def test_classes_are_carried_to_the_points_around_known_points():
     """Two chains of points with a gap between them, and a third one without a class."""
     X = np.concatenate([np.arange(0, 3, 0.1), np.arange(9, 12, 0.1)])[:, None]

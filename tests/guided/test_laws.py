@@ -7,6 +7,7 @@ from sklearn.datasets import load_digits, load_iris, make_blobs
 import akkm
 from akkm import ApproxKernelKMeans
 from akkm.approx import factor, leading_coordinates
+from akkm.approx.class_sums import class_sums
 from akkm.core.lloyd import lloyd
 from akkm.core.parts import Part
 from akkm.core.threads import Threads
@@ -223,6 +224,44 @@ def test_neighbours_that_say_nothing_about_classes_do_no_harm():
     known = {i: int(y[i]) for i in range(0, 150, 12)}
     model = ApproxKernelKMeans(3, random_state=0).fit(X, known=known)
     assert np.mean(np.array(model.label_names_)[model.labels_] == y) > 0.8
+
+
+def test_carried_classes_weigh_ten_times_all_rows_also_if_a_sample_is_drawn(
+    monkeypatch,
+):
+    monkeypatch.setattr("akkm.approx.class_sums._SAMPLE", 200)
+    y = np.arange(900) % 3
+    circle = np.random.default_rng(0).normal(size=(900, 2)) + 9 * y[:, None]
+    X = circle + 40 * (np.arange(900) % 2)[:, None]  # clusters mix the classes
+    guidance = ApproxKernelKMeans(3)._read_guidance(
+        900, {i: int(y[i]) for i in range(60)}, None, None
+    )
+    f = factor(X, RBF(0.001), Landmarks(X[:50], X[:50], np.arange(50)), dtype=X.dtype)
+    with Threads(1) as engine:
+        sums = class_sums(f, engine, guidance, 3, None, np.random.default_rng(0))
+    assert sums.counts.sum() == pytest.approx(9_000)
+
+
+@pytest.mark.parametrize(
+    ("X", "known"),
+    [
+        (np.arange(500)[:, None] % 2, {i: i % 2 for i in range(10)}),
+        (np.zeros((500, 2)), {i: i % 2 for i in range(10)}),
+        (np.arange(300)[:, None] * (np.arange(300) % 3 > 0)[:, None], {0: 0, 3: 1}),
+    ],
+    ids=["two distinct rows", "equal rows", "copies with different classes"],
+)
+def test_known_rows_that_are_copies_of_each_other_are_no_problem(X, known):
+    model = ApproxKernelKMeans(2, random_state=0)
+    model.fit(X.astype(float), known=known | {i + 6: name for i, name in known.items()})
+    assert model.violated_["known"].size == 0
+
+
+def test_partial_fit_after_known_classes_moves_centers_as_after_other_fits():
+    X, y = load_digits(return_X_y=True)
+    known = {i: int(y[i]) for i in range(60)}
+    model = ApproxKernelKMeans(10, random_state=0).fit(X, known=known)
+    assert model._counts.sum() < 3 * len(X)  # without the rows of carried classes
 
 
 def test_rows_near_known_rows_help_to_place_the_centers():

@@ -86,15 +86,15 @@ def class_sums(
     if np.sum(predicted == given, where=tested) <= np.sum(right, where=tested):
         return None
     classes = walks.carry(known, given)
-    weights = np.ones(len(rows)) if weights is None else weights[rows]
-    reached = (classes >= 0) & (weights > 0)
+    own = np.ones(len(rows)) if own is None else own
+    reached = (classes >= 0) & (own > 0)
     if len(np.unique(classes[reached])) < n_classes:
         return None
     sums = Stats.zeros(n_classes, strip.m)
     for tile, phi in strip.tiles(slice(0, strip.n)):
         kept = reached[tile]
         precise = phi[kept].astype(np.float64)
-        sums.add_rows(precise, classes[tile][kept], weights[tile][kept])
+        sums.add_rows(precise, classes[tile][kept], own[tile][kept])
     total = factored.strip.n if weights is None else weights.sum()
     scale = _CLASS_WEIGHT * total / sums.counts.sum()
     return Stats(sums.sums * scale, sums.counts * scale)
@@ -144,6 +144,8 @@ def _predict_parts(
     for left_out in (part == number for number in range(part.max() + 1)):
         carried = walks.carry(known[~left_out], classes[~left_out])
         names = np.unique(carried[carried >= 0])
+        if not names.size:  # no walk reaches a point
+            continue
         means = np.stack([points[carried == name].mean(axis=0) for name in names])
         squared = (means**2).sum(axis=1) - 2 * points[known[left_out]] @ means.T
         predicted[left_out] = names[squared.argmin(axis=1)]

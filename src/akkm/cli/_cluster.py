@@ -18,6 +18,7 @@ from akkm.cli._method import (
     method_for_table,
     require_checkpoint,
     require_guided,
+    require_some_default,
     with_number,
 )
 from akkm.cli._options import (
@@ -83,9 +84,7 @@ def cluster(
     encoded, and numeric columns are scaled. With --method approx, DATA may be larger
     than memory. Output files appear only when all of them are complete.
     """
-    build(method, encoding.scale)  # checks the options before DATA is read
-    if checkpoint is not None:
-        require_checkpoint(method, sample)
+    require_some_default(method, encoding.scale)  # before DATA is read
     if output.labels is not None:
         require_name(encoding.id)
     guided = known is not None or pairs is not None
@@ -95,6 +94,8 @@ def cluster(
     with _work.start(run, output, inputs) as job:
         table, encoder = _work.fit_encoder(source, encoding, job.phases)
         method = method_for_table(method, encoder)
+        if checkpoint is not None:
+            require_checkpoint(method, sample)
         if sample is None:
             _work.require_memory(encoder, method, memory)
         if output.write is not None:

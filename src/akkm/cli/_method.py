@@ -79,6 +79,25 @@ def build(method: Method, scale: str) -> KernelClusterer:
     )
 
 
+def require_some_default(method: Method, scale: str) -> None:
+    """Raise ValueError if options contradict each other for every default method.
+
+    The default method depends on the columns, which are not known before DATA is read.
+    """
+    try:
+        build(method, scale)
+    except ValueError:
+        if method.method_given or isinstance(method.k, int):
+            raise
+        try:
+            build(replace(method, method=default_method(method.k, True)), scale)
+        except ValueError:
+            pass
+        else:
+            return
+        raise
+
+
 def method_for_table(method: Method, encoder: TableEncoder) -> Method:
     """Return the method with the default that suits the columns of the table."""
     if method.method_given or not has_categories(encoder):

@@ -13,7 +13,13 @@ import pyarrow as pa
 
 from akkm.cli import _work
 from akkm.cli._console import Printer, seconds, short_kernel
-from akkm.cli._method import build, is_layered, method_for_table, with_number
+from akkm.cli._method import (
+    build,
+    is_layered,
+    method_for_table,
+    require_some_default,
+    with_number,
+)
 from akkm.cli._options import Encoding, Method, Source, memory_option, sample_option
 from akkm.cli._plan_memory import Task, memory_lines
 from akkm.cli._probe import Probe, probe, process_memory
@@ -71,7 +77,7 @@ def plan(
     memory and time. Writes nothing. The memory is an upper bound, the time is not.
     """
     python, starting = process_memory(), time.process_time()
-    build(method, encoding.scale)  # checks the options before DATA is read
+    require_some_default(method, encoding.scale)  # before DATA is read
     printer = Printer()
     with Phases(printer.shows_progress) as phases:
         started = time.perf_counter()
@@ -95,27 +101,35 @@ def plan(
             X = encoded.X
         method, dependence = with_number(method, encoder, X)
         choosing: Any = None
-        if is_layered(method) or method.k == "auto":
+        layered = is_layered(method)
+        if layered or method.k == "auto":
             choosing = build(method, encoding.scale)
-        if is_layered(method):  # the other fits are those of the finest layer's method
+        if layered:  # the other fits are those of the finest layer's method
             k = method.k if isinstance(method.k, int) else "auto"
             method = replace(method, k=k, layers=False, coverage=1.0)
         estimator: Any = build(method, encoding.scale)
         on_disk = parsed and 4 * n * d > memory * 2**20
         if on_disk and n_fitted == n:
             estimator.set_params(cache_size=min(estimator.cache_size, memory / 2))
-        m, reason = _landmarks(method, n_fitted)
+
+        def landmarks(n_clusters: int) -> tuple[int, str]:
+            """The number of landmarks for all rows, and the reason for it."""
+            if method.method == "sparse" and method.k == "auto" and not layered:
+                return _landmarks(method, n_fitted)  # clusters are counted later
+            return _landmarks(replace(method, k=n_clusters), n_fitted)
+
         with phases.phase("measuring"):
             costs = probe(
                 estimator,
                 X,
                 n,
-                m,
+                lambda n_clusters: landmarks(n_clusters)[0],
                 _min_clusters(method),
                 fitted=n_fitted == n,
                 choosing=choosing,
                 choosing_grows=choosing is not None and method.method == "diffusion",
             )
+            m, reason = landmarks(estimator.n_clusters)
             theory = []
             if method.method == "approx" and m < n_fitted:
                 theory = [_error_bound(X, method, estimator, m)]

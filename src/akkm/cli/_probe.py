@@ -86,7 +86,7 @@ def probe(
     estimator: Any,
     X: Any,
     n: int,
-    n_landmarks: int,
+    landmarks: Callable[[int], int],
     n_clusters: int,
     *,
     fitted: bool,
@@ -95,9 +95,10 @@ def probe(
 ) -> Probe:
     """Measure the costs of fits to a sample X (s, d) and to half of it.
 
-    `n` is the number of all rows, and `n_landmarks` the number of landmarks for all
-    rows. `fitted` says whether all rows will be fitted; otherwise most labels will be
-    predicted. Afterwards, the estimator is fitted to X.
+    `n` is the number of all rows, and `landmarks` returns the number of landmarks for
+    all rows, given the number of clusters. `fitted` says whether all rows will be
+    fitted; otherwise most labels will be predicted. Afterwards, the estimator is fitted
+    to X.
 
     `choosing` is an estimator that chooses the number of clusters. Choosing takes
     longer than a fit with a given number. So `choosing` is fitted once, and the other
@@ -108,14 +109,17 @@ def probe(
     members = params.get("n_members", 1)
     few = min(members, _FEW_MEMBERS)
     if choosing is not None:
-        choosing_seconds = _timed(_adapted(choosing, X, n_landmarks, few).fit, X)
+        choosing_seconds = _timed(_adapted(choosing, n_members=few).fit, X)
         n_clusters = choosing.n_clusters_
         estimator.set_params(n_clusters=n_clusters)
     half = np.linspace(0, X.shape[0] - 1, max(X.shape[0] // 2, n_clusters)).astype(int)
     samples = X[half], X
+    n_landmarks = landmarks(n_clusters)
 
     def adapted(rows: Any, members: int, **settings: Any) -> Any:
-        return _adapted(estimator, rows, n_landmarks, members, **settings)
+        m = min(n_landmarks, rows.shape[0])
+        settings |= {"n_landmarks": m, "n_leaders": m, "n_members": members}
+        return _adapted(estimator, **settings)
 
     def uncached(rows: Any, members: int) -> Any:
         return clone(adapted(rows, members, cache_size=0))
@@ -157,12 +161,8 @@ def probe(
     )
 
 
-def _adapted(
-    estimator: Any, X: Any, n_landmarks: int, members: int, **settings: Any
-) -> Any:
+def _adapted(estimator: Any, **settings: Any) -> Any:
     """Set those of the settings that the estimator has, and return it."""
-    m = min(n_landmarks, X.shape[0])
-    settings |= {"n_landmarks": m, "n_leaders": m, "n_members": members}
     names = settings.keys() & estimator.get_params()
     return estimator.set_params(**{name: settings[name] for name in names})
 

@@ -111,7 +111,7 @@ def cluster(
             doubts.append(found.warning(k))
             warnings.warn(doubts[0], UserWarning, stacklevel=2)
         settings: Any = {"random_state": random_state, "n_jobs": n_jobs}
-        if isinstance(k, tuple):
+        if isinstance(k, tuple | list):
             estimator = ClusterLayers(k, estimator=ESTIMATORS[name](), **settings)
         else:
             estimator = ESTIMATORS[name](k, **settings)

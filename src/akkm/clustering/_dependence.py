@@ -144,10 +144,14 @@ def number_from_columns(
     >>> number_from_columns(4, "approx", encoder, X)
     (4, None)
     """
-    given = isinstance(n_clusters, int)
-    if given or method != "approx" or not has_categories(encoder):
+    if method != "approx" or not has_categories(encoder):
         return n_clusters, None
-    least, most = n_clusters if isinstance(n_clusters, tuple) else (1, X.shape[0])
+    if isinstance(n_clusters, str) and n_clusters == "auto":
+        least, most = 1, X.shape[0]
+    elif isinstance(n_clusters, tuple) and 1 < n_clusters[0] <= n_clusters[1]:
+        least, most = n_clusters
+    else:
+        return n_clusters, None
     found = column_dependence(encoder, X, random_state)
     return min(max(found.n_clusters, least, n_classes), most), found
 
@@ -211,4 +215,6 @@ def _whitened(X: Array, facts: Sequence[ColumnFact]) -> list[Array]:
 def _strengths(blocks: Sequence[Array]) -> Array:
     """The eigenvalues (q,) of the covariance matrix, in descending order."""
     Z = np.concatenate(blocks, axis=1)
-    return np.asarray(eigvalsh(Z.T @ Z / len(Z))[::-1])
+    n, q = Z.shape
+    # Z Zᵀ and Zᵀ Z have the same eigenvalues, apart from zeros.
+    return np.asarray(eigvalsh((Z @ Z.T if q > n else Z.T @ Z) / n)[::-1])

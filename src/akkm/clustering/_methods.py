@@ -1,5 +1,6 @@
 """The methods of the command line and of `akkm.cluster`, by name."""
 
+from numbers import Integral
 from typing import Any
 
 from akkm.estimators import (
@@ -50,4 +51,4 @@ def default_method(
     >>> default_method("auto", categories=True)
     'approx'
     """
-    return "approx" if isinstance(n_clusters, int) or categories else "sparse"
+    return "approx" if isinstance(n_clusters, Integral) or categories else "sparse"

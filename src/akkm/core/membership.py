@@ -183,9 +183,10 @@ def memberships_of(distances: Array, top: int) -> sparse.csr_array:
     n, C = distances.shape
     p = min(top, C)
     columns = np.argsort(distances, axis=1, kind="stable")[:, :p]
+    distances = distances.astype(np.float64)
     # Relative to the largest distance, so that no square overflows.
     scale = np.maximum(distances.max(axis=1, keepdims=True), 1e-300)
-    squared = (distances.astype(np.float64) / scale) ** 2
+    squared = (distances / scale) ** 2
     mean = squared.mean(axis=1, keepdims=True)
     near = np.take_along_axis(squared, columns, axis=1)
     farther = (near - near[:, :1]) / np.maximum(mean, 1e-300)

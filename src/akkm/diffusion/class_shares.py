@@ -15,6 +15,9 @@ _STEPS = (8, 8, 4, 4)
 # The clusters of a class weigh as much as one known node if the odds that a known node
 # is in the cluster of its class are the square root of this number.
 _SQUARED_ODDS = 10.0
+# A class has vanished if it has less than this share of the nodes that clusters give
+# it.
+_VANISHED = 0.1
 # Conjugate gradients stop at this relative residual, or after this many steps.
 _RESIDUAL, _MOST_STEPS = 1e-3, 500
 
@@ -36,6 +39,9 @@ def class_shares(
     3. The classes are smoothed (`smooth_classes`).
     4. Walks that reach a known node end there, and this corrects the classes of nodes
        around it (`correct_classes`). The classes are smoothed again.
+
+    Where clusters overlap, smoothing may make a class vanish except for its known
+    nodes. Then the shares from step 1 are returned.
 
     Parameters
     ----------
@@ -74,7 +80,12 @@ def class_shares(
     shares = class_scores(W, found[labels], weight, known, classes)
     shares = smooth_classes(W, shares, known, classes)
     shares = correct_classes(W, shares, known, classes)
-    return smooth_classes(W, shares, known, classes)
+    shares = smooth_classes(W, shares, known, classes)
+    expected = found[labels].sum(axis=0)
+    sizes = np.bincount(shares.argmax(axis=1), minlength=n_clusters)
+    if (sizes < _VANISHED * expected).any():
+        return np.asarray(found[labels])
+    return shares
 
 
 def classes_of_clusters(

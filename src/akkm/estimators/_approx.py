@@ -31,6 +31,7 @@ from akkm.estimators._parameters import (
 )
 from akkm.estimators._run import Run
 from akkm.estimators._streaming import Streaming
+from akkm.guided.parts import GuidedParts
 from akkm.kernels import Kernel, to_dense
 from akkm.landmarks import Landmarks
 from akkm.rows import as_rows, is_dask
@@ -334,7 +335,10 @@ class ApproxKernelKMeans(
         self.dual_coef_ = solution.centers.alpha
         self.rank_ = factored.gram.rank
         self.negative_mass_ = factored.gram.negative_mass
-        self._start_afresh(solution.stats.counts, factored.strip.n)
+        parts, counts = solution.parts, solution.stats.counts
+        if isinstance(parts, GuidedParts):
+            counts = counts - parts.added.counts
+        self._start_afresh(counts, factored.strip.n)
 
     def _open_checkpoint(
         self, run: Run, factored: Factored, landmarks: Landmarks, init: str | Array

@@ -52,7 +52,7 @@ class GuidedParts:
     ) -> None:
         self._free, self._held, self.guide = free, held, guide
         zeros = Stats.zeros(guide.n_clusters, held.strip.m)
-        self._added = zeros if added is None else added
+        self.added = zeros if added is None else added
         self.group_labels = labels
         # Total weight of free rows by cluster.
         self._free_counts = np.zeros(guide.n_clusters)
@@ -71,7 +71,7 @@ class GuidedParts:
         stats = self._free.label_stats(n_clusters)
         self._free_counts = stats.counts.copy()
         stats += self._held.label_stats(n_clusters)
-        stats += self._added
+        stats += self.added
         return stats
 
     def sweep(self, scorer: Scorer, moves: Moves | None, stamp: int) -> Sweep:
@@ -83,7 +83,7 @@ class GuidedParts:
         squared = scores + self._held.state.length**2
         self.guide.fill_empty(squared, labels, self._free_counts)
         if self.group_labels is None:  # the first sweep returns all sums
-            sweep.stats += self._added
+            sweep.stats += self.added
         self.group_labels = labels
         sweep += self._held.relabel(self.guide.row_labels(labels), len(scorer.norms))
         return sweep
@@ -107,7 +107,7 @@ class GuidedParts:
         stats = self._free.cluster_stats(cluster)
         stats += self._held.cluster_stats(cluster)
         one = slice(cluster, cluster + 1)
-        stats += Stats(self._added.sums[one], self._added.counts[one])
+        stats += Stats(self.added.sums[one], self.added.counts[one])
         return stats
 
     def worst_row(self, scorer: Scorer, stale: Moves | None, counts: Array) -> WorstRow:
@@ -123,10 +123,10 @@ class GuidedParts:
     def trace(self) -> float:
         """Return sum_i w_i k(x_i, x_i). Added sums count as one row per cluster."""
         added = 0.0
-        if self._added.counts.any():
+        if self.added.counts.any():
             assert self._held.gram is not None
-            means = centers_of(self._added, self._held.gram, None)
-            added = float(self._added.counts @ means.norms)
+            means = centers_of(self.added, self._held.gram, None)
+            added = float(self.added.counts @ means.norms)
         return added + self._trace_of_rows()
 
     def _trace_of_rows(self) -> float:

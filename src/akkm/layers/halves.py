@@ -62,9 +62,10 @@ def compare_halves(
     """
 
     def fit(points: Array) -> Any:
-        step = max(1, len(points) // max(_SAMPLE, _PER_CLUSTER * number))
-        best: Any = KMeans(number, n_init=runs, random_state=0).fit(points[::step])
-        if step == 1:
+        size = max(_SAMPLE, _PER_CLUSTER * number)
+        drawn = np.random.default_rng(0).permutation(len(points))[:size]
+        best: Any = KMeans(number, n_init=runs, random_state=0).fit(points[drawn])
+        if size >= len(points):
             return best
         return KMeans(number, init=best.cluster_centers_, n_init=1).fit(points)
 
