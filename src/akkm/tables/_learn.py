@@ -72,7 +72,7 @@ class _Plan:
     codes: Sequence[str] = ()  # columns of numbers that are codes, read as text
     empty: frozenset[str] = frozenset()  # columns without any values
     sentinels: Mapping[str, Sentinels] = field(default_factory=dict)
-    # Values of most rows that would be sentinels if fewer rows had them.
+    # Values that look like sentinels, but occur in more than half of the rows.
     frequent: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     # Columns with zeros that may stand for "unknown".
     zeros: Sequence[str] = ()
