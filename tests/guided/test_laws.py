@@ -235,5 +235,5 @@ def test_rows_near_known_rows_help_to_place_the_centers():
     gained = (model.labels_ == y).mean() - (alone.labels_ == y).mean()
     assert gained > 0.05
     # With a finite strength, known classes may be wrong, so they are not spread.
-    model.set_params(strength=1.0).fit(X, known=known) assert (model.labels_ ==
-    y).mean() < 0.9
+    model.set_params(strength=1.0).fit(X, known=known)
+    assert (model.labels_ == y).mean() < 0.9
