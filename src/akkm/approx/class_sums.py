@@ -15,7 +15,8 @@ from akkm.typing import Array
 _SAMPLE = 20_000
 # All classes together weigh this many times as much as all rows.
 _CLASS_WEIGHT = 10.0
-# Known rows are left out in this many parts, to see if walks predict their classes.
+# Known rows are divided into this many parts. Each part is left out once, to see if
+# walks predict its classes.
 _PARTS = 5
 # Number of k-means runs on the sample, to see how well clusters predict known classes.
 _RUNS = 4
@@ -116,8 +117,8 @@ def parts_of_classes(classes: Array, rng: np.random.Generator) -> Array:
     Returns
     -------
     int array of shape (b,)
-        The part of each row. Every class has rows outside each part. -1 for the only
-        row of its class, which is never left out.
+        The part of each row. Every class has rows outside each part. If a class has
+        only one known row, this row has part -1, and is never left out.
 
     Examples
     --------

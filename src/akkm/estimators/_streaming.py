@@ -269,7 +269,7 @@ class Streaming(GuidedClusterer):
             known = dict(zip(at, answers.classes, strict=True))
             guidance = self._read_guidance(rows.shape[0], known, None, None)
             if guidance is not None:
-                guidance = replace(guidance, walks=None)  # a stream has no such sums
+                guidance = replace(guidance, walks=None)  # a stream can't add sums
         before = None if self._schedule is None else self._labels_of(rows)
         equal = (weights == 1).all()
         with self._at_most_landmarks(rows.shape[0]):
