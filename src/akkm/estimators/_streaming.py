@@ -222,7 +222,7 @@ class Streaming(GuidedClusterer):
     ) -> None:
         """Move the centers, or cluster the sample again if that is due.
 
-        It is always due if there are new `answers`: known rows of the batch.
+        Clustering is always due if the batch has known rows (`answers`).
         """
         if not hasattr(self, "_reservoir"):
             m = 0 if self.n_landmarks == "auto" else int(self.n_landmarks)

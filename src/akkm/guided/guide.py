@@ -125,10 +125,11 @@ class Guidance:
         return fixed and max(counts, default=1) == 1
 
     def may_carry_classes(self, n_clusters: int) -> bool:
-        """Whether rows near known rows may say where the cluster of each class is.
+        """Whether random walks may spread known classes to near rows.
 
-        If so, each cluster is the only one of its class. Classes that may be wrong are
-        not carried to near rows.
+        Each class must have one cluster, and each cluster a class. Classes are not
+        spread if they may be wrong, if the weight of known rows is given, or if there
+        are many known rows.
         """
         n_classes, n_known = (
             len(self.constraints.classes),

@@ -49,8 +49,8 @@ class CenterDistances:
     near_border : bool array of shape (s,)
         Whether the row is near the border between the two clusters.
     staying : float array of shape (s,), optional
-        Factor of the certainty: for neighbour graphs, the share of short walks that
-        stay in the row's cluster. None means 1.
+        A factor by which the certainty is multiplied. For neighbour graphs, it is the
+        share of short walks that stay in the row's cluster. None means 1.
 
     Notes
     -----

@@ -25,8 +25,9 @@ _CLUSTER_WORDS = 8
 # Two columns are alike if the correlation of their ranks is above this, or below minus
 # this.
 _ALIKE = 0.9
-# Numbers are easier to read than dates. Of a number and a date that are alike, the date
-# describes the clusters only if its effect is larger than the number's divided by this.
+# If a number and a date are alike, the number describes the clusters, because numbers
+# are easier to read. The date is used only if its effect, times this factor, is larger
+# than the effect of the number.
 _DATE = 0.9
 # Shares are computed for this many categories: the most frequent ones.
 _CATEGORIES = 300

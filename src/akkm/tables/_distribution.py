@@ -110,8 +110,8 @@ def _hashed(x: Array) -> Array:
 class Sentinels:
     """Values that seem to stand for "unknown", and the range of the other values.
 
-    `frequent` lists values that would be sentinels if fewer rows had them. They may
-    mean "not applicable", which is a fact about most rows.
+    `frequent` lists values that look like sentinels, but occur in more than half of the
+    rows. They may mean "not applicable", which is a fact about most rows.
     """
 
     values: tuple[float, ...] = ()
