@@ -94,8 +94,8 @@ class TestSparse:
         assert model.evidence_.gaps[2] > 0.55
 
     def test_places_with_few_rows_do_not_split_a_cluster(self):
-        # Diffusion is slow across the thinnest spot of each moon. This causes a gap in
-        # the spectrum, which must not count.
+        # Random walks seldom cross the place of each moon that has the fewest rows. This
+        # causes a gap in the spectrum, which must not count.
         X = make_moons(500, noise=0.05, random_state=4)[0]
         found = SparseKernelKMeans("auto", random_state=4).fit(X).evidence_
         assert found.gaps[2] > 0.4
