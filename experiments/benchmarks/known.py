@@ -259,8 +259,8 @@ def report(records: JsonLines) -> str:
         Paragraph(
             "The constant of `known_weight` was chosen on 10,000 of these MNIST rows, "
             "on digits, on USPS and on moons. In `ApproxKernelKMeans`, the weight of "
-            "rows to which classes are spread was chosen on 10,000 MNIST rows (seed 0), "
-            "spleen cells (flow cytometry) and moons. In `DiffusionKernelKMeans`, the "
+            "rows to which classes are spread was chosen on 10,000 MNIST rows (seed "
+            "0), spleen cells (flow cytometry) and moons. In `DiffusionKernelKMeans`, the "
             "steps that spread classes along the graph, and their constants, were "
             "chosen after seeing results for all 70,000 rows (seeds 0 to 3), and on "
             "10,000 rows, digits, USPS, Dry Bean, spleen cells, Stack Overflow, moons, "

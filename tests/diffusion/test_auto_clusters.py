@@ -94,7 +94,7 @@ class TestSparse:
         assert model.evidence_.gaps[2] > 0.55
 
     def test_places_with_few_rows_do_not_split_a_cluster(self):
-        # Random walks seldom cross the place of each moon that has the fewest rows. This
+        # Random walks seldom cross the place of a moon that has the fewest rows. This
         # causes a gap in the spectrum, which must not count.
         X = make_moons(500, noise=0.05, random_state=4)[0]
         found = SparseKernelKMeans("auto", random_state=4).fit(X).evidence_

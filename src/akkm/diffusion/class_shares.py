@@ -12,8 +12,8 @@ from akkm.typing import Array
 _KILLED = 1e-2
 # Classes are smoothed in rounds, by walks of these numbers of steps.
 _STEPS = (8, 8, 4, 4)
-# The clusters of a class weigh as much as one known node if the odds that a known node
-# is in the cluster of its class are the square root of this number.
+# The clusters of a class weigh as much as o² / _SQUARED_ODDS known nodes, where o is
+# the odds that a known node is in the cluster of its class.
 _SQUARED_ODDS = 10.0
 # Conjugate gradients stop at this relative residual, or after this many steps.
 _RESIDUAL, _MOST_STEPS = 1e-3, 500

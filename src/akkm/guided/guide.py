@@ -20,8 +20,9 @@ from akkm.validation import require_count
 # With known_weight="auto", this many known rows weigh as much as a cluster of mean
 # size.
 _ROWS_PER_CLUSTER = 5
-# With fewer known rows per class than this, each known row weighs less, in proportion
-# to their number, because the mean of a few rows says little about a class.
+# With fewer known rows per class than this, the weight of a known row is lower, in
+# proportion to the number of known rows per class. The mean of a few rows says little
+# about a class.
 _MANY_PER_CLASS = 25
 # With more known rows per class than this, their means are good enough, and known
 # classes are not spread to other rows.

@@ -51,8 +51,8 @@ class ClusterProfiles:
     original : bool
         Whether values are those before encoding and scaling.
     alike : frozenset of (str, str)
-        Pairs of columns that say the same, such as age and year of birth: the
-        correlation of their ranks is above 0.9 or below -0.9.
+        Pairs of columns that contain the same information, such as age and year of
+        birth: the correlation of their ranks is above 0.9 or below -0.9.
 
     Examples
     --------
@@ -84,9 +84,10 @@ class ClusterProfiles:
         Returns
         -------
         list of ColumnProfile
-            The columns, largest difference first. Of columns that say the same, the
-            one that is most distinctive over all clusters keeps its place, and the
-            others come last. So all clusters are described by the same columns.
+            The columns, largest difference first. If several columns contain the same
+            information, the one that is most distinctive over all clusters keeps its
+            place, and the others come last. So all clusters are described by the same
+            columns.
         """
         found = [
             column
@@ -307,9 +308,10 @@ def _of_words(column: TypedColumn, groups: Groups) -> ColumnProfile:
 def _times_in_order(seconds: Array, weights: Array) -> Array:
     """Times of day (s,), where times before the start of the day count as later.
 
-    The day starts at midnight, or in the middle of the three hours with the fewest rows
-    if they have less than half as many rows as the three hours around midnight. So if
-    people are active until 02:00, then 01:00 is late, not early.
+    The day usually starts at midnight. But if the three hours with the fewest rows have
+    less than half as many rows as the three hours around midnight, the day starts in
+    the middle of these three hours. So if people are active until 02:00, then 01:00 is
+    late, not early.
 
     Examples
     --------

@@ -115,7 +115,7 @@ class LayerCurve:
         ]
 
     def _finest(self, scores: Array, peak: int) -> int:
-        """The largest number whose score and error are as good as those at a peak."""
+        """The position of the layer that belongs to a peak; see `_SAME`."""
         low = np.flatnonzero(scores < (1 - _SAME) * scores[peak])
         first = low[low < peak].max(initial=-1) + 1
         last = low[low > peak].min(initial=len(scores))

@@ -279,7 +279,7 @@ def relevant_parts(seconds: Array) -> list[str]:
         places = ((x - offset) % period / period * bins).astype(int) % bins
         shares = np.bincount(places, minlength=bins) / len(x)
         uneven = float(((shares - 1 / bins) ** 2).sum() * bins)
-        # Dates without times all have the same hour, which says nothing.
+        # Dates without times all have the same hour, so the hour is not used.
         if shares.max() < 1 and uneven > _UNEVEN + 3 * bins / len(x):
             found.append(part)
     return found
