@@ -21,8 +21,7 @@ from akkm.validation import require_count
 # size.
 _ROWS_PER_CLUSTER = 5
 # With fewer known rows per class than this, the weight of a known row is lower, in
-# proportion to the number of known rows per class. The mean of a few rows says little
-# about a class.
+# proportion to their number. The mean of a few rows says little about a class.
 _MANY_PER_CLASS = 25
 # With more known rows per class than this, their means are good enough, and known
 # classes are not spread to other rows.
@@ -41,9 +40,8 @@ class Guidance:
     strength: float
     clusters_per_class: Any  # "auto", an integer, or a mapping from classes to integers
     known_weight: Any  # "auto" or a number
-    # Prepares walks that spread known classes to near points, as
-    # `akkm.diffusion.carried_classes.ClassWalks` does. None if known classes are not
-    # spread.
+    # Prepares walks that spread known classes to near points (`ClassWalks` in
+    # `akkm.diffusion`). None if known classes are not spread.
     walks: Callable[..., Any] | None = None
 
     @property
@@ -128,9 +126,8 @@ class Guidance:
     def may_carry_classes(self, n_clusters: int) -> bool:
         """Whether random walks may spread known classes to near rows.
 
-        Each class must have one cluster, and each cluster a class. Classes are not
-        spread if they may be wrong, if the weight of known rows is given, or if there
-        are many known rows.
+        Each class must have one cluster, and each cluster a class. Nothing is spread
+        if classes may be wrong, if `known_weight` is given, or if many rows are known.
         """
         n_classes, n_known = (
             len(self.constraints.classes),
