@@ -3,7 +3,7 @@ Rows that fit no cluster
 ========================
 
 With `coverage` below 1, `ClusterLayers` leaves the least certain rows without a
-cluster. They get the label -1. So does a new row that is less certain.
+cluster. They get the label -1. A new row that is as uncertain gets -1, too.
 """
 
 # %%

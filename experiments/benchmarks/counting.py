@@ -2,9 +2,9 @@
 
 All data are generated or come with scikit-learn. The rule that estimates the number was
 chosen on the data sets PLANTED and NO_CLUSTERS and on digits, with seeds below 10. All
-other data sets and seeds test the rule, with one exception: three data sets of HELD_OUT
-also helped to choose one threshold (`_TIGHT_SHARE` in akkm.diffusion.estimate_k). They
-are moons with few rows, blobs of three spreads and stretched blobs.
+other data sets and seeds test the rule. There is one exception: one threshold
+(`_TIGHT_SHARE` in akkm.diffusion.estimate_k) was also chosen on three data sets of
+HELD_OUT: moons with few rows, blobs of three spreads and stretched blobs.
 """
 
 from __future__ import annotations

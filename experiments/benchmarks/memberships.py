@@ -5,9 +5,9 @@ its own seed and the same number of clusters, which is the number of classes. Th
 model predicts the clusters of the first half. Its clusters are matched one to one with
 those of the first model, so that as many rows as possible agree.
 
-For each row of the first half and each cluster, the first model states a membership. Of
-the pairs of row and cluster with a membership of about p, a share p should be found by
-the second model.
+For each row of the first half and each cluster, the first model states a membership.
+Consider all pairs of a row and a cluster with a membership of about p. For a share p of
+these pairs, the second model should put the row into the cluster.
 """
 
 from __future__ import annotations
@@ -111,11 +111,12 @@ def report(records: JsonLines) -> str:
         "Written by `python -m experiments bench memberships` from "
         "`memberships.jsonl`, not by hand. The rows are split at random into two "
         "halves, which are clustered independently, with the number of classes. "
-        '"0.25: 0.31" means: of the pairs of row and cluster with memberships from 0.2 '
-        "to 0.3, whose mean is 0.25, a share of 0.31 is also found by the fit to the "
-        "other half. The column stay contains the share of the rows that stay in "
-        "their cluster. The last column is the largest difference between mean and "
-        f"share. Bins with fewer than {_FEW} pairs over all seeds are left out."
+        '"0.25: 0.31" is about the pairs of a row and a cluster with memberships from '
+        "0.2 to 0.3, whose mean is 0.25. For a share of 0.31 of these pairs, the fit "
+        "to the other half puts the row into this cluster, too. The column stay "
+        "contains the share of the rows that stay in their cluster. The last column is "
+        "the largest difference between mean and share. Bins with fewer than "
+        f"{_FEW} pairs over all seeds are left out."
     )
     columns = ["data", "method", "stay", *(f"{b / BINS:.1f}" for b in range(BINS))]
     table = ResultTable("", [*columns, "largest difference"], rows, prose=True)

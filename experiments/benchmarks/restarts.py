@@ -5,8 +5,8 @@ k-means++ and Lloyd. Two other algorithms get the same points and as much proces
 as the ten restarts took, with one thread:
 
 * local search (LS++, Lattanzi and Sohler 2019): draw points with probabilities
-  proportional to their squared distances to the centers, and replace a center by such
-  a point if that lowers the error; then run Lloyd;
+  proportional to their squared distances to the centers, and replace a center by one of
+  these points if this lowers the error; then run Lloyd;
 * breathing (Fritzke 2020): add five centers where the error is largest, run Lloyd,
   remove the five centers whose removal raises the error least, and run Lloyd again. If
   the error does not fall, continue with four centers, three, and so on.

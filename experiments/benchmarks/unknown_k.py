@@ -5,8 +5,8 @@ without a label. Quality is therefore measured twice: on the rows that the metho
 labels, and on all rows. In the second case, all rows without a label count as one
 cluster. `ClusterLayers` and `DiffusionKernelKMeans` label all rows, and compute how
 certain each label is. So their quality is also measured on the most certain rows, for
-several shares of the rows. This allows to compare them with EVoC at the share of the
-rows that EVoC labels.
+several shares of the rows. So they can be compared with EVoC on as many rows as EVoC
+labels.
 
 EVoC, fast_hdbscan and umap-learn are optional: `pip install evoc fast_hdbscan
 umap-learn`. Methods whose library is missing are left out.

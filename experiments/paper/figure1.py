@@ -76,9 +76,9 @@ def figure1() -> Picture:
         f"Figure 1. {_N} points in the plane, of which {_M} are landmarks (circled). "
         "aKKm (top) labels all points in every iteration. tKKm (bottom) labels only "
         "landmarks in its iterations. At the end it labels all other points, which are "
-        "gray until then. Shading shows which center is nearest. Crosses mark the "
-        "points whose images are nearest to the centers. Both methods start from the "
-        "same random labels."
+        "gray until then. Shading shows which center is nearest. For each center, a "
+        "cross marks the point that is nearest to it in the kernel's space. Both "
+        "methods start from the same random labels."
     )
     return Picture("figure1.png", caption, file.getvalue())
 

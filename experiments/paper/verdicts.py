@@ -19,7 +19,8 @@ RULE = (
     "values of NMI, ARI or error reduction are alike if they don't differ "
     f"significantly. They are also alike if they differ by at most {_ALIKE} and by at "
     f"most {_ALIKE_SHARE:.0%} of the larger value. So with many seeds, two numbers can "
-    "be alike although one is above the other. A claim holds if all of its comparisons "
+    "be alike although one is above the other. Claims say 'as good as', 'equals' or "
+    "'the same' for numbers that are alike. A claim holds if all of its comparisons "
     "hold. It holds in part if only some of them hold."
 )
 HOLDS, PARTLY, FAILS = "holds", "holds in part", "does not hold here"

@@ -115,7 +115,7 @@ def test_a_probe_extrapolates_linearly():
     assert costs.seconds(200, 1) == costs.seconds(200, 2) == 2
 
 
-def test_the_time_to_choose_the_number_grows_only_if_said_so():
+def test_the_time_to_choose_the_number_grows_only_with_choosing_grows():
     fits = Fit(100, 1.0, 5e6), Fit(200, 2.0, 6e6)
     assert Probe(*fits, 0.001, choosing_seconds=3).seconds_to_choose(1000) == 3
     costs = Probe(*fits, 0.001, choosing_seconds=3, choosing_grows=True)
@@ -193,7 +193,7 @@ class TestSampleAndMemory:
         assert planned.stderr == clustered.stderr
         assert run("plan", *args, "--sample", 50).exit_code == 0
 
-    def test_a_default_method_is_called_so(self, here):
+    def test_the_error_names_sparse_as_the_default_method(self, here):
         args = ("iris.csv", "--columns", "x0,x1,x2,x3", "--memory", 0.001)
         message = (
             "--method sparse, the default if no number of clusters is given, needs"

@@ -93,15 +93,15 @@ class TestSparse:
         assert (model.n_clusters_, model.evidence_.sure) == (3, True)
         assert model.evidence_.gaps[2] > 0.55
 
-    def test_thin_spots_do_not_split_a_cluster(self):
-        # Diffusion is slow across the thinnest spot of each moon. This causes a gap in
-        # the spectrum, which must not count.
+    def test_places_with_few_rows_do_not_split_a_cluster(self):
+        # Random walks seldom cross the place of a moon that has the fewest rows. This
+        # causes a gap in the spectrum, which must not count.
         X = make_moons(500, noise=0.05, random_state=4)[0]
         found = SparseKernelKMeans("auto", random_state=4).fit(X).evidence_
         assert found.gaps[2] > 0.4
         assert (found.n_clusters, found.sure) == (2, True)
 
-    def test_the_fringe_of_a_wide_cluster_does_not_split_it(self):
+    def test_sparse_outer_rows_do_not_split_a_wide_cluster(self):
         centers, spread = np.array([[-6.0, 0], [0, 0], [9, 0]]), [0.5, 1.0, 2.5]
         X, _ = make_blobs(2000, centers=centers, cluster_std=spread, random_state=4)
         found = SparseKernelKMeans("auto", random_state=4).fit(X).evidence_

@@ -1,4 +1,4 @@
-"""n_neighbors="auto": the number of neighbours, or positions, chosen from the data."""
+"""n_neighbors="auto": the number of neighbours, or k-means without a graph."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -111,7 +111,7 @@ def test_rows_have_15_neighbours_if_there_is_no_basis_for_a_choice(overlapping, 
     "walks", [{"metric": "manhattan"}, {"diffusion": 30.0}, {"known": True}]
 )
 def test_walks_are_kept_if_they_are_needed(walks, overlapping):
-    """Positions have Euclidean distances, no walks and no constraints."""
+    """K-means of positions has no walks, no constraints and no other metric."""
     X, y = overlapping
     known = np.where(np.arange(len(y)) < 30, y, -1) if walks.pop("known", 0) else None
     model = DiffusionKernelKMeans(8, random_state=0, **walks).fit(X, known=known)

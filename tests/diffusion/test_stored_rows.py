@@ -1,7 +1,7 @@
 """DiffusionKernelKMeans of rows in files and on Dask workers.
 
-The graph is built on a sample in memory. The other rows are placed batch by batch, or
-by the workers.
+The graph is built on a sample in memory. The points of the other rows are computed
+batch by batch, or by the workers.
 """
 
 import os

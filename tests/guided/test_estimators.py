@@ -127,7 +127,7 @@ def test_two_step_k_means_uses_constrained_rows_as_landmarks(problem):
     assert set(constraints["known"]) <= set(model.landmark_indices_.tolist())
 
 
-def test_walks_carry_known_classes_to_near_rows():
+def test_walks_spread_known_classes_to_near_rows():
     """Four known rows in each of two noisy moons separate them better."""
     before, after = [], []
     for seed in (0, 1):
@@ -240,7 +240,7 @@ def test_no_class_vanishes_where_clusters_overlap():
     assert np.bincount(model.labels_).min() > 100
 
 
-def test_classes_are_carried_to_the_points_around_known_points():
+def test_classes_are_spread_to_the_points_around_known_points():
     """Two chains of points with a gap between them, and a third one without a class."""
     X = np.concatenate([np.arange(0, 3, 0.1), np.arange(9, 12, 0.1)])[:, None]
     X = np.concatenate([X, X[:3], np.arange(50, 53, 0.1)[:, None]])

@@ -1,4 +1,4 @@
-"""Laws of fits with constraints: objective, pruning, threads, storage and groups."""
+"""Properties that every fit with constraints has, such as a falling objective."""
 
 import numpy as np
 import pytest
@@ -191,8 +191,8 @@ def test_a_precomputed_kernel_gives_the_same_labels(problem):
     assert given.inertia_ == pytest.approx(model.inertia_)
 
 
-def test_centers_are_means_of_clusters_and_of_carried_classes(problem):
-    """With hard classes, the rows of the carried classes weigh ten times all rows."""
+def test_centers_are_means_of_clusters_and_of_rows_with_spread_classes(problem):
+    """All rows with a spread class together weigh ten times as much as all rows."""
     X, _, constraints = problem
     model = fit(problem, n_landmarks=len(X))
     found = read_constraints(len(X), **constraints)
@@ -273,5 +273,6 @@ def test_rows_near_known_rows_help_to_place_the_centers():
     alone.fit(X, known=known)
     gained = (model.labels_ == y).mean() - (alone.labels_ == y).mean()
     assert gained > 0.05
-    model.set_params(strength=1.0).fit(X, known=known)  # classes may be wrong
+    # With a finite strength, known classes may be wrong, so they are not spread.
+    model.set_params(strength=1.0).fit(X, known=known)
     assert (model.labels_ == y).mean() < 0.9

@@ -13,7 +13,7 @@ NOTES = {
     ],
     "bank marketing": [
         "pdays: most rows have the value -1, which is used like any other number; if "
-        "it means a missing value, add --na -1"
+        "this value means a missing value, add --na -1"
     ],
 }
 

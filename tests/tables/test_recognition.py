@@ -316,7 +316,7 @@ class TestSentinels:
         np.testing.assert_array_equal(ours, theirs)
         count = gaps.sum()
         assert encoder.notes_[0].startswith(
-            f"x: 9,999,999 in {count:,} rows counts as missing, far from the other "
+            f"x: 9,999,999 in {count:,} rows counts as missing, because all other "
         )
         kept = encoder_of(odd, sentinels="keep")
         assert kept.columns_[0]["sentinels"] == []
@@ -369,7 +369,7 @@ class TestDateParts:
     def test_the_hour_is_used_if_hours_are_unevenly_distributed(self, rng):
         encoder = encoder_of(self.times(rng, rng.normal(12, 2, N)))
         assert encoder.feature_names_[:3] == ["x", "x (hour, sin)", "x (hour, cos)"]
-        assert "also the hour, as points on a circle" in encoder.describe()[0]
+        assert "also the hour, as sine and cosine" in encoder.describe()[0]
         even = encoder_of(self.times(rng, rng.uniform(0, 24, N)))
         assert even.feature_names_ == ["x", "other"]
 

@@ -12,7 +12,7 @@ arrays. Parameters, validation and attributes of estimators do not belong here.
 `algorithm2`, `guided_runs`
     Initialise and iterate, without or with constraints; return the best run.
 `class_sums`
-    Sums of the rows of each class, to which known rows carry their classes.
+    Sums of the kernel rows of each class, after random walks have spread known classes.
 `checkpoint`, `digest`
     Resume an interrupted fit, and check that its rows have not changed.
 `stream`

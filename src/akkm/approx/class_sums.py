@@ -1,4 +1,4 @@
-"""Sums of kernel rows over the rows to which walks carry the known classes."""
+"""Sum the kernel rows of each class, after random walks have spread known classes."""
 
 from typing import Any
 
@@ -15,7 +15,8 @@ from akkm.typing import Array
 _SAMPLE = 20_000
 # All classes together weigh this many times as much as all rows.
 _CLASS_WEIGHT = 10.0
-# Known rows are left out in this many parts, to see if walks predict their classes.
+# Known rows are divided into this many parts. Each part is left out once, to see if
+# walks predict its classes.
 _PARTS = 5
 # Number of k-means runs on the sample, to see how well clusters predict known classes.
 _RUNS = 4
@@ -31,10 +32,13 @@ def class_sums(
 ) -> Stats | None:
     """Return the sums of each class, over a sample of the rows.
 
-    The mean of few known rows says little about a class. So known classes are carried
-    to the rows of a sample, by walks on a graph of neighbours, and all rows of a class
-    are added. This is only done if it predicts the classes of known rows better than
-    clusters do: not everything that makes rows neighbours says something about classes.
+    The mean of few known rows says little about a class. So random walks on a graph of
+    neighbours spread the known classes to a sample of rows, and all rows of a class are
+    added.
+
+    Rows may also be neighbours for reasons unrelated to the classes. So known rows are
+    left out in turn, and their classes are predicted. The result is None unless the
+    spread classes predict more of them correctly than clusters do.
 
     Parameters
     ----------
@@ -55,7 +59,7 @@ def class_sums(
     -------
     Stats or None
         Sums by class, scaled so that their weight is ten times that of all rows. None
-        if classes are not carried (see `Guidance.may_carry_classes`), if clusters
+        if classes are not spread (see `Guidance.may_carry_classes`), if clusters
         predict known classes as well, or if a class reaches no row of positive weight.
     """
     if not guidance.may_carry_classes(n_clusters):
@@ -113,8 +117,8 @@ def parts_of_classes(classes: Array, rng: np.random.Generator) -> Array:
     Returns
     -------
     int array of shape (b,)
-        The part of each row. Every class has rows outside each part. -1 for the only
-        row of its class, which is never left out.
+        The part of each row. Every class has rows outside each part. If a class has
+        only one known row, this row has part -1, and is never left out.
 
     Examples
     --------
@@ -137,8 +141,8 @@ def _predict_parts(
 ) -> Array:
     """Predict the classes (b,) of known rows from the rows outside their part.
 
-    The prediction is the class whose carried rows have the nearest mean in the leading
-    coordinates, `points`.
+    The prediction is the class with the nearest mean. The mean of a class is that of
+    all rows to which the class was spread, in the leading coordinates `points`.
     """
     predicted = np.full(len(known), -1)
     for left_out in (part == number for number in range(part.max() + 1)):

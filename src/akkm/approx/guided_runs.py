@@ -236,7 +236,7 @@ class _Sample:
         First, the best clusters are found without constraints, and matched with the
         classes. One run starts from these clusters. Further runs, one per seed, start
         from the means of known rows, and from rows drawn by k-means++ for the other
-        clusters. For a small sample, local searches from such starts replace the runs.
+        clusters. For a small sample, local searches replace these runs.
         """
         samples = self._samples
         gram, n_clusters = samples.factored.gram, samples.n_clusters
@@ -288,7 +288,12 @@ class _Sample:
     def _seeded_labels(
         self, points: Array, owner: Array, rng: np.random.Generator
     ) -> Array:
-        """Return labels (s,) of points (s, q), from seeds chosen by the constraints."""
+        """Return labels (s,) of points (s, q): the nearest of random initial centers.
+
+        If a class has one cluster, the initial center is the mean of its known rows. If
+        it has several clusters, their initial centers are some of its known rows.
+        Clusters without a class start from any rows.
+        """
         found = self._guidance.constraints
         centers = np.full((len(owner), points.shape[1]), np.nan)
         for name in range(len(found.classes)):

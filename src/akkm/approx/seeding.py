@@ -266,9 +266,9 @@ def _rank(points: Array, mean: Array) -> Array:
 def _break_ties(centers: Array, mean: Array) -> Array:
     """Move each center (C, q) by a different tiny share of its way to the mean.
 
-    Rows of a component without a center are equally far from all centers, because
-    components are orthogonal. Without these moves, rounding errors would decide which
-    centers such rows go to.
+    Images of rows in different components are orthogonal. So if a component has no
+    center, its rows are equally far from all centers. Without these moves, rounding
+    errors would decide to which centers they go.
     """
     shares = _TIE * np.linspace(0, 1, len(centers))[:, None]
     return centers + shares * (mean - centers)

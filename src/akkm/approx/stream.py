@@ -119,7 +119,7 @@ class Stream:
     """
 
     factored: Factored  # without rows
-    stats: Stats  # sums of kernel rows and of weights, in which older rows fade
+    stats: Stats  # sums of kernel rows and of weights; older rows weigh less
     centers: Centers
     model: Model  # compares rows with the centers
     seen: int  # number of rows so far
@@ -158,13 +158,13 @@ class Stream:
 
     @property
     def counts(self) -> Array:
-        """Total weight (C,) of each cluster's rows, estimated from the faded sums."""
+        """Total weight (C,) of each cluster's rows, estimated from the sums."""
         return self.stats.counts / _MEMORY
 
     def follow(
         self, X: RowsLike, weights: Array | None, engine: Threads
     ) -> tuple["Stream", Array | None]:
-        """Add a batch of rows (b, d) to the sums, and move the centers if that is due.
+        """Add a batch of rows (b, d); move the centers if there are enough new rows.
 
         Returns the new stream and the nearest center (b,) of each row. The second
         result is None if centers have moved, because the labels may have changed.
@@ -184,7 +184,7 @@ class Stream:
     def _step(
         self, X: RowsLike, weights: Array | None, engine: Threads
     ) -> tuple["Stream", Array]:
-        """Assign a few rows (b, d) to the centers, and move the centers if that is due.
+        """Assign rows (b, d) to centers; move the centers if there are enough new rows.
 
         Returns the new stream and the labels (b,) before the move.
         """

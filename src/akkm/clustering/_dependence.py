@@ -1,9 +1,9 @@
 """Estimate the number of clusters from the dependence between a table's columns.
 
 Suppose that a table has C groups of rows, and that columns are independent within each
-group. Then columns depend on each other only because groups differ. The means of C
-groups differ in at most C - 1 directions. So if columns vary together in q directions,
-there are at least q + 1 groups; the estimate is q + 1.
+group. Then columns depend on each other only because the groups have different means.
+The means of C groups span at most C - 1 directions. So if columns vary together in q
+directions, there are at least q + 1 groups; the estimate is q + 1.
 
 The columns of X that encode a column of the table are first transformed so that their
 covariance is the identity. (For categories, this is multiple correspondence analysis.)
@@ -13,8 +13,9 @@ eigenvalues become by chance. The largest eigenvalue is compared with the larges
 of the shuffled tables, the second with the second ones, and so on (Horn's parallel
 analysis).
 
-Rows with the same categories are close to each other. So neighbour graphs and kernels
-show frequent combinations of categories as clusters, even if columns are independent.
+Neighbour graphs and kernels would not find these groups. Rows with the same categories
+are close to each other, so each frequent combination of categories looks like a
+cluster, even if columns are independent.
 """
 
 from collections.abc import Sequence
@@ -28,8 +29,8 @@ from akkm.rows import as_rows
 from akkm.tables import ColumnFact, TableEncoder
 from akkm.typing import Array
 
-# Rows are sampled. With many more rows, dependence that is too weak to matter would be
-# found. Estimates for 1,000 and for 4,000 rows rarely differ.
+# Number of sampled rows. With many more rows, even very weak dependence would be
+# significant. Estimates for 1,000 and for 4,000 rows rarely differ.
 _SAMPLE = 2000
 # Number of shuffled tables.
 _SHUFFLED = 49

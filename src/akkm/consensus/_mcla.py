@@ -33,10 +33,9 @@ class Consensus:
     meta : MetaClusters
         The meta-cluster of each cluster of the members; `meta.vote` labels new rows.
     n_groups : int
-        The number of groups into which rows fall if rows with a common cluster belong
-        to the same group. No cluster of any member has rows of two groups. If there are
-        more groups than meta-clusters, nothing shows which groups belong together, and
-        labels and agreement are arbitrary.
+        The number of groups of rows. Rows that are in the same cluster of any member
+        belong to the same group. If there are more groups than meta-clusters, nothing
+        shows which groups belong together, and labels and agreement are arbitrary.
 
     Examples
     --------

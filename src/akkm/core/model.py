@@ -43,7 +43,8 @@ class Model:
     points: RowsLike  # (m, d), or column numbers of a precomputed kernel
     scorer: Scorer
     dtype: Any
-    # gives lengths within the span; needed if the kernel may be indefinite
+    # The factored kernel matrix of the points. It gives lengths within the span, which
+    # are needed if the kernel may be indefinite.
     gram: Gram | None = None
     # (n,) k(x, x) of the training rows, for a square precomputed kernel
     diagonal: Array | None = None
@@ -81,7 +82,7 @@ class Model:
         `diag` (n,) is k(x, x). By default, it is computed by `self.diag`.
         """
         if diag is None and isinstance(self.kernel, Precomputed):
-            diag = self.diag(X)  # of all rows: a block of rows has no diagonal
+            diag = self.diag(X)  # before the rows are divided into blocks
         S = self.scorer.columns
         if self.gram is not None:
             S = np.hstack([S, self.gram.whitener])

@@ -6,15 +6,16 @@ of clusters. Estimator parameters, output, and the clustering of the embedding d
 belong here.
 
 `neighbour_search`, `cell_search`, `neighbour_lists`
-    Nearest neighbours: exact, or by cells for many rows; the nearest found so far.
+    Nearest neighbours: exact, or by cells for many rows; lists of the nearest points
+    found so far.
 `prepared_rows`, `row_hashes`, `row_lengths`
     Rows in the form in which the search compares them; hashes that identify equal rows;
     rows scaled to unit length.
 `neighbour_graph`, `choose_neighbours`
-    The similarity matrix W made of shared neighbours, its components, and the choice of
-    the number of neighbours, or of clusters by position.
+    The similarity matrix W made of shared neighbours, and its components; the choice of
+    the number of neighbours, or of k-means without a graph.
 `constrained_graph`, `class_shares`, `carried_classes`
-    Constraints on labels, as changes of the graph; known classes, carried by walks.
+    Constraints on labels, applied to the graph; known classes, spread by random walks.
 `point_clusters`
     Clusters of an embedding, for steps before the clustering of the fit.
 `landmark_positions`, `landmark_ties`

@@ -1,4 +1,4 @@
-"""Known classes of a few points, carried to other points by walks."""
+"""Spread the known classes of a few points to other points, by random walks."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ _NEIGHBOURS = 15
 
 
 class ClassWalks:
-    """A graph of neighbours on which walks carry known classes to other points.
+    """A graph of neighbours on which random walks spread known classes to other points.
 
     Parameters
     ----------

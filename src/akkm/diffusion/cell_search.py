@@ -51,7 +51,7 @@ _RECALL, _CHECKED_ROWS, _CELLS = 0.99, 400, 24
 # are compared.
 _LEAST_RECALL, _MOST_CELLS = 0.95, 64
 # A new row is compared with this many cells. A few missed neighbours do little harm,
-# because the row's place is a mean over its neighbours.
+# because the point of the row is a mean over its neighbours.
 _CELLS_OF_NEW_ROW = 4
 # Cells are sorted by a hierarchical clustering of at most this many of their centers.
 _SORTED_CENTERS = 4096

@@ -1,4 +1,4 @@
-"""Choose the number of neighbours in the graph, or clusters by position.
+"""Choose the number of neighbours in the graph, or choose k-means without a graph.
 
 With few neighbours, noise decides which rows are neighbours. With many neighbours, rows
 of different clusters become neighbours. The best number depends on the data: 15 for
@@ -6,12 +6,13 @@ clean images, 40 or more for short texts. If clusters overlap in many columns, k
 of the rows themselves finds better clusters than a graph does.
 
 In the first graph, each row has 15 neighbours. If nearly all neighbours are in the same
-cluster as their row, this graph is kept. Otherwise clusters are found in each half of a
-sample: in graphs with more and more neighbours, and by k-means of positions. They are
-compared by their information about the other half: how much the cluster of a row says
-about the cluster of its neighbour, when both rows are in the other half. If clusters
-follow chance neighbours of one half, or if their borders cross dense regions, they say
-less about neighbours in the other half.
+cluster as their row, this graph is kept. Otherwise several ways are compared: graphs
+with more and more neighbours, and k-means of positions (the rows themselves, in at most
+64 coordinates). A sample is split into two halves, and each way finds clusters in one
+half. The rows of the other half are assigned to these clusters. The score of the way is
+the mutual information between the cluster of a row and the cluster of its neighbour,
+where both rows are in the other half. The score is low if clusters follow chance
+neighbours of one half, or if their borders cross dense regions.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,9 +41,10 @@ _CANDIDATES = FEWEST_NEIGHBORS, 40, 100, 250
 _UNCLEAR = 0.07
 # Rows in the sample, and the number of rows below which no sample is drawn.
 _SAMPLE, _FEW_ROWS = 6000, 1000
-# More neighbours, or positions, are chosen only if the information is larger by this
-# factor. Smaller differences may be due to chance. Besides, the graph of all rows is
-# better than that of few rows, and k-means of all rows is not.
+# More neighbours, or positions, are chosen only if the score is larger by this factor.
+# Smaller differences may be due to chance. Positions need a larger factor: a graph of
+# all rows is better than a graph of a sample, but k-means of all rows is not better
+# than k-means of a sample.
 _MORE_NEIGHBORS, _POSITIONS = 1.01, 1.02
 # To see whether a graph is clear, this many rows are clustered, or _PER_CLUSTER rows
 # per cluster if that is more. All rows then get the cluster of the nearest mean.
@@ -112,9 +114,8 @@ def choose_n_neighbors(
 ) -> int:
     """Return the number of neighbours, or 0 if positions give better clusters.
 
-    The number is raised as long as clusters found in one half of a sample say more
-    about neighbours in the other half. `graph` is the first graph. The other arguments
-    are those of `fit_graph`.
+    The number is raised as long as this raises the score. `graph` is the first graph.
+    The other arguments are those of `fit_graph`.
     """
     C = settings.n_clusters
     assert C is not None
@@ -130,9 +131,10 @@ def choose_n_neighbors(
     ]
 
     def information(embedded: Sequence[tuple[Array, Array]]) -> float:
-        """Return what the clusters of each half say about neighbours in the other.
+        """Return the score: the mutual information of the clusters of neighbours.
 
-        `embedded` contains, for each half, its points and those of the other half.
+        It is the mean over both halves. `embedded` contains, for each half, its points
+        and those of the other half.
         """
         found = []
         for pair, near, own in zip(embedded, lists[::-1], rng.spawn(2), strict=True):

@@ -1,4 +1,4 @@
-"""Known classes of a few nodes of a graph, carried to the other nodes by walks."""
+"""Spread the known classes of a few nodes of a graph to all nodes, by random walks."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ from akkm.typing import Array
 _KILLED = 1e-2
 # Classes are smoothed in rounds, by walks of these numbers of steps.
 _STEPS = (8, 8, 4, 4)
-# The clusters of a class weigh as much as one known node if the odds that a known node
-# is in the cluster of its class are the square root of this number.
+# The clusters of a class weigh as much as o² / _SQUARED_ODDS known nodes, where o is
+# the odds that a known node is in the cluster of its class.
 _SQUARED_ODDS = 10.0
 # A class has vanished if it has less than this share of the nodes that clusters give
 # it.
@@ -33,9 +33,9 @@ def class_shares(
     2. Walks start from the clusters and from the known nodes of each class
        (`class_scores`). The n_c known nodes of a class together have the weight n_c,
        and its clusters have the weight m = o² / 10 with the odds o = (r + 1) / (w + 1).
-       Here r known nodes are in the cluster of their class, and w are not. So few known
-       nodes change little if the clusters are good, and clusters count little if
-       many known nodes disagree with them.
+       Here r known nodes are in the cluster of their class, and w are not. So a few
+       known nodes change little if the clusters are good. Clusters have little weight
+       if many known nodes are in the cluster of another class.
     3. The classes are smoothed (`smooth_classes`).
     4. Walks that reach a known node end there, and this corrects the classes of nodes
        around it (`correct_classes`). The classes are smoothed again.

@@ -1,4 +1,4 @@
-"""Constraints as edits of the neighbour graph, so that walks carry them to near rows.
+"""Edit the neighbour graph so that random walks spread constraints to near rows.
 
 Rows that belong together are linked, and edges between rows that belong apart are
 removed.

@@ -2,9 +2,10 @@
 
 Let S be a symmetric similarity matrix, normalised by degrees, with eigenvalues up to 1.
 It describes one step of a random walk from row to row. The diffusion kernel K = S^(2t)
-compares two rows by the rows at which walks of t steps from them end. If V are the
-eigenvectors of S and λ its eigenvalues, the rows of V λ^t are the feature map of K.
-Eigenvectors that separate clusters poorly fade with t instead of being cut off.
+compares two rows by where walks of t steps end if they start at these rows. If V are
+the eigenvectors of S and λ its eigenvalues, the rows of V λ^t are the feature map of K.
+No eigenvectors are cut off. The larger t is, the smaller are the weights λ^t of
+eigenvectors that separate clusters poorly.
 """
 
 import numpy as np

@@ -3,15 +3,15 @@
 After t diffusion steps there are C clusters if the C largest values of eigenvalue^t are
 near 1 and the next value is near 0. The gap is the difference between the C-th value
 and the next one. At the best t, its width depends only on the ratio of the two rates
--log(eigenvalue). On the scale of log t, the range in which there are C clusters is as
-long as the logarithm of this ratio. Data with clusters of clusters have several wide
-gaps. The estimate is the largest C with a wide gap.
+-log(eigenvalue). There are C clusters in a range of log t whose length is the logarithm
+of this ratio. Data with clusters of clusters have several wide gaps. The estimate is
+the largest C with a wide gap.
 
 Long clusters, such as rings, need so many steps that their gaps are narrow. C is
 accepted despite a narrow gap if a division of the rows into C groups cuts little
 similarity. The eigenvalues give a lower bound on the similarity that any division into
-C groups cuts. A division into clusters cuts little more than the bound. A division that
-breaks a cluster into pieces cuts many times the bound.
+C groups cuts. A division into clusters cuts little more than this bound. A division
+that breaks a cluster into pieces cuts many times as much as the bound.
 """
 
 from collections.abc import Callable
@@ -36,8 +36,8 @@ _NARROW_GAP = 0.2
 _TIGHT_RATIO = 6.0
 # A tight cut cuts at most this share of a cluster's similarity, on average. The share
 # is 0.0002 for a cut between rings joined by a few rows. It is 0.0007 for a cut through
-# the fringe of a Gaussian cluster. It is 0.004 for a cut through a thin spot of a long
-# cluster, if the data have few rows; it may be smaller by chance.
+# the sparse outer rows of a Gaussian cluster. It is 0.004 for a cut through a long
+# cluster of few rows, at a place where rows are sparse; by chance, it may be smaller.
 _TIGHT_SHARE = 0.0005
 # The first eigenvalue that is not positive is replaced by this number. So the gap
 # before it is wide only if the previous eigenvalue is well above zero.

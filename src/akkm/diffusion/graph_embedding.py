@@ -34,7 +34,7 @@ _PAIRS = 40
 _SMALL_SHARE, _SMALL_ROWS = 1 / 20, 3
 # The largest number of clusters that can be estimated.
 _MOST_CLUSTERS = 60
-# New rows are placed by at most this many neighbours.
+# The point of a new row is a mean over at most this many neighbours.
 _PLACED_BY = 15
 # Rows that are hashed or placed at a time.
 _BLOCK = 65536

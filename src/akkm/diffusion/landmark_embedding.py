@@ -130,7 +130,7 @@ def fit_landmark_embedding(
         engine=engine,
     )
     scale = diffusion_weights(kernel.eigenvalues, kernel.t)
-    # Vectors of eigenvalues that are zero up to rounding say nothing about rows.
+    # Eigenvectors whose eigenvalue is zero, up to rounding, are arbitrary.
     q = min(len(scale), int((kernel.eigenvalues > _ZERO).sum()))
     scale = scale[:q]
     # Moving from a landmark to a row is half a step, hence the square root.

@@ -1,10 +1,10 @@
 """The graph of nearest neighbours: shared-neighbour similarities and components.
 
 Let A be the directed graph of the k nearest neighbours. The similarity of two rows is
-their number of shared neighbours times the weight of the edge between them:
-W = (A Aᵀ) ∘ (mutual + 0.05 either), where ∘ multiplies entry by entry. An edge in both
-directions has a weight of 1.05, and an edge in one direction a weight of 0.05. So edges
-within tight clusters are strong, and edges of stray rows between clusters are weak.
+their number of shared neighbours times the weight of the edge between them. This weight
+is 1.05 if there are edges in both directions, and 0.05 if there is an edge in one
+direction. So rows of the same cluster are mostly similar, and rows between clusters are
+similar to few others.
 """
 
 import itertools

@@ -2,7 +2,7 @@
 
 The distances of a row to the centers show how near the row is to a border between two
 clusters in the embedding. They do not show whether the row's neighbours are in its
-cluster. Walks to neighbours show this.
+cluster. Short walks from neighbour to neighbour do.
 """
 
 import numpy as np

@@ -144,11 +144,12 @@ class ApproxKernelKMeans(
         known rows weigh as much as a cluster of mean size, if there are 25 or more
         known rows per class. With fewer known rows per class, the weight of a known row
         is lower, in proportion to the number of known rows per class.
-        With "auto" and hard constraints, if each cluster has its own class and at most
-        75 known rows per class, the rows near known rows count, too. Walks carry the
-        known classes to a sample of the rows. Each center is then the mean of its
-        cluster and of the sample's rows of its class. In total, these rows weigh ten
-        times as much as all rows.
+        With "auto", rows near known rows may have an influence, too. This requires hard
+        constraints, a class for each cluster, and at most 75 known rows per class.
+        Random walks then spread the known classes to a sample of the rows. Each center
+        is the mean of its cluster and of the sampled rows of its class. In total, these
+        sampled rows weigh ten times as much as all rows. This is not done if known
+        classes are predicted as well by clusters that were found without them.
     random_state : int, RandomState instance or None, default=None
         The same seed gives the same labels, for any `n_jobs`.
     n_jobs : int or None, default=None
@@ -210,8 +211,9 @@ class ApproxKernelKMeans(
     -----
     With constraints, `predict` returns the nearest center. This may differ from
     `labels_` for constrained rows. In `inertia_`, known rows have their larger weight,
-    and penalties are not included. If known classes are carried to a sample, the mean
-    of each class in the sample counts as one row with the weight of that class.
+    and penalties are not included. If random walks spread known classes to a sample,
+    the mean of each class in the sample counts as one row with the weight of that
+    class.
 
     Examples
     --------

@@ -161,9 +161,9 @@ class CenterClusterer(
             (d2 - d1) / (d2 + d1), where d1 is the distance to the center of the row's
             cluster, and d2 is the distance to the nearest other center: 0 on the border
             between two clusters, 1 at a center. All estimators with centers use
-            this formula. `DiffusionKernelKMeans` multiplies it by the share of walks
-            that stay in the row's cluster. Such a walk takes three steps, each to one
-            of the nearest neighbours.
+            this formula. `DiffusionKernelKMeans` multiplies it by the share of random
+            walks from the row that stay in the row's cluster. A walk takes three steps,
+            each to one of the nearest neighbours.
         """
         margins = np.concatenate(
             [
@@ -217,10 +217,10 @@ class CenterClusterer(
         Notes
         -----
         A membership of p says: if the model were fitted to other rows of the same
-        source, the row would be in the matching cluster with probability p. Let d_c be
-        the distances of a row to the centers, d_1 the smallest of them, and s the mean
-        of d_c² over all centers. The membership in cluster c is proportional to
-        exp(-(4.5 (d_c² - d_1²) / s)^1.5).
+        source, the row would be in the corresponding cluster with probability p. Let
+        d_c be the distances of a row to the centers, d_1 the smallest of them, and s
+        the mean of d_c² over all centers. The membership in cluster c is proportional
+        to exp(-(4.5 (d_c² - d_1²) / s)^1.5).
 
         The two constants were chosen for the diffusion methods. `docs/choosing-k.md`
         states how well memberships are calibrated.

@@ -63,13 +63,11 @@ class DiffusionKernelKMeans(WalkClusterer):
         Number of neighbours of each row in the graph. "auto" starts with 15. If nearly
         all neighbours are in the same cluster as their row, it stays at 15. Otherwise
         the rows are noisy, and 40, 100 or 250 neighbours may be better, or k-means of
-        the rows themselves, without a graph. So clusters are found in each half of a
-        sample of at most 6,000 rows, in all of these ways. Those clusters are best that
-        say most about neighbours in the other half (see Notes). "auto" means 15 if
-        there are fewer than 1,000 distinct rows, or if the number of clusters is
-        estimated. If there are few distinct rows, fewer neighbours are used: fewer than
-        the mean number of distinct rows per cluster. This limit assumes two clusters if
-        the number of clusters is estimated.
+        the rows themselves, without a graph. All of these are compared on a sample of
+        at most 6,000 rows (see Notes). "auto" means 15 if there are fewer than 1,000
+        distinct rows, or if the number of clusters is estimated. The number of
+        neighbours is always below the mean number of distinct rows per cluster. If the
+        number of clusters is estimated, two clusters are assumed for this limit.
     metric : str, default="euclidean"
         A metric of scikit-learn's `pairwise_distances`: "manhattan", "cosine",
         "correlation", "hamming", ... With more than 20,000 rows, the Euclidean, cosine
@@ -89,16 +87,17 @@ class DiffusionKernelKMeans(WalkClusterer):
         "attach" gives them the label of the nearest other rows. "mark" gives them -1.
     max_rows : int or "auto", default="auto"
         Maximal number of distinct rows in the graph. If X has more, the graph is built
-        from a sample. The other rows are then placed by their neighbours in the sample,
-        like new rows. With "auto" the graph takes up to 2,000,000 distinct rows (20,000
-        if they have at most 15 columns). Above 100,000 rows this requires the
-        Euclidean, cosine or correlation metric, and that the graph of a sample of
-        10,000 rows is in one piece, not counting rows in small components. Otherwise
-        walks go through landmarks, as in `SparseKernelKMeans`, and `n_neighbors` is not
-        used. Landmarks need the Euclidean metric and `outliers="attach"`. Without
-        these, the graph is built from a sample of 20,000 rows. For rows in files or on
-        Dask workers, "auto" is 100,000 distinct rows (20,000 if they have at most 15
-        columns), or as many as fit in 1 GB if that is less.
+        from a sample. Like a new row, each of the other rows then gets the mean point
+        of its neighbours in the sample. With "auto", the graph contains up to 100,000
+        distinct rows (20,000 if they have at most 15 columns). With more than 15
+        columns, it may contain up to 2,000,000 rows. This requires the Euclidean,
+        cosine or correlation metric, and that the graph of a sample of 10,000 rows is
+        in one piece, not counting rows in small components. If there are too many rows
+        for the graph, walks go through landmarks, as in `SparseKernelKMeans`, and
+        `n_neighbors` is not used. Landmarks need the Euclidean metric and
+        `outliers="attach"`. Otherwise, the graph is built from a sample of 20,000 rows.
+        For rows in files or on Dask workers, "auto" is 100,000 distinct rows (20,000 if
+        they have at most 15 columns), or as many as fit in 1 GB if that is less.
     strength, clusters_per_class, known_weight : various
         How constraints on labels are applied, as in `ApproxKernelKMeans`.
     init, n_init, max_iter, tol, coverage, random_state, n_jobs, verbose : various
@@ -161,22 +160,24 @@ class DiffusionKernelKMeans(WalkClusterer):
     Notes
     -----
     Rows from `akkm.open_rows` and Dask collections need not fit in memory. Only the
-    rows of the graph are read into memory. The other rows are placed batch by batch, or
-    on the workers. k-means then runs where the points are stored: in memory, in a
-    temporary file, or on the workers. With the same `max_rows`, the labels equal those
-    of a fit in memory.
+    rows of the graph are read into memory. The points of the other rows are computed
+    batch by batch, or on the workers. k-means then runs where the points are stored: in
+    memory, in a temporary file, or on the workers. With the same `max_rows`, the labels
+    equal those of a fit in memory.
 
     **Rows without a graph.** If clusters overlap in many columns, chance decides which
     rows are neighbours, and k-means of the rows finds better clusters than any graph.
-    With ``n_neighbors="auto"`` and a given number of clusters, both are compared on
-    rows that were not used to find the clusters: by the mutual information between the
-    cluster of a row and the cluster of its neighbour. If k-means of the rows is clearly
-    better, then `n_neighbors_` and `diffusion_` are 0, and `embedding_` contains the
-    rows, shifted towards the origin or scaled to unit length. If they have more than 64
-    columns, it contains their 64 leading principal coordinates. `predict` assigns a row
-    to the nearest center. `eigenvalues_` and `evidence_` describe a graph with 15
-    neighbours. k-means of the rows is not considered if `diffusion` or constraints are
-    given, or if the metric is not Euclidean, cosine or correlation.
+    With ``n_neighbors="auto"`` and a given number of clusters, graphs and k-means are
+    compared. Clusters are found in one half of a sample, and the rows of the other half
+    are assigned to them. The score is the mutual information between the cluster of a
+    row and the cluster of its neighbour, where both rows are in the other half. If
+    k-means of the rows is clearly better, then `n_neighbors_` and `diffusion_` are 0,
+    and `embedding_` contains the rows, shifted towards the origin or scaled to unit
+    length. If they have more than 64 columns, it contains their 64 leading principal
+    coordinates. `predict` assigns a row to the nearest center. `eigenvalues_` and
+    `evidence_` describe a graph with 15 neighbours. k-means of the rows is not
+    considered if `diffusion` or constraints are given, or if the metric is not
+    Euclidean, cosine or correlation.
 
     **Graphs as input.** In a matrix of distances, the `n_neighbors` smallest entries of
     a row show its neighbours. A missing entry is a large distance, and rows at a stored
@@ -189,10 +190,10 @@ class DiffusionKernelKMeans(WalkClusterer):
     the label of the best-connected row, and a warning is given. The best-connected row
     is the one with the largest row sum of W.
 
-    Equal rows share one node of the graph, but k-means counts each equal row. `predict`
-    places a row that equals a row of the graph at the point of that row. It places any
-    other row by its neighbours. For the training rows, in the precision of the fit,
-    `predict` returns `labels_`.
+    Equal rows share one node of the graph, but k-means counts each equal row. For
+    `predict`, a row that equals a row of the graph gets the point of that row. Any
+    other row gets the mean point of its neighbours. For the training rows, in the
+    precision of the fit, `predict` returns `labels_`.
 
     Examples
     --------

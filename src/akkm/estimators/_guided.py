@@ -29,7 +29,7 @@ _MOST_KNOWN = 2_000
 class GuidedFit(KernelClusterer):
     """Base class of estimators whose `fit` accepts known classes and pairs of rows."""
 
-    # Prepares walks that carry known classes to near points; see `Guidance.walks`.
+    # Prepares walks that spread known classes to near points; see `Guidance.walks`.
     _class_walks: Callable[..., Any] | None = None
 
     @property

@@ -222,7 +222,7 @@ class Streaming(GuidedClusterer):
     ) -> None:
         """Move the centers, or cluster the sample again if that is due.
 
-        It is always due if there are new `answers`: known rows of the batch.
+        Clustering is always due if the batch has known rows (`answers`).
         """
         if not hasattr(self, "_reservoir"):
             m = 0 if self.n_landmarks == "auto" else int(self.n_landmarks)
@@ -269,7 +269,7 @@ class Streaming(GuidedClusterer):
             known = dict(zip(at, answers.classes, strict=True))
             guidance = self._read_guidance(rows.shape[0], known, None, None)
             if guidance is not None:
-                guidance = replace(guidance, walks=None)  # a stream has no such sums
+                guidance = replace(guidance, walks=None)  # a stream can't add sums
         before = None if self._schedule is None else self._labels_of(rows)
         equal = (weights == 1).all()
         with self._at_most_landmarks(rows.shape[0]):

@@ -20,10 +20,11 @@ from akkm.validation import require_count
 # With known_weight="auto", this many known rows weigh as much as a cluster of mean
 # size.
 _ROWS_PER_CLUSTER = 5
-# With fewer known rows per class than this, each weighs less, in proportion to their
-# number: the mean of few rows says little about a class.
+# With fewer known rows per class than this, the weight of a known row is lower, in
+# proportion to their number. The mean of a few rows says little about a class.
 _MANY_PER_CLASS = 25
-# With more known rows per class than this, their means suffice; none are carried.
+# With more known rows per class than this, their means are good enough, and known
+# classes are not spread to other rows.
 _ENOUGH_PER_CLASS = 75
 # Messages name at most this many rows.
 _SHOWN = 12
@@ -39,9 +40,8 @@ class Guidance:
     strength: float
     clusters_per_class: Any  # "auto", an integer, or a mapping from classes to integers
     known_weight: Any  # "auto" or a number
-    # Prepares walks that carry known classes to near points, as
-    # `akkm.diffusion.carried_classes.ClassWalks` does. None if rows near known rows
-    # have no influence.
+    # Prepares walks that spread known classes to near points (`ClassWalks` in
+    # `akkm.diffusion`). None if known classes are not spread.
     walks: Callable[..., Any] | None = None
 
     @property
@@ -124,10 +124,10 @@ class Guidance:
         return fixed and max(counts, default=1) == 1
 
     def may_carry_classes(self, n_clusters: int) -> bool:
-        """Whether rows near known rows may say where the cluster of each class is.
+        """Whether random walks may spread known classes to near rows.
 
-        If so, each cluster is the only one of its class. Classes that may be wrong are
-        not carried to near rows.
+        Each class must have one cluster, and each cluster a class. Nothing is spread
+        if classes may be wrong, if `known_weight` is given, or if many rows are known.
         """
         n_classes, n_known = (
             len(self.constraints.classes),

@@ -20,7 +20,8 @@ _MOST_REGIONS = 1_000
 def candidate_rows(n: int, known: Array) -> Array:
     """Return the rows (c,), ascending, among which questions are chosen.
 
-    These are at most 20,000 of n rows, and the rows whose class is `known` (k,).
+    These are at most 20,000 of n rows, and the rows `known` (k,), whose classes are
+    known.
 
     Examples
     --------
@@ -36,10 +37,11 @@ def candidate_rows(n: int, known: Array) -> Array:
 def choose_questions(distances: Array, points: Array, n: int, known: Array) -> Array:
     """Choose rows that are typical of uncertain regions, spread over all rows.
 
-    The rows are divided into regions by k-means, in which uncertain rows weigh more.
-    There are as many regions as questions and known rows together. A region with a
-    known row needs no question. In each other region, the row nearest to its center is
-    chosen, because it is typical of many rows. Regions of large weight come first.
+    k-means divides the rows into regions. Uncertain rows have larger weights in
+    k-means. There are as many regions as questions and known rows together. A region
+    with a known row needs no question. In each other region, the row nearest to its
+    center is chosen, because it is typical of many rows. Regions of large weight come
+    first.
 
     Parameters
     ----------
@@ -50,13 +52,13 @@ def choose_questions(distances: Array, points: Array, n: int, known: Array) -> A
     n : int
         Number of questions.
     known : int array of shape (k,)
-        Rows whose class is known already.
+        The candidates whose class is known already, as positions from 0 to c - 1.
 
     Returns
     -------
     int array of shape (n,)
-        Row numbers, the most useful first. There are fewer than n if fewer rows have an
-        unknown class.
+        Positions among the candidates, the most useful first. There are fewer than n if
+        fewer candidates have an unknown class.
 
     Examples
     --------

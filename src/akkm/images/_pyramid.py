@@ -43,9 +43,9 @@ def pyramid_histogram(places: Array, words: Array, n_words: int, levels: int) ->
     -------
     array of shape (n_cells * n_words,)
         Entries ordered by level, then by cell (row by row from the top), then by word.
-        Counts are divided by p, so that images of different sizes are comparable: the
-        entries add up to one, and so the intersection kernel of an image with itself
-        is one.
+        Counts are divided by p, so that images of different sizes are comparable. The
+        entries add up to one. So the intersection kernel of an image with itself is
+        one.
     """
     side = 2 ** (levels - 1)
     column, row = (places.T * side).astype(np.int64).clip(0, side - 1)

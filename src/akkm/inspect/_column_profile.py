@@ -10,8 +10,9 @@ from akkm.typing import Array
 
 # The encoder replaces all rare categories by this text. It characterises no cluster.
 POOLED = "(other)"
-# A cluster avoids a category if the category's share is lower in the cluster than in
-# all rows, by more than _RARER times the largest rise of another category's share.
+# The rise of a category is its share in the cluster minus its share in all rows; the
+# drop is the opposite. A cluster avoids a category if the drop of this category is more
+# than _RARER times the largest rise of another category.
 _RARER = 2.0
 # Rises below _RARE count as _RARE in this comparison.
 _RARE = 0.025

@@ -49,8 +49,8 @@ class CenterDistances:
     near_border : bool array of shape (s,)
         Whether the row is near the border between the two clusters.
     staying : float array of shape (s,), optional
-        Factor of the certainty: for neighbour graphs, the share of short walks that
-        stay in the row's cluster. None means 1.
+        A factor by which the certainty is multiplied. For neighbour graphs, it is the
+        share of short walks that stay in the row's cluster. None means 1.
 
     Notes
     -----
@@ -59,8 +59,8 @@ class CenterDistances:
     center of its cluster (1) is d_b² - d_a², divided by the mean of d_b² - d_a² over
     the rows of a. If centers are means, this divisor is the squared distance between
     the two centers. A row is near the border if its position is below 1/3. Directions
-    in which the two centers do not differ have no influence on the position. If there
-    are many such directions, they make all certainties small.
+    in which the two centers do not differ have no influence on the position. But if
+    there are many of these directions, they make the certainties of all rows small.
 
     Examples
     --------

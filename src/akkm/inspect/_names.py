@@ -25,8 +25,9 @@ _AGREE = 0.5
 _VERY = 0.8
 # The name says "not" before a category if a smaller share of the cluster's rows has it.
 _NONE = 0.01
-# The name mentions a second category if the rise of its share is at least this fraction
-# of the first category's rise.
+# The rise of a category is its share in the cluster minus its share in all rows. The
+# name mentions a second category if its rise is at least this fraction of the first
+# category's rise.
 _ALIKE = 0.9
 
 
@@ -58,7 +59,8 @@ def cluster_names(facts: Inspection) -> tuple[str, ...]:
     numbers = range(facts.n_clusters)
     if found is None:
         return tuple(f"cluster {k}" for k in numbers)
-    # Names must not depend on texts that were not clustered: not all callers have them.
+    # Names must not depend on texts that were not clustered, because not all callers
+    # have these texts.
     ignored = facts.text_columns
     parts = [_parts(found, k, ignored) if facts.sizes[k] else [] for k in numbers]
     names = [", ".join(p[:_USUAL]) for p in parts]
@@ -108,7 +110,7 @@ def _part(column: ColumnProfile, cluster: int) -> str:
 
 
 def _category(column: ColumnProfile, cluster: int) -> str:
-    """Words for the categories that are frequent in a cluster, or for a rare one."""
+    """Words for a category that is rare in a cluster, or else for frequent ones."""
     shares, overall = column.shares[cluster], column.overall_shares
     if (rare := column.avoided_value(cluster)) is not None:
         few = "not" if shares[rare] < _NONE else "rarely"

@@ -25,8 +25,9 @@ _CLUSTER_WORDS = 8
 # Two columns are alike if the correlation of their ranks is above this, or below minus
 # this.
 _ALIKE = 0.9
-# Numbers are easier to read than dates. Of a number and a date that are alike, the date
-# describes the clusters only if its effect is larger than the number's divided by this.
+# If a number and a date are alike, the number describes the clusters, because numbers
+# are easier to read. The date is used only if its effect, times this factor, is larger
+# than the effect of the number.
 _DATE = 0.9
 # Shares are computed for this many categories: the most frequent ones.
 _CATEGORIES = 300
@@ -50,8 +51,8 @@ class ClusterProfiles:
     original : bool
         Whether values are those before encoding and scaling.
     alike : frozenset of (str, str)
-        Pairs of columns that say the same, such as age and year of birth: the
-        correlation of their ranks is above 0.9 or below -0.9.
+        Pairs of columns that contain the same information, such as age and year of
+        birth: the correlation of their ranks is above 0.9 or below -0.9.
 
     Examples
     --------
@@ -83,9 +84,10 @@ class ClusterProfiles:
         Returns
         -------
         list of ColumnProfile
-            The columns, largest difference first. Of columns that say the same, the
-            one that is most distinctive over all clusters keeps its place, and the
-            others come last. So all clusters are described by the same columns.
+            The columns, largest difference first. If several columns contain the same
+            information, the one that is most distinctive over all clusters keeps its
+            place, and the others come last. So all clusters are described by the same
+            columns.
         """
         found = [
             column
@@ -306,9 +308,10 @@ def _of_words(column: TypedColumn, groups: Groups) -> ColumnProfile:
 def _times_in_order(seconds: Array, weights: Array) -> Array:
     """Times of day (s,), where times before the start of the day count as later.
 
-    The day starts at midnight, or in the middle of the three hours with the fewest rows
-    if they have less than half as many rows as the three hours around midnight. So if
-    people are active until 02:00, then 01:00 is late, not early.
+    The day usually starts at midnight. But if the three hours with the fewest rows have
+    less than half as many rows as the three hours around midnight, the day starts in
+    the middle of these three hours. So if people are active until 02:00, then 01:00 is
+    late, not early.
 
     Examples
     --------

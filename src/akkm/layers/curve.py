@@ -23,9 +23,10 @@ _FAINT = 0.05
 # The score of a peak is at least _PEAK times the best score. The valley between two
 # peaks is deeper than _PROMINENCE times the best score.
 _PEAK, _PROMINENCE = 0.5, 0.2
-# If scores next to a peak are lower than the peak by at most the share _SAME, the
-# difference may be due to chance. Of these numbers of clusters, the largest is taken
-# whose error, relative to the reference, exceeds the lowest by at most _SAME_ERROR.
+# Scores around a peak that are lower by at most the share _SAME may differ from it by
+# chance only. Consider the numbers of clusters with these scores, and their errors,
+# divided by that of the reference. The layer is the largest of these numbers whose
+# error is at most the share _SAME_ERROR above the lowest error.
 _SAME, _SAME_ERROR = 0.1, 0.01
 # The estimate is sure if its score is at least _SURE and it has at least _FEW clusters.
 # Fewer clusters prove little: a long manifold without clusters, such as a swiss roll,
@@ -114,7 +115,7 @@ class LayerCurve:
         ]
 
     def _finest(self, scores: Array, peak: int) -> int:
-        """The largest number whose score and error are as good as those at a peak."""
+        """The position of the layer that belongs to a peak; see `_SAME`."""
         low = np.flatnonzero(scores < (1 - _SAME) * scores[peak])
         first = low[low < peak].max(initial=-1) + 1
         last = low[low > peak].min(initial=len(scores))

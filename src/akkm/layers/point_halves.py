@@ -13,9 +13,10 @@ from akkm.typing import Array
 _ROWS_PER_CLUSTER = 20
 # Largest number of clusters.
 _MOST = 60
-# Number of k-means runs; a single run if there are more than _MANY clusters. More runs
-# would find the same clusters in both halves of reference rows with few columns: their
-# permuted components form a grid.
+# Number of k-means runs; a single run if there are more than _MANY clusters. Reference
+# rows, which have no clusters, lie on a grid if they have few columns, because their
+# components were permuted. With more runs, k-means would find the same cells of the
+# grid in both halves, and rows without clusters would look reproducible.
 _RUNS, _MANY = 3, 20
 
 

@@ -24,8 +24,8 @@ _PAIRS_PER_CLUSTER = 2
 # Smallest mean number of rows in a cluster.
 _ROWS_PER_CLUSTER = 20
 # Number of k-means runs. It is _RUNS divided by the number of clusters, but at least
-# _FEWEST and at most _MOST. With fewer runs, local optima blur the scores. With many
-# clusters, few runs are enough, because chance averages out.
+# _FEWEST and at most _MOST. With fewer runs, poor local optima would change the scores
+# at random. With many clusters, few runs are enough, because chance averages out.
 _RUNS, _FEWEST, _MOST = 150, 3, 15
 # Components of the graph with fewer rows than this are small.
 _SMALL_ROWS = 3
@@ -35,8 +35,8 @@ class WalkHalves:
     """Random halves of the nodes of a graph, embedded by walks within each half.
 
     The walks of a half use only edges within this half, so the two halves of a split
-    share no edge. Each half also embeds nodes of the other half: at the mean of their
-    neighbours in this half.
+    share no edge. A node of the other half gets the mean point of its neighbours in
+    this half.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class WalkHalves:
             parts = np.sort(order[: n // 2]), np.sort(order[n // 2 :])
             seeds = rng.integers(2**63, size=2)
             pair = [_PartGraph(W, *each) for each in zip(parts, seeds, strict=True)]
-            # A node that has no neighbours in one half can't be placed by that half.
+            # A node that has no neighbours in one half gets no point from that half.
             placed = np.logical_and(*(half.can_place(W, compared) for half in pair))
             for half in pair:
                 half.place(W, compared[placed])
@@ -105,7 +105,7 @@ class _PartGraph:
         return np.asarray(W[nodes][:, self._nodes].sum(axis=1)).ravel() > 0
 
     def place(self, W: Any, nodes: Array) -> None:
-        """Store the links of nodes (c,), which `embed` places at their neighbours."""
+        """Store the links of nodes (c,), from which `embed` computes their points."""
         self._ties = W[nodes][:, self._nodes].astype(np.float32)
 
     def solve(self, n_pairs: int) -> None:

@@ -17,7 +17,8 @@ MAX_CARDS = 300
 OPEN_CARDS = 12
 # Maximum numbers of lines and of typical rows on a card, and of values of each row.
 _LINES, _ROWS, _VALUES = 11, 3, 6
-# A column that says the same as an earlier one is left out after this many lines.
+# After this many lines, a column is left out if it contains the same information as an
+# earlier column.
 _MANY = 8
 # Typical rows are chosen from the rows nearest to the center of a cluster: at least
 # _CENTRAL rows, and more if all clusters together have no more than _CANDIDATES.

@@ -62,8 +62,8 @@ def find_codes(table: Table, used: Sequence[Column], chosen: Collection[str]) ->
         if form is not None:
             codes.dates[name] = form
             codes.notes.append(
-                f"{name}: {digits[0]} and the like are read as dates; to use numbers "
-                "instead, name the column in --columns"
+                f"{name}: numbers such as {digits[0]} are read as dates; to use "
+                "numbers instead, name the column in --columns"
             )
         elif _any_matches(digits, r"^0\d") or (
             (looks_like_id(name) or looks_like_postcode(name))

@@ -336,7 +336,7 @@ def _describe_number(encoding: Encoding) -> str:
     unit = encoding["unit"] if encoding["role"] in ("money", "number") else ""
     role = _ROLES[encoding["role"]] + (f" ({unit})" if unit else "")
     parts = " and ".join(encoding.get("parts", ()))
-    with_parts = f"; also the {parts}, as points on a circle" if parts else ""
+    with_parts = f"; also the {parts}, as sine and cosine" if parts else ""
     return f"{role}, {SCALES[encoding['how']]}{with_parts}"
 
 

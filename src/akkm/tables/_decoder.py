@@ -106,8 +106,9 @@ class Decoder:
             Rows from `transform` of a dense table.
         filled : bool, default=True
             Whether to keep the mean that replaced missing numbers. If not, all numbers
-            that are equal to it become null, except in columns of whole numbers or
-            days whose mean is itself whole. Ignored unless `missing` is "mean".
+            that are equal to this mean become null. Columns of whole numbers or days
+            whose mean is itself whole are not changed. Ignored unless `missing` is
+            "mean".
 
         Returns
         -------

@@ -110,8 +110,8 @@ def _hashed(x: Array) -> Array:
 class Sentinels:
     """Values that seem to stand for "unknown", and the range of the other values.
 
-    `frequent` lists values that would be sentinels if fewer rows had them. They may
-    mean "not applicable", which is a fact about most rows.
+    `frequent` lists values that look like sentinels, but occur in more than half of the
+    rows. They may mean "not applicable", which is a fact about most rows.
     """
 
     values: tuple[float, ...] = ()
@@ -279,7 +279,7 @@ def relevant_parts(seconds: Array) -> list[str]:
         places = ((x - offset) % period / period * bins).astype(int) % bins
         shares = np.bincount(places, minlength=bins) / len(x)
         uneven = float(((shares - 1 / bins) ** 2).sum() * bins)
-        # Dates without times all have the same hour, which says nothing.
+        # Dates without times all have the same hour, so the hour is not used.
         if shares.max() < 1 and uneven > _UNEVEN + 3 * bins / len(x):
             found.append(part)
     return found

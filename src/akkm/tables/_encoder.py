@@ -50,11 +50,11 @@ class TableEncoder(DocumentationLink, Decoder, TransformerMixin, BaseEstimator):
     scale : {"auto", "standard", "robust", "minmax", "none"}, default="auto"
         How to scale numbers. "standard": to mean 0 and standard deviation 1. "robust":
         first replace x by asinh((x - median) / width), which shortens heavy tails, then
-        scale like "standard"; the width is the median distance from the median, among
-        values that differ from it. "auto": "robust" for columns with heavy tails,
-        "standard" for the others. "minmax": to [0, 1]. "none": no scaling. In sparse
-        tables, all settings except "none" divide each column by its largest absolute
-        value, so that zeros stay zeros.
+        scale like "standard". The width is the median distance of a value to the median
+        of the column; values equal to this median are left out. "auto": "robust" for
+        columns with heavy tails, "standard" for the others. "minmax": to [0, 1].
+        "none": no scaling. In sparse tables, all settings except "none" divide each
+        column by its largest absolute value, so that zeros stay zeros.
     missing : {"mean", "drop", "error"}, default="mean"
         What to do with missing values: fill them in, leave out their rows, or raise an
         error. Numbers are filled with the mean of their column, and text with the

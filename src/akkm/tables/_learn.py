@@ -72,7 +72,7 @@ class _Plan:
     codes: Sequence[str] = ()  # columns of numbers that are codes, read as text
     empty: frozenset[str] = frozenset()  # columns without any values
     sentinels: Mapping[str, Sentinels] = field(default_factory=dict)
-    # Values of most rows that would be sentinels if fewer rows had them.
+    # Values that look like sentinels, but occur in more than half of the rows.
     frequent: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     # Columns with zeros that may stand for "unknown".
     zeros: Sequence[str] = ()
@@ -260,15 +260,16 @@ def _sentinel_notes(used: list[Column], found: _Summary, plan: _Plan) -> list[st
         low, high = _shown(odd.low, is_date), _shown(odd.high, is_date)
         count = "counts" if len(values) == 1 else "count"
         notes.append(
-            f"{name}: {' and '.join(values)} {count} as missing, far from the other "
-            f"values ({low} to {high}); --sentinels keep uses all values as they are"
+            f"{name}: {' and '.join(values)} {count} as missing, because all other "
+            f"values are far away ({low} to {high}); --sentinels keep uses all values "
+            "as they are"
         )
     for name, frequent in plan.frequent.items():
         texts = " and ".join(f"{value:.10g}" for value in frequent)
         options = " ".join(f"--na {value:.10g}" for value in frequent)
         notes.append(
             f"{name}: most rows have the value {texts}, which is used like any other "
-            f"number; if it means a missing value, add {options}"
+            f"number; if this value means a missing value, add {options}"
         )
     notes += [
         f"{name}: some values are 0, far below all others; if 0 means a missing value, "

@@ -22,8 +22,8 @@ _DISTINCT = 0.9
 _ROWS = 20
 # A text column whose values occur less often than this, on average, is left out.
 _OCCURRENCES = 2
-# A column contains prose if its values have at least _PROSE words on average, and if it
-# has more than _VALUES distinct values or its values are rare (see _OCCURRENCES).
+# A column contains prose if its values have at least _PROSE words on average. It must
+# also have more than _VALUES distinct values, or rare values (see _OCCURRENCES).
 _PROSE, _VALUES = 4, 100
 # Number of distinct values whose words are counted.
 _EXAMINED = 1_000

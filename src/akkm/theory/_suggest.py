@@ -59,9 +59,9 @@ def suggest_n_landmarks(
     """Find the fewest landmarks for which the error is provably near the exact one.
 
     The result is the smallest m for which Corollary 1 bounds the expected clustering
-    error by (1 + `tolerance`) times the exact error, but at least four per cluster and
-    at most n. For a kernel matrix of low rank, fewer landmarks are enough if they span
-    the matrix with a probability of 95 % (see `spectral_error_bound`).
+    error by (1 + `tolerance`) times the exact error. It is at least four per cluster
+    and at most n. For a kernel matrix of low rank, fewer landmarks are enough if they
+    span the matrix with a probability of 95 % (see `spectral_error_bound`).
 
     Parameters
     ----------
