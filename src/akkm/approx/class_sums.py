@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from akkm.approx.factored import Factored
 from akkm.approx.seeding import STORED_BYTES, best_labels, leading_coordinates
@@ -81,13 +82,8 @@ def class_sums(
     seeds = rng.integers(2**31, size=_RUNS)
     own = None if weights is None else weights[rows]
     labels = best_labels(strip, factored.gram, engine, n_clusters, own, seeds, found.n)
-    constrained = labels[np.searchsorted(rows, found.rows)]
-    owner = guidance.owners(n_clusters, constrained)
     part = parts_of_classes(given, rng)
-    right = owner[labels[known]] == given
-    predicted = _predict_parts(points, walks, known, given, part)
-    tested = part >= 0
-    if np.sum(predicted == given, where=tested) <= np.sum(right, where=tested):
+    if not _walks_predict_better(points, walks, labels, known, given, part):
         return None
     classes = walks.carry(known, given)
     own = np.ones(len(rows)) if own is None else own
@@ -136,21 +132,27 @@ def parts_of_classes(classes: Array, rng: np.random.Generator) -> Array:
     return part
 
 
-def _predict_parts(
-    points: Array, walks: Any, known: Array, classes: Array, part: Array
-) -> Array:
-    """Predict the classes (b,) of known rows from the rows outside their part.
+def _walks_predict_better(
+    points: Array, walks: Any, labels: Array, known: Array, classes: Array, part: Array
+) -> bool:
+    """Whether walks predict the classes of left-out known rows better than clusters do.
 
-    The prediction is the class with the nearest mean. The mean of a class is that of
-    all rows to which the class was spread, in the leading coordinates `points`.
+    Walks predict the class with the nearest mean. The mean of a class is that of all
+    rows to which the class was spread, in the leading coordinates `points`. For the
+    other prediction, the clusters `labels` are matched with the classes, one to one.
     """
-    predicted = np.full(len(known), -1)
+    by_walks = by_clusters = 0
     for left_out in (part == number for number in range(part.max() + 1)):
-        carried = walks.carry(known[~left_out], classes[~left_out])
-        names = np.unique(carried[carried >= 0])
-        if not names.size:  # no walk reaches a point
+        rows, names = known[~left_out], classes[~left_out]
+        counts = np.zeros((classes.max() + 1, classes.max() + 1))
+        np.add.at(counts, (labels[rows], names), 1)
+        owner = linear_sum_assignment(counts, maximize=True)[1]
+        by_clusters += np.sum(owner[labels[known[left_out]]] == classes[left_out])
+        carried = walks.carry(rows, names)
+        spread = np.unique(carried[carried >= 0])
+        if not spread.size:  # no walk reaches a point
             continue
-        means = np.stack([points[carried == name].mean(axis=0) for name in names])
+        means = np.stack([points[carried == name].mean(axis=0) for name in spread])
         squared = (means**2).sum(axis=1) - 2 * points[known[left_out]] @ means.T
-        predicted[left_out] = names[squared.argmin(axis=1)]
-    return predicted
+        by_walks += np.sum(spread[squared.argmin(axis=1)] == classes[left_out])
+    return bool(by_walks > by_clusters)
