@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 import akkm
+from akkm.cli._plan_memory import Task, memory_lines
 from akkm.cli._probe import Fit, Probe, probe
 from akkm.clustering import ESTIMATORS
 from tests.cli.commands import output_of, run
@@ -161,6 +162,15 @@ def test_a_range_of_numbers_for_very_few_rows(k, here):
         file.writelines(lines)
     args = ("tiny.csv", "--columns", "x0,x1,x2,x3", "-k", k)
     assert "landmarks" in output_of("plan", *args)
+
+
+def test_many_rows_on_disk_need_less_memory_than_a_laptop_has():
+    """The temporary files of 400 million rows are not counted: they can be removed."""
+    task = Task("approx", 400_000_000, 400_000_000, 20, 8, 2048, 0, 1, 1e9, True)
+    costs = Probe(Fit(25_000, 1, 130e6), Fit(50_000, 2, 170e6), 1e-6, resident=4e8)
+    lines = memory_lines(task, costs, np.zeros((50_000, 20), "f4"), 2e8, 9e7)
+    assert float(re.search(r"at most (\S+) GB", lines[0])[1]) < 12
+    assert "up to 14.8 GB of temporary files" in lines[-1]
 
 
 class TestSampleAndMemory:

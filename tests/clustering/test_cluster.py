@@ -297,3 +297,18 @@ class TestKnown:
         found = akkm.cluster(frame, 3, method="leaders")
         with pytest.raises(ValueError, match="LeadersKernelKMeans can't suggest rows"):
             found.suggest(3)
+
+
+def test_names_begin_with_known_classes():
+    frame = pd.DataFrame({"size": [1.0, 2, 1, 8, 9, 8] * 5})
+    found = akkm.cluster(frame, 2, known={0: "small", 3: "large"})
+    small = found.labels[0]
+    assert found.names[small].startswith("small: ")
+    assert found.names[1 - small].startswith("large: ")
+    assert "large: " in found.report().html
+
+
+def test_misspelled_parameters_are_named():
+    frame = pd.DataFrame({"size": [1.0, 2, 1]})
+    with pytest.raises(TypeError, match="no parameter 'n_cluster'; did you mean 'n_cl"):
+        akkm.cluster(frame, n_cluster=2)

@@ -18,7 +18,7 @@ from akkm.typing import Array
 _WIDE = 256
 # If the rows are not in memory and there are more rows than this, their labels and
 # bounds (over 1 GB) are kept in files.
-_MANY = 2**26
+MANY_ROWS = 2**26
 
 
 def prepare_parts(
@@ -48,6 +48,6 @@ def prepare_parts(
     if strip.nbytes <= cache_bytes and not narrow:
         strip.compute_all(engine)
     strip.use_cache(cache_bytes)
-    in_file = not strip.X.in_memory and strip.n > _MANY
+    in_file = not strip.X.in_memory and strip.n > MANY_ROWS
     full = partial(mapped.full, folder=folder) if in_file else np.full
     return Part.of(strip, gram, engine, labels=labels, weights=weights, full=full)

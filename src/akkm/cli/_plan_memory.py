@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from akkm.approx.prepared_parts import MANY_ROWS
 from akkm.approx.seeding import sample_bytes
 from akkm.cli._console import megabytes
 from akkm.cli._probe import Probe
@@ -30,6 +31,11 @@ _SPOOL_BYTES = 48e6
 # The row numbers in this temporary file are mapped into memory. They take this many
 # bytes per row.
 _MAPPED_BYTES = 16
+# Bytes per row of the state of a fit to rows on disk: label, bounds, stamp and length.
+_STATE_BYTES = 21
+# Bytes per row of all other arrays, for rows on disk: which rows are used, labels, and
+# copies of both.
+_LABEL_BYTES = 16
 # Minimum number of columns of the embedding in which the methods sparse and diffusion
 # run k-means.
 _EMBEDDED = 40
@@ -71,15 +77,22 @@ def memory_lines(
     held = rows
     if task.on_disk:
         piece = max(task.memory / _PIECES_PER_MEMORY, _MIN_PIECE_ROWS * row)
-        held = _PIECES_IN_MEMORY * piece + _SPOOL_BYTES + _MAPPED_BYTES * task.n
+        held = _PIECES_IN_MEMORY * piece + _SPOOL_BYTES
     if task.n_fitted < task.n:
         held += task.n_fitted * row  # a copy of the fitted rows
     cache = min(
         costs.max_cache,
         task.n_parallel * task.n_fitted * task.n_landmarks * X.dtype.itemsize,
     )
-    growth = costs.growth(task.n_fitted)
-    growth += task.n * (_ROW_BYTES + _COPIES * task.id_bytes)
+    mapped = 0.0  # in temporary files
+    if task.on_disk:
+        state = _STATE_BYTES * task.n_fitted
+        many = task.n_fitted > MANY_ROWS
+        mapped = _MAPPED_BYTES * task.n + (state if many else 0)
+        growth = float(_LABEL_BYTES * task.n + (0 if many else state))
+    else:
+        growth = costs.growth(task.n_fitted) + _ROW_BYTES * task.n
+    growth += _COPIES * task.id_bytes * task.n
     samples = _sample_bytes(task, task.n_fitted, row, X.dtype.itemsize)
     samples -= _sample_bytes(task, X.shape[0], row, X.dtype.itemsize)
     fit = costs.whole.peak + growth + max(samples - cache, 0)
@@ -102,8 +115,15 @@ def memory_lines(
     if read_bytes:
         lines.append(f"while reading, parsed columns: {megabytes(read_bytes)}")
     lines.append(f"while clustering: {megabytes(fit)}, estimated from fits to samples")
+    if task.on_disk:
+        lines.append(f"to read rows from disk: up to {megabytes(held)}")
     if cache:
         lines.append(f"and up to {megabytes(cache)} of cached kernel values")
+    if mapped:
+        lines.append(
+            f"not included: up to {megabytes(mapped)} of temporary files; the system "
+            "removes them from memory if programs need it"
+        )
     return lines
 
 

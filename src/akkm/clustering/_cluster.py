@@ -3,6 +3,8 @@
 import os
 import time
 import warnings
+from difflib import get_close_matches
+from inspect import signature
 from typing import Any
 
 from sklearn.base import clone
@@ -89,6 +91,7 @@ def cluster(
         )
     if isinstance(data, str | os.PathLike):
         data = open_table(str(data))
+    _require_known_names(encoding)
     started = time.perf_counter()
     encoder = TableEncoder(**encoding).fit(data)
     encoded = encoder.encode(data)
@@ -129,3 +132,12 @@ def cluster(
     seconds = time.perf_counter() - started
     texts = tuple(notes), tuple(doubts)
     return Clustering(encoder, model, encoded, data, *texts, seconds)
+
+
+def _require_known_names(encoding: dict[str, Any]) -> None:
+    """Raise TypeError for a parameter that neither `cluster` nor `TableEncoder` has."""
+    names = {*signature(cluster).parameters, *signature(TableEncoder).parameters}
+    for name in encoding.keys() - names:
+        near = get_close_matches(name, names, 1)
+        hint = f"did you mean {near[0]!r}?" if near else "see help(akkm.cluster)."
+        raise TypeError(f"akkm.cluster has no parameter {name!r}; {hint}")

@@ -30,6 +30,11 @@ _COLUMNS = ("cluster", "certainty", "cluster_name")
 class Clustering:
     """The clusters of the rows of a table.
 
+    The parameters are attributes, too. For example,
+    `akkm.plot.features(found.estimator, found.encoded.X,
+    feature_names=found.encoder.get_feature_names_out())` draws the result of
+    `found = akkm.cluster(frame)`.
+
     Parameters
     ----------
     encoder : TableEncoder

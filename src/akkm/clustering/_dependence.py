@@ -71,7 +71,8 @@ class ColumnDependence:
         if self.n_directions == 0:
             return "no columns depend on each other beyond chance"
         ways = "one way" if self.n_directions == 1 else f"{self.n_directions} ways"
-        return f"columns vary together in {ways}"
+        least = self.n_directions + 1
+        return f"columns vary together in {ways}, which takes {least} clusters or more"
 
     def warning(self, n_clusters: int) -> str:
         """Return a warning that this number of clusters was estimated."""

@@ -34,6 +34,8 @@ _ALIKE = 0.9
 def cluster_names(facts: Inspection) -> tuple[str, ...]:
     """Name each cluster by the columns in which it differs most from the other rows.
 
+    If the model was fitted with known classes, a name begins with the cluster's class.
+
     Parameters
     ----------
     facts : Inspection
@@ -55,10 +57,19 @@ def cluster_names(facts: Inspection) -> tuple[str, ...]:
     >>> sorted(cluster_names(Inspection(model, X, feature_names=["age"])))
     ['very high age', 'very low age']
     """
+    classes = getattr(facts.model, "label_names_", None) or [None] * facts.n_clusters
+    return tuple(
+        name if known is None else f"{known}: {name}"
+        for known, name in zip(classes, _names_from_columns(facts), strict=True)
+    )
+
+
+def _names_from_columns(facts: Inspection) -> list[str]:
+    """Name each cluster by the columns in which it differs most."""
     found = facts.profiles
     numbers = range(facts.n_clusters)
     if found is None:
-        return tuple(f"cluster {k}" for k in numbers)
+        return [f"cluster {k}" for k in numbers]
     # Names must not depend on texts that were not clustered, because not all callers
     # have these texts.
     ignored = facts.text_columns
@@ -71,10 +82,10 @@ def cluster_names(facts: Inspection) -> tuple[str, ...]:
             for name, p in zip(names, parts, strict=True)
         ]
     shared = Counter(names)
-    return tuple(
+    return [
         f"cluster {k}" if not name else name if shared[name] == 1 else f"{name} ({k})"
         for k, name in enumerate(names)
-    )
+    ]
 
 
 def _parts(
