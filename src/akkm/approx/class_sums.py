@@ -21,6 +21,8 @@ _CLASS_WEIGHT = 10.0
 _PARTS = 5
 # Number of k-means runs on the sample, to see how well clusters predict known classes.
 _RUNS = 4
+# Number of points of a cluster that stand for a class without a known row.
+_TYPICAL = 5
 
 
 def class_sums(
@@ -77,20 +79,20 @@ def class_sums(
     points = leading_coordinates(strip, factored.gram, engine, n_clusters)
     known = np.searchsorted(rows, found.known_rows)
     given = found.known[found.known >= 0]
-    n_classes = len(found.classes)
-    walks = guidance.walks(points, n_classes, engine, rng)
+    walks = guidance.walks(points, n_clusters, engine, rng)
     seeds = rng.integers(2**31, size=_RUNS)
     own = None if weights is None else weights[rows]
     labels = best_labels(strip, factored.gram, engine, n_clusters, own, seeds, found.n)
     part = parts_of_classes(given, rng)
     if not _walks_predict_better(points, walks, labels, known, given, part):
         return None
-    classes = walks.carry(known, given)
+    typical, others = _typical_of_other_clusters(points, labels, known, given)
+    classes = walks.carry(np.append(known, typical), np.append(given, others))
     own = np.ones(len(rows)) if own is None else own
     reached = (classes >= 0) & (own > 0)
-    if len(np.unique(classes[reached])) < n_classes:
+    if len(np.unique(classes[reached])) < n_clusters:
         return None
-    sums = Stats.zeros(n_classes, strip.m)
+    sums = Stats.zeros(n_clusters, strip.m)
     for tile, phi in strip.tiles(slice(0, strip.n)):
         kept = reached[tile]
         precise = phi[kept].astype(np.float64)
@@ -132,6 +134,31 @@ def parts_of_classes(classes: Array, rng: np.random.Generator) -> Array:
     return part
 
 
+def _typical_of_other_clusters(
+    points: Array, labels: Array, known: Array, classes: Array
+) -> tuple[Array, Array]:
+    """Return points (t,) that stand for classes without a known row, and their classes.
+
+    The clusters `labels` are matched with the classes that have known rows. Each of the
+    other clusters stands for one of the other classes: its points nearest to its mean
+    count as known. These classes have the next numbers.
+    """
+    n_clusters, n_classes = labels.max() + 1, classes.max() + 1
+    counts = np.zeros((n_classes, n_clusters))
+    np.add.at(counts, (classes, labels[known]), 1)
+    others = np.setdiff1d(
+        np.arange(n_clusters), linear_sum_assignment(counts, maximize=True)[1]
+    )
+    rows = []
+    for cluster in others:
+        own = np.flatnonzero(labels == cluster)
+        squared = ((points[own] - points[own].mean(axis=0)) ** 2).sum(axis=1)
+        rows.append(own[np.argsort(squared, kind="stable")[:_TYPICAL]])
+    names = [np.full(len(own), n_classes + i) for i, own in enumerate(rows)]
+    none = np.empty(0, dtype=np.int64)
+    return np.concatenate([none, *rows]), np.concatenate([none, *names])
+
+
 def _walks_predict_better(
     points: Array, walks: Any, labels: Array, known: Array, classes: Array, part: Array
 ) -> bool:
@@ -144,11 +171,14 @@ def _walks_predict_better(
     by_walks = by_clusters = 0
     for left_out in (part == number for number in range(part.max() + 1)):
         rows, names = known[~left_out], classes[~left_out]
-        counts = np.zeros((classes.max() + 1, classes.max() + 1))
+        counts = np.zeros((labels.max() + 1, classes.max() + 1))
         np.add.at(counts, (labels[rows], names), 1)
-        owner = linear_sum_assignment(counts, maximize=True)[1]
+        owner = np.full(len(counts), -1)
+        clusters, own = linear_sum_assignment(counts, maximize=True)
+        owner[clusters] = own
         by_clusters += np.sum(owner[labels[known[left_out]]] == classes[left_out])
-        carried = walks.carry(rows, names)
+        typical, others = _typical_of_other_clusters(points, labels, rows, names)
+        carried = walks.carry(np.append(rows, typical), np.append(names, others))
         spread = np.unique(carried[carried >= 0])
         if not spread.size:  # no walk reaches a point
             continue

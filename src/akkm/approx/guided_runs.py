@@ -70,7 +70,11 @@ def solve_guided(
         part = Part.of(held, factored.gram, engine, weights=own)
         added = None
         if sums is not None:
-            added = Stats(sums.sums[guide.owner], sums.counts[guide.owner])
+            order = np.where(guide.owner < 0, np.inf, guide.owner).argsort(
+                kind="stable"
+            )
+            order = order.argsort()  # of each cluster: its class, or one without rows
+            added = Stats(sums.sums[order], sums.counts[order])
         return lloyd(
             GuidedParts(free, part, guide, group_labels, added),
             factored.gram,

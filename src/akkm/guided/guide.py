@@ -135,8 +135,7 @@ class Guidance:
         )
         wanted = self.walks is not None and self.known_weight == "auto" and self.hard
         wanted &= n_known <= n_classes * _ENOUGH_PER_CLASS
-        every = n_clusters == n_classes > 1
-        return wanted and every and self.joins_classes(n_clusters)
+        return wanted and n_classes > 1 and self.joins_classes(n_clusters)
 
     def owners(self, n_clusters: int, labels: Array | None) -> Array:
         """Return the class (C,) to which each cluster belongs; -1 for no class.
