@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import linear_sum_assignment
 from sklearn.datasets import load_digits, load_iris, make_blobs
 
 import akkm
@@ -262,6 +263,17 @@ def test_partial_fit_after_known_classes_moves_centers_as_after_other_fits():
     known = {i: int(y[i]) for i in range(60)}
     model = ApproxKernelKMeans(10, random_state=0).fit(X, known=known)
     assert model._counts.sum() < 3 * len(X)  # without the rows of carried classes
+
+
+def test_classes_without_a_known_row_get_clusters_of_their_own():
+    X, y = load_digits(return_X_y=True)
+    known = {int(i): int(y[i]) for k in range(8) for i in np.flatnonzero(y == k)[:4]}
+    model = ApproxKernelKMeans(10, random_state=0).fit(X, known=known)
+    assert model.label_names_ == [*range(8), None, None]
+    counts = np.zeros((10, 10))
+    np.add.at(counts, (y, model.labels_), 1)
+    matched = counts[linear_sum_assignment(counts, maximize=True)].sum()
+    assert matched > 0.85 * len(y)  # without known rows: 0.80
 
 
 def test_rows_near_known_rows_help_to_place_the_centers():

@@ -37,7 +37,8 @@ def class_sums(
 
     The mean of few known rows says little about a class. So random walks on a graph of
     neighbours spread the known classes to a sample of rows, and all rows of a class are
-    added.
+    added. Clusters that were found without known classes stand for the classes that
+    have no known row: walks start at their typical rows.
 
     Rows may also be neighbours for reasons unrelated to the classes. So known rows are
     left out in turn, and their classes are predicted. The result is None unless the

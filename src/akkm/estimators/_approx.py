@@ -145,8 +145,10 @@ class ApproxKernelKMeans(
         known rows per class. With fewer known rows per class, the weight of a known row
         is lower, in proportion to the number of known rows per class.
         With "auto", rows near known rows may have an influence, too. This requires hard
-        constraints, a class for each cluster, and at most 75 known rows per class.
-        Random walks then spread the known classes to a sample of the rows. Each center
+        constraints, known classes for more than half of the clusters, and at most 75
+        known rows per class. Random walks then spread the known classes to a sample of
+        the rows. For a class without a known row, walks start at the typical rows of a
+        cluster that belongs to no class. Each center
         is the mean of its cluster and of the sampled rows of its class. In total, these
         sampled rows weigh ten times as much as all rows. This is not done if known
         classes are predicted as well by clusters that were found without them.

@@ -126,8 +126,9 @@ class Guidance:
     def may_carry_classes(self, n_clusters: int) -> bool:
         """Whether random walks may spread known classes to near rows.
 
-        Each class must have one cluster, and each cluster a class. Nothing is spread
-        if classes may be wrong, if `known_weight` is given, or if many rows are known.
+        Each class must have one cluster, and more than half of the clusters a class.
+        Nothing is spread if classes may be wrong, if `known_weight` is given, or if
+        many rows are known.
         """
         n_classes, n_known = (
             len(self.constraints.classes),
