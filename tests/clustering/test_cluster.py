@@ -312,3 +312,11 @@ def test_misspelled_parameters_are_named():
     frame = pd.DataFrame({"size": [1.0, 2, 1]})
     with pytest.raises(TypeError, match="no parameter 'n_cluster'; did you mean 'n_cl"):
         akkm.cluster(frame, n_cluster=2)
+
+
+def test_functions_for_estimators_name_the_attribute_with_the_estimator():
+    found = akkm.cluster(pd.DataFrame({"size": [1.0, 2, 1, 8, 9, 8]}), 2)
+    with pytest.raises(
+        TypeError, match="Clustering; .* Give its attribute `estimator`"
+    ):
+        akkm.plot.features(found, found.encoded.X)

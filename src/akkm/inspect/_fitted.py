@@ -30,9 +30,11 @@ _READ = 20_000
 def require_fitted(model: Any) -> None:
     """Raise an error unless the model is a fitted estimator of akkm."""
     if not isinstance(model, KernelClusterer):
+        inner = isinstance(getattr(model, "estimator", None), KernelClusterer)
+        hint = " Give its attribute `estimator`." if inner else ""
         raise TypeError(
             f"model is a {type(model).__name__}; expected a fitted estimator of akkm, "
-            "such as ApproxKernelKMeans."
+            f"such as ApproxKernelKMeans.{hint}"
         )
     check_is_fitted(model)
 
