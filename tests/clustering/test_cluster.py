@@ -317,6 +317,6 @@ def test_misspelled_parameters_are_named():
 def test_functions_for_estimators_name_the_attribute_with_the_estimator():
     found = akkm.cluster(pd.DataFrame({"size": [1.0, 2, 1, 8, 9, 8]}), 2)
     with pytest.raises(
-        TypeError, match="Clustering; .* Give its attribute `estimator`"
+        TypeError, match=r"Clustering; .* Give its attribute `estimator`"
     ):
         akkm.plot.features(found, found.encoded.X)
