@@ -213,3 +213,24 @@ class TestLists:
             found = np.sort(np.take_along_axis(D, columns, axis=1), axis=1)
             assert (found == np.sort(D, axis=1)[:, :7]).all()
             assert (np.diff(np.sort(columns, axis=1), axis=1) > 0).all()
+
+
+def test_wide_rows_are_compared_in_their_leading_coordinates():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1300, 1100)).astype(np.float32)
+    X[:, :5] += 6 * rng.normal(size=(20, 5)).astype(np.float32)[np.arange(1300) % 20]
+    with Threads(1) as engine:
+        search, order = search_for(X, "euclidean", engine, rng)
+        found = search.neighbours(10, engine, rng, lambda text: None)[0].astype(int)
+        C = search.new_rows.coordinates(X[order])
+        kept = np.arange(1300) < 100
+        nearest = search.nearest_kept(X[:50], kept, engine)[0]
+    assert C.shape[1] < 100
+    distances = pairwise_distances(C)
+    np.fill_diagonal(distances, np.inf)
+    expected = np.sort(distances, axis=1)[:, :10]
+    near = np.sort(np.take_along_axis(distances, found, axis=1), axis=1)
+    np.testing.assert_allclose(near, expected, rtol=1e-3)
+    assert kept[nearest].all()
+    same = (order[found] % 20 == order[:, None] % 20).mean()
+    assert same > 0.99

@@ -50,6 +50,9 @@ _RECALL, _CHECKED_ROWS, _CELLS = 0.99, 400, 24
 # If less than the share _LEAST_RECALL has been found by then, up to _MOST_CELLS cells
 # are compared.
 _LEAST_RECALL, _MOST_CELLS = 0.95, 64
+# Dense rows with more columns than this are compared in their leading coordinates only.
+# In thousands of columns, noise decides which of many rows is the nearest.
+_WIDE_COLUMNS = 1024
 # A new row is compared with this many cells. A few missed neighbours do little harm,
 # because the point of the row is a mean over its neighbours.
 _CELLS_OF_NEW_ROW = 4
@@ -101,7 +104,7 @@ class PositionSearch:
 
 @dataclass(frozen=True)
 class CellSearch:
-    """Search for near points by cells, with distances in all columns."""
+    """Search for near points by cells, with distances in all columns or coordinates."""
 
     rows: "Cells"
     near: Array  # (n, p) the nearest cells of each point, nearest first
@@ -127,8 +130,9 @@ class CellSearch:
     ) -> tuple[Array, Array]:
         """Index and distance (b,) of each row's nearest point with kept[point] true."""
         cells = replace(self.rows, offsets=np.where(kept, self.rows.offsets, np.inf))
-        rows = prepare_rows(X, self.new_rows.metric, self.new_rows.shift)
-        C = self.new_rows.coordinates(X)
+        C = rows = self.new_rows.coordinates(X)
+        if self.rows.points.shape[1] != C.shape[1]:
+            rows = prepare_rows(X, self.new_rows.metric, self.new_rows.shift)
         n_cells = _CELLS if self.exact is None else len(cells.centers)
         indices, distances = cells.nearest(rows, C, 1, n_cells, engine)
         return indices[:, 0], distances[:, 0]
@@ -357,10 +361,12 @@ def build_cells(
     if axes is None:
         positions = cells = Cells(metric, C, offsets, centers, starts)
     else:
-        points = replace(rows, order=order)
-        cells = Cells(metric, points, offsets, centers, starts)
-        offsets = offsets_of(C, EUCLIDEAN[0])
-        positions = Cells(EUCLIDEAN[0], C, offsets, centers, starts)
+        own = offsets_of(C, EUCLIDEAN[0])
+        positions = cells = Cells(EUCLIDEAN[0], C, own, centers, starts)
+        wide = d > _WIDE_COLUMNS and is_product(metric) and not sparse.issparse(X)
+        if not wide:
+            points = replace(rows, order=order)
+            cells = Cells(metric, points, offsets, centers, starts)
     new_rows = PositionSearch(metric, shift, axes, positions)
     return CellSearch(cells, near, new_rows), order
 
