@@ -40,8 +40,9 @@ def class_sums(
     added.
 
     Rows may also be neighbours for reasons unrelated to the classes. So known rows are
-    left out in turn, and their classes are predicted. The result is None unless the
-    spread classes predict more of them correctly than clusters do.
+    left out in turn, and their classes are predicted in two ways: by the spread classes
+    and by clusters. The result is None unless the spread classes predict more of them
+    correctly.
 
     Parameters
     ----------
@@ -63,7 +64,8 @@ def class_sums(
     Stats or None
         Sums by class, scaled so that their weight is ten times that of all rows. None
         if classes are not spread (see `Guidance.may_carry_classes`), if clusters
-        predict known classes as well, or if a class reaches no row of positive weight.
+        predict at least as many left-out classes correctly, or if a class reaches no
+        row of positive weight.
     """
     if not guidance.may_carry_classes(n_clusters):
         return None
