@@ -16,8 +16,8 @@ from akkm.typing import Array
 _SAMPLE = 20_000
 # All classes together weigh this many times as much as all rows.
 _CLASS_WEIGHT = 10.0
-# Known rows are divided into this many parts. Each part is left out once, to see if
-# walks predict its classes.
+# Known rows are divided into this many parts. Each part is left out once, to test
+# whether walks predict its classes.
 _PARTS = 5
 # Number of k-means runs on the sample, to see how well clusters predict known classes.
 _RUNS = 4
@@ -143,7 +143,8 @@ def _typical_of_other_clusters(
 
     The clusters `labels` are matched with the classes that have known rows. Each of the
     other clusters stands for one of the other classes: its points nearest to its mean
-    count as known. These classes have the next numbers.
+    count as known. The numbers of these classes follow those of the classes that have
+    known rows.
     """
     n_clusters, n_classes = labels.max() + 1, classes.max() + 1
     counts = np.zeros((n_classes, n_clusters))
