@@ -10,8 +10,7 @@ The parts `clusters` and `minibatch` have 1,000,000 rows of 64 columns and 2,000
 landmarks. The rows are drawn from as many Gaussians as there are clusters. In
 `overlapping`, the Gaussians overlap. `natural` divides rows from 20 Gaussians into 20
 clusters, and into 40 clusters with and without `tol`. `wide` has 1,000,000 rows of 768
-columns.
-`real` needs AKKM_DATA.
+columns. `real` clusters real data sets, and needs AKKM_DATA.
 """
 
 from __future__ import annotations
