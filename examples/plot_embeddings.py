@@ -40,9 +40,10 @@ ax.set_xlabel("distance at which clusters merge")
 plt.show()
 
 # %%
-# Cutting the tree gives a coarser layer of any number of clusters, here five. Cosines
-# of the texts, sorted by layer and cluster: blocks on the diagonal are clusters. Rows
-# that are similar to several blocks are the uncertain ones.
+# Cutting the tree gives a coarser layer of any number of clusters, here five. The
+# picture shows the cosines between texts, sorted by coarse and fine cluster. Blocks on
+# the diagonal are clusters. Texts that are similar to several blocks have uncertain
+# labels.
 coarse = cut_tree(model.tree_, 5).ravel()[model.labels_]
 order = np.lexsort([-model.certainty_, model.labels_, coarse])
 figure, ax = plt.subplots(figsize=(5, 5), layout="constrained")

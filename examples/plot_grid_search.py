@@ -43,5 +43,5 @@ ax.legend()
 plt.show()
 
 # %%
-# The HTML form of a pipeline shows its steps:
+# The HTML representation of a pipeline shows its steps:
 search.best_estimator_

@@ -30,7 +30,8 @@ counts = rng.poisson(rng.gamma(2, effect[y] * level * depth[:, None] / 2))
 print(f"{(counts == 0).mean():.0%} of all counts are zero")
 
 # %%
-# Divide by depth, take logarithms, keep 30 components, and estimate the number.
+# Divide by depth, take logarithms, keep 30 components, and estimate the number of
+# clusters.
 shares = counts / counts.sum(axis=1, keepdims=True)
 X = PCA(30, random_state=0).fit_transform(np.log1p(1e4 * shares))
 model = akkm.DiffusionKernelKMeans("auto", random_state=0).fit(X)

@@ -6,8 +6,9 @@ encodings:
 
 * standard: standard scaling of all values;
 * standard, sentinels missing: standard scaling, with sentinels as missing values;
-* default: like the previous encoding, but columns with heavy tails get shortened tails;
-* robust: sentinels are missing values, and all columns get shortened tails.
+* default: like the previous encoding, but large values are compressed in columns with
+  heavy tails;
+* robust: sentinels are missing values, and large values are compressed in all columns.
 """
 
 from __future__ import annotations

@@ -80,9 +80,9 @@ def _size_table(part: str, title: str, name: str, records: JsonLines) -> ResultT
 
 
 def _growth(name: str, first: Record, run: Record) -> str:
-    """Return the growth of processor time since the first run: power of n, or factor.
+    """Return how processor time grew since the first run; empty for the first run.
 
-    The result is empty for the first run itself.
+    If the number of rows grew, the result is a power of n, else a factor.
     """
     if run is first:
         return ""

@@ -37,8 +37,8 @@ Array = NDArray[Any]
 # Number of rows of each data set.
 DATA = {"MNIST 2,000": 2_000, "MNIST 10,000": 10_000, "MNIST 70,000": 70_000}
 COUNTS = (0, 10, 50, 200, 1000)
-# Further counts, half of those above. They are measured only for rows that `suggest`
-# chooses.
+# Further counts: half of the counts from 50 on. They are measured only for rows that
+# `suggest` chooses.
 _HALVES = (25, 100, 500)
 _ALL_COUNTS = sorted({*COUNTS, *_HALVES})
 # Quality is measured on the rows after the first _MOST_KNOWN of a random order. Runs

@@ -1,16 +1,16 @@
 """Processor time of fits as multiples of the bare cost: many clusters, wide rows.
 
 The bare cost is the processor time to compute the kernel values of all rows and m
-points once. With many clusters, it includes one product of these values with an m x C
-matrix. Half of the rows are processed before the fit, and the other half after it, in
-the same process. So both costs are measured under the same conditions.
+points once. For mixtures of Gaussians, it also includes one product of these values
+with an m x C matrix. For half of the rows, the bare cost is measured before the fit,
+and for the other half after it, in the same process. So both costs are measured under
+the same conditions.
 
 The parts `clusters` and `minibatch` have 1,000,000 rows of 64 columns and 2,000
 landmarks. The rows are drawn from as many Gaussians as there are clusters. In
 `overlapping`, the Gaussians overlap. `natural` divides rows from 20 Gaussians into 20
 clusters, and into 40 clusters with and without `tol`. `wide` has 1,000,000 rows of 768
-columns.
-`real` needs AKKM_DATA.
+columns. `real` clusters real data sets, and needs AKKM_DATA.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def report(records: JsonLines) -> str:
         "Written by `python -m experiments bench memberships` from "
         "`memberships.jsonl`, not by hand. The rows are split at random into two "
         "halves, which are clustered independently, with the number of classes. "
-        '"0.25: 0.31" is about the pairs of a row and a cluster with memberships from '
+        '"0.25: 0.31" describes the pairs of a row and a cluster with memberships from '
         "0.2 to 0.3, whose mean is 0.25. For a share of 0.31 of these pairs, the fit "
         "to the other half puts the row into this cluster, too. The column stay "
         "contains the share of the rows that stay in their cluster. The last column is "

@@ -196,10 +196,10 @@ def report(records: JsonLines) -> str:
             "A partition divides 4,898,431 rows into 23 clusters. MCLA combines ten "
             "copies of this planted partition. In each copy the clusters are "
             "renumbered, and a fifth of the labels are random. matching and metis are "
-            "the two ways in which MCLA groups clusters. For comparison, one kernel "
-            "pass over the same number of rows is timed, with 50 columns and m = 1,000 "
-            f"landmarks. Times are medians of {n_runs} runs. Each ARI is the lowest of "
-            "these runs."
+            "the two algorithms with which MCLA groups clusters. For comparison, one "
+            "kernel pass over the same number of rows is timed, with 50 columns and "
+            f"m = 1,000 landmarks. Times are medians of {n_runs} runs. Each ARI is the "
+            "lowest of these runs."
         ),
         _mcla(records),
         Heading("Ensemble, MNIST, sigmoid kernel"),

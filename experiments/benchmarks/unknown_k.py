@@ -4,9 +4,9 @@ For comparison, two methods are told the number ("given k"). Each method may lea
 without a label. Quality is therefore measured twice: on the rows that the method
 labels, and on all rows. In the second case, all rows without a label count as one
 cluster. `ClusterLayers` and `DiffusionKernelKMeans` label all rows, and compute how
-certain each label is. So their quality is also measured on the most certain rows, for
-several shares of the rows. So they can be compared with EVoC on as many rows as EVoC
-labels.
+certain each label is. Their quality is also measured on the most certain rows, for
+several shares of the rows. So the two estimators can be compared with EVoC on as many
+rows as EVoC labels.
 
 EVoC, fast_hdbscan and umap-learn are optional: `pip install evoc fast_hdbscan
 umap-learn`. Methods whose library is missing are left out.
@@ -216,12 +216,12 @@ def report(records: JsonLines) -> str:
         "not by hand. The column of clusters lists the number of clusters for each "
         "seed. Coverage is the share of rows with a label. Quality is NMI / ARI with "
         "the classes, on labelled rows and on all rows; on all rows, those without a "
-        "label count as one cluster. The column at EVoC's coverage contains NMI / ARI "
-        "on the most certain rows, as many as EVoC labels with the same seed. Quality "
-        "and coverage are means over seeds. Seconds of processor time and peak memory, "
-        "less the memory in use before, are medians over seeds; compilation affects "
-        "only the first seed. Of EVoC's layers, the one that it returns by default is "
-        "measured."
+        "label count as one cluster. The column *at EVoC's coverage* contains NMI / "
+        "ARI on the most certain rows, as many as EVoC labels with the same seed. "
+        "Quality and coverage are means over seeds. Processor time and peak memory are "
+        "medians over seeds; compilation affects only the first seed. Memory that was "
+        "in use before the run does not count. Of EVoC's layers, the one that it "
+        "returns by default is measured."
     )
     return markdown(
         "Unknown number of clusters",

@@ -108,9 +108,10 @@ def _blocks(results: Results) -> list[Block]:
         Paragraph(
             "Each time is for a whole fit, from rows to labels. The kernel column is "
             "the time to compute the kernel values of all rows with m landmarks, "
-            "measured alone. The times of the methods include this time. Only kernel "
-            "k-means on images gets a precomputed kernel matrix. aKKm may cache up to "
-            "8 GB of kernel values."
+            "measured alone. The times of the methods include the time for kernel "
+            "values. The only exception is kernel k-means on images: it gets a "
+            "precomputed kernel matrix, whose time is shown separately (all kernel "
+            "values). aKKm may cache up to 8 GB of kernel values."
         ),
         Paragraph(
             "For aKKm and tKKm, the paper's column is the sum of the paper's kernel "
@@ -150,8 +151,8 @@ def _blocks(results: Results) -> list[Block]:
             "rows with probabilities proportional to k(x, x). Column-norm sampling "
             "draws rows with probabilities proportional to the squared column norms. "
             "In the paper, rows are sorted by these numbers, and the first m rows are "
-            "taken. In the source of the paper, Figure 5 comes before Figures 3 and 4. "
-            "So the numbers of the figures may differ between versions of the paper."
+            "taken. In the paper's LaTeX source, Figure 5 comes before Figures 3 and "
+            "4. So the numbers of the figures may differ between versions of the paper."
         ),
         *tables.sampling(results),
         drawn["5"],

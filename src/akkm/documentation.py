@@ -1,4 +1,4 @@
-"""Links from the HTML form of estimators to their pages in the documentation."""
+"""Links from the HTML representation of estimators to the documentation."""
 
 __all__ = ["DOCUMENTATION", "DocumentationLink"]
 

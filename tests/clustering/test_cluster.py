@@ -68,15 +68,16 @@ def test_labels_equal_those_of_the_command_line(library, command_line, table):
 def test_the_number_of_clusters_is_estimated_by_default(table, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     csv.write_csv(table, "x.csv")
-    with pytest.warns(UserWarning, match="unsure: columns vary together in 4 ways"):
+    expected = "unsure: columns vary together in 4 directions"
+    with pytest.warns(UserWarning, match=expected):
         found = akkm.cluster(table)
     np.testing.assert_array_equal(found.labels, command_line_labels(tmp_path))
     assert type(found.estimator).__name__ == "ApproxKernelKMeans"
     assert found.n_clusters == len(np.unique(found.labels)) == len(found.names)
     page = found.report().html
     doubts = page[page.index("Read this first") :][:300]
-    assert "unsure: columns vary together in 4 ways" in doubts
-    assert "unsure: columns vary together in 4 ways" in found._repr_html_()
+    assert expected in doubts
+    assert expected in found._repr_html_()
 
 
 @pytest.mark.parametrize("categories", [False, True])

@@ -151,7 +151,7 @@ class TestCommandLine:
 
     @pytest.mark.parametrize("command", ["cluster", "plan"])
     def test_the_output_says_how_the_number_was_estimated(self, command, data):
-        assert "columns vary together in 3 ways" in command_line(command, *data)
+        assert "columns vary together in 3 directions" in command_line(command, *data)
 
     @pytest.mark.parametrize(("asked", "expected"), [("5-9", 5), ("2-3", 3)])
     def test_a_range_limits_the_number(self, asked, expected, data):

@@ -111,7 +111,7 @@ def test_rows_have_15_neighbours_if_there_is_no_basis_for_a_choice(overlapping, 
     "walks", [{"metric": "manhattan"}, {"diffusion": 30.0}, {"known": True}]
 )
 def test_walks_are_kept_if_they_are_needed(walks, overlapping):
-    """K-means of positions has no walks, no constraints and no other metric."""
+    """K-means of positions can't use walks, constraints or other metrics."""
     X, y = overlapping
     known = np.where(np.arange(len(y)) < 30, y, -1) if walks.pop("known", 0) else None
     model = DiffusionKernelKMeans(8, random_state=0, **walks).fit(X, known=known)
@@ -158,7 +158,7 @@ def test_layers_join_clusters_that_are_near_each_other_by_position():
 
 
 def test_a_graph_with_one_giant_cluster_is_not_clear(overlapping, monkeypatch):
-    """Nearly all neighbours are in the cluster of their row, as by chance."""
+    """Nearly all neighbours are in the same cluster, but so are random rows."""
     from akkm.diffusion import choose_neighbours
 
     X = overlapping[0]

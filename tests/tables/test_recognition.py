@@ -332,7 +332,7 @@ class TestSentinels:
 
 
 class TestScales:
-    def test_heavy_tails_are_shortened(self, rng):
+    def test_heavy_tails_are_compressed(self, rng):
         x = rng.lognormal(0, 2, 5_000)
         assert tail_share(x) > 0.25
         encoder = encoder_of(x)

@@ -36,10 +36,10 @@ def solve(
     `guidance` holds constraints on some rows; the `parts` of the result are then
     `GuidedParts`. Constraints and a checkpoint can't be combined.
 
-    With a checkpoint, there is only one run. It resumes the interrupted run whose
-    checkpoint is in the folder, if there is one. A run ends if an iteration decreases
-    the error by less than the share `tol`. This also holds for runs on samples, unless
-    there are constraints.
+    With a checkpoint, there is only one run. If the folder has the checkpoint of an
+    interrupted run, it resumes that run. A run ends if an iteration decreases the error
+    by less than the share `tol`. Without constraints, `tol` also applies to runs on
+    samples.
     """
     if guidance is not None:
         assert checkpoint is None

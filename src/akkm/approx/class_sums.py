@@ -16,8 +16,8 @@ from akkm.typing import Array
 _SAMPLE = 20_000
 # All classes together weigh this many times as much as all rows.
 _CLASS_WEIGHT = 10.0
-# Known rows are divided into this many parts. Each part is left out once, to see if
-# walks predict its classes.
+# Known rows are divided into this many parts. Each part is left out once, to test
+# whether walks predict its classes.
 _PARTS = 5
 # Number of k-means runs on the sample, to see how well clusters predict known classes.
 _RUNS = 4
@@ -41,8 +41,9 @@ def class_sums(
     have no known row: walks start at their typical rows.
 
     Rows may also be neighbours for reasons unrelated to the classes. So known rows are
-    left out in turn, and their classes are predicted. The result is None unless the
-    spread classes predict more of them correctly than clusters do.
+    left out in turn, and their classes are predicted in two ways: by the spread classes
+    and by clusters. The result is None unless the spread classes predict more of them
+    correctly.
 
     Parameters
     ----------
@@ -64,7 +65,8 @@ def class_sums(
     Stats or None
         Sums by class, scaled so that their weight is ten times that of all rows. None
         if classes are not spread (see `Guidance.may_carry_classes`), if clusters
-        predict known classes as well, or if a class reaches no row of positive weight.
+        predict at least as many left-out classes correctly, or if a class reaches no
+        row of positive weight.
     """
     if not guidance.may_carry_classes(n_clusters):
         return None
@@ -142,7 +144,8 @@ def _typical_of_other_clusters(
 
     The clusters `labels` are matched with the classes that have known rows. Each of the
     other clusters stands for one of the other classes: its points nearest to its mean
-    count as known. These classes have the next numbers.
+    count as known. The numbers of these classes follow those of the classes that have
+    known rows.
     """
     n_clusters, n_classes = labels.max() + 1, classes.max() + 1
     counts = np.zeros((n_classes, n_clusters))

@@ -73,7 +73,7 @@ def solve_guided(
             order = np.where(guide.owner < 0, np.inf, guide.owner).argsort(
                 kind="stable"
             )
-            order = order.argsort()  # of each cluster: its class, or one without rows
+            order = order.argsort()  # (C,) for each cluster, the row of `sums` it gets
             added = Stats(sums.sums[order], sums.counts[order])
         return lloyd(
             GuidedParts(free, part, guide, group_labels, added),

@@ -83,7 +83,7 @@ class Reservoir:
 
     @property
     def weights(self) -> Array:
-        """The weights of these rows."""
+        """The weights of the rows of the sample."""
         return self._settled.weights
 
     @cached_property

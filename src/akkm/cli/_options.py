@@ -91,7 +91,7 @@ def _scale_options(command: Any) -> Any:
         flag_value="robust",
         default="auto",
         show_default=False,
-        help="The same as --scale robust: shorten the tails of all numeric columns.",
+        help="The same as --scale robust: compress large values in numeric columns.",
     )
     return scale(robust(command))
 

@@ -35,8 +35,8 @@ from akkm.theory import suggest_n_landmarks
 _SAMPLE_ROWS = 50_000
 # Minimum number of sampled rows per cluster.
 _ROWS_PER_CLUSTER = 100
-# The time of these methods grows like n to this power, faster than n. The method exact
-# compares all pairs of rows; diffusion searches neighbours.
+# The time of these methods grows like n to the given power, faster than n. The method
+# exact compares all pairs of rows; diffusion searches neighbours.
 _POWERS = {"exact": 2.0, "diffusion": 1.5}
 # Minimum number of sampled rows for the methods in _POWERS, instead of _SAMPLE_ROWS.
 _FEW_ROWS = 4_000
@@ -92,7 +92,7 @@ def plan(
         n_fitted = min(n, sample or n)
         _work.require_enough(n_fitted, method)
         if method.method == "diffusion" and n_fitted > max_graph_rows(d):
-            method = replace(method, method="sparse")  # the estimator does the same
+            method = replace(method, method="sparse")  # as `DiffusionKernelKMeans` does
         power = _POWERS.get(method.method, 1)
         with phases.phase("sampling", n) as phase:
             share = min(_sample_rows(method), n_fitted) / n
@@ -104,7 +104,7 @@ def plan(
         layered = is_layered(method)
         if layered or method.k == "auto":
             choosing = build(method, encoding.scale)
-        if layered:  # the other fits are those of the finest layer's method
+        if layered:  # fits to samples use the method of the finest layer
             k = method.k if isinstance(method.k, int) else "auto"
             method = replace(method, k=k, layers=False, coverage=1.0)
         estimator: Any = build(method, encoding.scale)
@@ -115,7 +115,7 @@ def plan(
         def landmarks(n_clusters: int) -> tuple[int, str]:
             """The number of landmarks for all rows, and the reason for it."""
             if method.method == "sparse" and method.k == "auto" and not layered:
-                return _landmarks(method, n_fitted)  # clusters are counted later
+                return _landmarks(method, n_fitted)  # C is estimated after this choice
             return _landmarks(replace(method, k=n_clusters), n_fitted)
 
         with phases.phase("measuring"):

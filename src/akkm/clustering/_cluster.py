@@ -43,8 +43,8 @@ def cluster(
         Default: "approx" if the number of clusters is given or the table has columns
         of categories, else "sparse".
     estimator : estimator of akkm, optional
-        The estimator to use instead of a method. A copy of it is fitted. Its own
-        parameters apply; `n_clusters`, `random_state` and `n_jobs` don't.
+        The estimator to use instead of a method. A copy of it is fitted, with its own
+        parameters. `n_clusters`, `random_state` and `n_jobs` of this call are not used.
     random_state : int, default=0
         The seed. The same seed gives the same labels as `akkm cluster --seed`.
     n_jobs : int, optional

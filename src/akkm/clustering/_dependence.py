@@ -70,9 +70,12 @@ class ColumnDependence:
         """The reason for the estimate, in a few words."""
         if self.n_directions == 0:
             return "no columns depend on each other beyond chance"
-        ways = "one way" if self.n_directions == 1 else f"{self.n_directions} ways"
-        least = self.n_directions + 1
-        return f"columns vary together in {ways}, which takes {least} clusters or more"
+        number = self.n_directions
+        directions = "one direction" if number == 1 else f"{number} directions"
+        return (
+            f"columns vary together in {directions}, which takes {number + 1} clusters "
+            "or more"
+        )
 
     def warning(self, n_clusters: int) -> str:
         """Return a warning that this number of clusters was estimated."""

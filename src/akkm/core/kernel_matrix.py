@@ -18,8 +18,8 @@ def is_resolved(K: Array, kernel: Kernel) -> bool:
     """Return whether K = k(Z, Z) (m, m) has a non-negligible entry off the diagonal.
 
     If the kernel is far narrower than the distances between points, all such entries
-    k(x, y) are negligible against k(x, x) = 1. The result is always true for a single
-    point, and for kernels whose k(x, x) is not 1.
+    k(x, y) are negligible compared with k(x, x) = 1. The result is always true for a
+    single point, and for kernels whose k(x, x) is not 1.
     """
     if len(K) < 2 or not kernel.unit:
         return True

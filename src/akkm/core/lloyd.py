@@ -45,7 +45,7 @@ class Position:
     largest: Array  # (C,) largest size of each cluster since its sums were recomputed
     # (labels changed, rows evaluated) for each iteration so far
     history: Sequence[tuple[int, int]]
-    # the error of the previous iteration without the trace; infinite if there is none
+    # the error of the previous iteration, without the trace; infinite before the first
     previous: float = np.inf
 
     @staticmethod

@@ -6,13 +6,13 @@ clean images, 40 or more for short texts. If clusters overlap in many columns, k
 of the rows themselves finds better clusters than a graph does.
 
 In the first graph, each row has 15 neighbours. If nearly all neighbours are in the same
-cluster as their row, this graph is kept. Otherwise several ways are compared: graphs
-with more and more neighbours, and k-means of positions (the rows themselves, in at most
-64 coordinates). A sample is split into two halves, and each way finds clusters in one
-half. The rows of the other half are assigned to these clusters. The score of the way is
-the mutual information between the cluster of a row and the cluster of its neighbour,
-where both rows are in the other half. The score is low if clusters follow chance
-neighbours of one half, or if their borders cross dense regions.
+cluster as their row, this graph is kept. Otherwise candidates are compared: graphs with
+more and more neighbours, and k-means of positions (the rows themselves, in at most 64
+coordinates). A sample is split into two halves, and each candidate finds clusters in
+one half. The rows of the other half are assigned to these clusters. The score of the
+candidate is the mutual information between the cluster of a row and the cluster of its
+neighbour, where both rows are in the other half. The score is low if clusters join rows
+that are neighbours only by chance, or if their borders cross dense regions.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ from akkm.typing import Array, RowsLike
 FEWEST_NEIGHBORS = 15
 _CANDIDATES = FEWEST_NEIGHBORS, 40, 100, 250
 # A graph is clear if neighbours are in different clusters at most _UNCLEAR times as
-# often as random rows.
+# often as random pairs of rows.
 _UNCLEAR = 0.07
 # Rows in the sample, and the number of rows below which no sample is drawn.
 _SAMPLE, _FEW_ROWS = 6000, 1000

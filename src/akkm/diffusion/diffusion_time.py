@@ -4,8 +4,8 @@ Let S be a symmetric similarity matrix, normalised by degrees, with eigenvalues 
 It describes one step of a random walk from row to row. The diffusion kernel K = S^(2t)
 compares two rows by where walks of t steps end if they start at these rows. If V are
 the eigenvectors of S and λ its eigenvalues, the rows of V λ^t are the feature map of K.
-No eigenvectors are cut off. The larger t is, the smaller are the weights λ^t of
-eigenvectors that separate clusters poorly.
+The larger t is, the smaller are the weights λ^t of eigenvectors that separate clusters
+poorly. Only eigenvectors of negligible weight are dropped.
 """
 
 import numpy as np

@@ -70,9 +70,9 @@ class ApproxKernelKMeans(
     gamma : float, "scale", "median", "neighbors", "known" or None, default="scale"
         Inverse width of the kernel: a number, or a rule. "scale" is 1 / (d Var X).
         "median" uses the median distance of sampled rows. "neighbors" uses the distance
-        to near neighbours. "known" chooses the width for which the largest number of
-        known rows are nearest to the mean of their own class. None is 1 / d. See
-        `akkm.kernels.resolve`.
+        to near neighbours. "known" compares known rows with the mean of each class, and
+        chooses the width for which the nearest mean is most often that of the row's own
+        class. None is 1 / d. See `akkm.kernels.resolve`.
     degree : float, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
@@ -144,14 +144,14 @@ class ApproxKernelKMeans(
         known rows weigh as much as a cluster of mean size, if there are 25 or more
         known rows per class. With fewer known rows per class, the weight of a known row
         is lower, in proportion to the number of known rows per class.
-        With "auto", rows near known rows may have an influence, too. This requires hard
+        With "auto", rows near known rows may move centers, too. This requires hard
         constraints, known classes for more than half of the clusters, and at most 75
         known rows per class. Random walks then spread the known classes to a sample of
-        the rows. For a class without a known row, walks start at the typical rows of a
+        the rows. If a class has no known row, walks start at the typical rows of a
         cluster that belongs to no class. Each center
         is the mean of its cluster and of the sampled rows of its class. In total, these
-        sampled rows weigh ten times as much as all rows. This is not done if known
-        classes are predicted as well by clusters that were found without them.
+        sampled rows weigh ten times as much as all rows. Known classes are not spread
+        if clusters that were found without them predict them at least as well.
     random_state : int, RandomState instance or None, default=None
         The same seed gives the same labels, for any `n_jobs`.
     n_jobs : int or None, default=None

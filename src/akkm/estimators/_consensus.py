@@ -37,10 +37,10 @@ class ConsensusKernelKMeans(VotingClusterer):
     clusters decides which small clusters belong together
     (`akkm.consensus.bipartite_cut`; after Huang et al. 2020).
 
-    Members have fewer clusters than that, but at least `n_clusters`, in two cases. In
-    the first, there are few distinct rows. In the second, the graph of rows and
-    clusters has more than `n_clusters` components, and nothing shows which components
-    belong together.
+    In two cases, members have fewer clusters than twice `n_clusters`, but at least
+    `n_clusters`. In the first case, there are few distinct rows. In the second case,
+    the graph of rows and clusters has more than `n_clusters` components, and nothing
+    shows which components belong together.
 
     Parameters
     ----------

@@ -41,9 +41,9 @@ class ClusterLayers(CoverageParameter, KernelClusterer):
     clustered on its own, and the labels are compared, for many numbers of clusters. The
     same is done with reference rows that have no clusters. Numbers with a high score
     (see `akkm.layers.curve.LayerCurve.scores`) become layers. The finest layer is
-    fitted by the estimator. If `DiffusionKernelKMeans` chooses more neighbours for this
-    number, the numbers are compared again in the graph with more neighbours. Coarser
-    layers merge clusters of the finest layer by Ward's criterion.
+    fitted by the estimator. If `DiffusionKernelKMeans` chooses more neighbours in this
+    fit, numbers of clusters are compared again in the graph with more neighbours.
+    Coarser layers merge clusters of the finest layer by Ward's criterion.
 
     Parameters
     ----------
@@ -77,8 +77,9 @@ class ClusterLayers(CoverageParameter, KernelClusterer):
         Number of clusters of the finest layer.
     certainty_ : float array of shape (n,)
         Certainty of each row's cluster in the finest layer: (d2 - d1) / (d2 + d1),
-        where d1 and d2 are the distances to the two nearest centers. Diffusion on a
-        graph multiplies this by the share of short walks that stay in the cluster.
+        where d1 and d2 are the distances to the two nearest centers. With
+        `DiffusionKernelKMeans`, it is multiplied by the share of short walks that stay
+        in the cluster.
     certainty_limit_ : float
         Rows with a lower certainty get the label -1.
     exemplars_ : list of int arrays

@@ -56,9 +56,9 @@ class NystroemSpectralClustering(
         that were evaluated.
     embedding_ : array of shape (n, q)
         The rows in the space of the top eigenvectors, scaled to unit length. q is C, or
-        the rank of the kernel matrix if the rank is less than C. Rows without any
-        similarity to other rows are zero. `transform` returns distances to centers in
-        this space.
+        the rank of the kernel matrix if the rank is less than C. Rows whose degree is
+        not positive become zero. `transform` returns distances to centers in this
+        space.
     eigenvalues_ : array of shape (q,)
         Eigenvalues of the normalised kernel matrix, in descending order from about 1. A
         large gap after the first k eigenvalues suggests k clusters. To see more

@@ -86,8 +86,8 @@ class TwoStepKernelKMeans(GuidedClusterer, LandmarkParameters, ExactClusterer):
 
     Notes
     -----
-    Constrained rows become additional landmarks, but at most m of them. All constrained
-    rows are assigned by their constraints.
+    Up to m constrained rows become additional landmarks. All constrained rows are
+    assigned by their constraints.
 
     Examples
     --------
@@ -135,7 +135,7 @@ class TwoStepKernelKMeans(GuidedClusterer, LandmarkParameters, ExactClusterer):
         self._warn_unless_converged(run, self.labels_, solution.finished)
 
     def _with_constrained_rows(self, run: Run, landmarks: Landmarks) -> Landmarks:
-        """Add constrained rows to the m landmarks, at most m of them."""
+        """Add up to m constrained rows to the m landmarks."""
         indices, kernel = landmarks.indices, run.kernel
         if run.guidance is None or indices is None:
             return landmarks

@@ -143,7 +143,7 @@ class Guidance:
 
         `labels` (r,) are labels of the constrained rows from a clustering without
         constraints. Clusters are matched with classes so that as many known rows as
-        possible keep their label. With clusters_per_class="auto", a further cluster
+        possible are in a cluster of their class. With "auto", a further cluster
         belongs to the class that has most known rows in it, if there are any. Without
         labels, the first clusters belong to the classes, in order.
         """

@@ -110,8 +110,8 @@ def read_pairs(pairs: Any, n: int, name: str) -> Array:
     Returns
     -------
     int array of shape (p, 2)
-        The pairs. For "must_link", a group gives the pairs of adjacent rows, which have
-        the same effect as all pairs.
+        The pairs. For "must_link", only the pairs of rows that follow each other in a
+        group are returned. They have the same effect as all pairs of the group.
 
     Examples
     --------

@@ -15,7 +15,7 @@ _POWERS = (0, -1, 1, -2, 2, -3, 3, -4, 4)
 def choose_gamma(
     X: RowsLike, classes: Array, gamma: float, kernel_of: Callable[[float], Kernel]
 ) -> float:
-    """Choose the gamma that brings the most rows nearest to their own class.
+    """Choose the gamma for which the most rows are nearest to their own class.
 
     A row is nearest to its own class if no mean of another class is nearer than the
     mean of the other rows of its class.

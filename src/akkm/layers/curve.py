@@ -160,9 +160,9 @@ class LayerCurve:
             )
         at = int(np.flatnonzero(self.numbers == self.n_clusters)[0])
         return (
-            "independent halves of the rows agree on the clusters by "
-            f"{self.stability[at]:.2f} of at most 1 (in data without clusters: "
-            f"{self.reference[at]:.2f})"
+            "independent halves of the rows agree on the clusters with a score of "
+            f"{self.stability[at]:.2f}, where 1 is the maximum (in data without "
+            f"clusters: {self.reference[at]:.2f})"
         )
 
 

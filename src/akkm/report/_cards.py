@@ -20,8 +20,8 @@ _LINES, _ROWS, _VALUES = 11, 3, 6
 # After this many lines, a column is left out if it contains the same information as an
 # earlier column.
 _MANY = 8
-# Typical rows are chosen from the rows nearest to the center of a cluster: at least
-# _CENTRAL rows, and more if all clusters together have no more than _CANDIDATES.
+# Typical rows are chosen from the rows nearest to the center of a cluster:
+# _CANDIDATES divided by the number of clusters, but at least _CENTRAL.
 _CENTRAL, _CANDIDATES = 50, 2_000
 # Maximum number of characters of a typical text.
 _LONGEST = 300

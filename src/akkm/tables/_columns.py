@@ -23,7 +23,7 @@ _NAMES = 8
 _LINES = 8
 SCALES = {
     "standard": "scaled to mean 0 and standard deviation 1",
-    "robust": "heavy tails shortened (asinh), then scaled to mean 0 and standard "
+    "robust": "large values compressed (asinh), then scaled to mean 0 and standard "
     "deviation 1",
     "minmax": "scaled to lie between 0 and 1",
     "none": "as they are",

@@ -49,7 +49,7 @@ class TableEncoder(DocumentationLink, Decoder, TransformerMixin, BaseEstimator):
         20,000 distinct texts. By default, free text is left out.
     scale : {"auto", "standard", "robust", "minmax", "none"}, default="auto"
         How to scale numbers. "standard": to mean 0 and standard deviation 1. "robust":
-        first replace x by asinh((x - median) / width), which shortens heavy tails, then
+        first replace x by asinh((x - median) / width), to compress large values, then
         scale like "standard". The width is the median distance of a value to the median
         of the column; values equal to this median are left out. "auto": "robust" for
         columns with heavy tails, "standard" for the others. "minmax": to [0, 1].

@@ -244,7 +244,8 @@ def _require_fillable(table: Table, plan: _Plan, settings: Settings) -> None:
         raise TableError(
             f"{table.name}: column {name!r} has the value {_shown(odd.values[0])}, "
             "which seems to mean a missing value; add --missing mean to fill such "
-            "values, --missing drop to leave these rows out, or --sentinels keep"
+            "values, --missing drop to leave these rows out, or --sentinels keep to "
+            "use them as they are"
         )
 
 
@@ -265,7 +266,7 @@ def _sentinel_notes(used: list[Column], found: _Summary, plan: _Plan) -> list[st
             "as they are"
         )
     for name, frequent in plan.frequent.items():
-        texts = " and ".join(f"{value:.10g}" for value in frequent)
+        texts = " or ".join(f"{value:.10g}" for value in frequent)
         options = " ".join(f"--na {value:.10g}" for value in frequent)
         notes.append(
             f"{name}: most rows have the value {texts}, which is used like any other "

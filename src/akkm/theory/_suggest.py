@@ -180,7 +180,7 @@ def _source(values: Spectrum) -> str:
     if values.negative_mass > _NEGATIVE:
         text += (
             f" Negative eigenvalues make up {values.negative_mass:.0%} of the sum of "
-            "absolute eigenvalues. The theory is about kernels without negative "
+            "absolute eigenvalues. The theory assumes kernels without negative "
             "eigenvalues, so the suggested number is only a hint."
         )
     return text
