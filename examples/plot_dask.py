@@ -3,8 +3,9 @@ Dask
 ====
 
 A fit also takes Dask arrays and data frames. With an active `dask.distributed` client,
-workers process the rows, and only sums travel over the network. Without a client,
-Dask's scheduler in this process computes the partitions. The labels are the same.
+workers process the rows. In each iteration, only sums travel over the network. Without
+a client, Dask's scheduler in this process computes the partitions. The labels are the
+same.
 """
 
 # %%

@@ -3,7 +3,8 @@ Ten answers improve the clusters
 ================================
 
 Semi-supervised clustering uses the classes of a few rows. Here, someone labels ten
-digits. The fit then follows these answers, and finds better clusters for the others.
+digits. The fit then follows these answers, and finds better clusters for the other
+digits.
 """
 
 # %%

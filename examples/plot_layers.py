@@ -2,8 +2,8 @@
 An unknown number of clusters
 =============================
 
-Real data rarely have one correct number of clusters. `ClusterLayers` finds the numbers
-that are reproducible, and returns nested layers from coarse to fine.
+Real data rarely have one correct number of clusters. `ClusterLayers` finds the
+reproducible numbers of clusters, and returns nested layers from coarse to fine.
 """
 
 # %%
@@ -19,7 +19,7 @@ model = akkm.ClusterLayers(random_state=0).fit(X)
 model.layer_numbers_
 
 # %%
-# The score of each number of clusters. Peaks become layers.
+# The score of each number of clusters. Each peak gives a layer.
 curve = model.stability_
 figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 ax.plot(curve.numbers, curve.scores, marker="o")
@@ -27,7 +27,8 @@ ax.set(xlabel="number of clusters", ylabel="score")
 plt.show()
 
 # %%
-# The finest clusters, each with its most typical digits, and how they merge.
+# Left: the finest clusters, each with its most typical digits. Right: the tree in which
+# these clusters merge.
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(10, 4), width_ratios=(1, 2), layout="constrained"
 )

@@ -2,7 +2,7 @@
 Cluster images by features of a convolutional network
 =====================================================
 
-If you have features from a neural network, pass them to an estimator as they are.
+If you have features from a neural network, pass them to an estimator like other rows.
 This example needs no download, so a small convolutional network stands in for yours.
 Its filters are learned without labels, by k-means on patches [1]_. Use the activations
 of your network instead; the last two steps stay the same.

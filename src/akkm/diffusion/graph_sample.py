@@ -43,10 +43,10 @@ def takes_all_rows(
 ) -> bool:
     """Whether the default graph contains all distinct `rows` (u,) of X (n, d).
 
-    If there are many rows, this depends on the graph of a sample. A graph in several
-    pieces does not say how near the pieces are to each other. Such graphs are frequent
-    in tables with few distinct values per column. For these tables, landmarks give
-    better clusters.
+    If there are many rows, the answer depends on the graph of a sample. A graph in
+    several pieces does not say how near the pieces are to each other. Such graphs are
+    frequent in tables with few distinct values per column. For these tables, landmarks
+    give better clusters.
     """
     u, d, metric = len(rows), X.shape[1], settings.metric
     if u <= min(_ALL_IF_WIDE, max_graph_rows(d)):

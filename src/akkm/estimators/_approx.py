@@ -59,7 +59,7 @@ class ApproxKernelKMeans(
     ----------
     n_clusters : int or "auto", default=8
         Number of clusters C. "auto" chooses the number that independent halves of the
-        rows agree on (see `stability_`), and warns if no number is clear.
+        rows agree on (see `stability_`), and warns if the choice is unsure.
     kernel : str, `akkm.kernels.Kernel` or callable, default="rbf"
         "rbf", "poly", "sigmoid", "linear", "cosine", "laplacian", "chi2",
         "additive_chi2", "intersection", "precomputed"; an object from `akkm.kernels`;

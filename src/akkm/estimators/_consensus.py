@@ -46,7 +46,7 @@ class ConsensusKernelKMeans(VotingClusterer):
     ----------
     n_clusters : int or "auto", default=8
         Number of clusters C. "auto" chooses the number that independent halves of the
-        rows agree on (see `stability_`), and warns if no number is clear.
+        rows agree on (see `stability_`), and warns if the choice is unsure.
     estimator : estimator of akkm, default=None
         The estimator of the members, by default `SparseKernelKMeans(n_init=1)`. It may
         be any estimator that has centers, such as `DiffusionKernelKMeans`. Its

@@ -58,7 +58,8 @@ class DiffusionKernelKMeans(WalkClusterer):
     n_clusters : int or "auto", default=8
         Number of clusters C. "auto" estimates it from the spectrum (see `evidence_`).
         If the spectrum is not conclusive, "auto" chooses the number that independent
-        halves of the rows agree on (see `stability_`). It warns if no number is clear.
+        halves of the rows agree on (see `stability_`). If the choice is unsure, a
+        warning says so.
     n_neighbors : int or "auto", default="auto"
         Number of neighbours of each row in the graph. "auto" starts with 15. If nearly
         all neighbours are in the same cluster as their row, it stays at 15. Otherwise

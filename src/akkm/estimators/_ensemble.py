@@ -51,7 +51,7 @@ class EnsembleKernelKMeans(
     ----------
     n_clusters : int or "auto", default=8
         Number of clusters C. "auto" chooses the number that independent halves of the
-        rows agree on (see `stability_`), and warns if no number is clear.
+        rows agree on (see `stability_`), and warns if the choice is unsure.
     n_members : int, default=10
         Number of runs r.
     partitioner : {"matching", "metis"}, default="matching"

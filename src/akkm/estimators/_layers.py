@@ -39,10 +39,10 @@ class ClusterLayers(CoverageParameter, KernelClusterer):
     Real data rarely have a single correct number of clusters. A partition is worth
     showing if it can be found again. So rows are split into halves, each half is
     clustered on its own, and the labels are compared, for many numbers of clusters. The
-    same is done with reference rows that have no clusters. Numbers with a high score
-    (see `akkm.layers.curve.LayerCurve.scores`) become layers. The finest layer is
-    fitted by the estimator. If `DiffusionKernelKMeans` chooses more neighbours in this
-    fit, numbers of clusters are compared again in the graph with more neighbours.
+    same is done with reference rows without clusters. Numbers of clusters whose score
+    is high (see `akkm.layers.curve.LayerCurve.scores`) become layers. The finest layer
+    is fitted by the estimator. If `DiffusionKernelKMeans` chooses more neighbours in
+    this fit, numbers of clusters are compared again in the graph with more neighbours.
     Coarser layers merge clusters of the finest layer by Ward's criterion.
 
     Parameters

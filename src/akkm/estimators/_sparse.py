@@ -37,7 +37,8 @@ class SparseKernelKMeans(WalkClusterer):
     n_clusters : int or "auto", default=8
         Number of clusters C. "auto" estimates it from the spectrum (see `evidence_`).
         If the spectrum is not conclusive, "auto" chooses the number that independent
-        halves of the rows agree on (see `stability_`). It warns if no number is clear.
+        halves of the rows agree on (see `stability_`). If the choice is unsure, a
+        warning says so.
         From the spectrum alone, "auto" finds at most 40 clusters, each with at least
         0.5 % of the rows and at least 15 rows. If there are fewer than 150 rows, a
         tenth of the rows is enough for a cluster.

@@ -28,7 +28,7 @@ class NystroemSpectralClustering(
     ----------
     n_clusters : int or "auto", default=8
         Number of clusters C. "auto" chooses the number that independent halves of the
-        rows agree on (see `stability_`), and warns if no number is clear.
+        rows agree on (see `stability_`), and warns if the choice is unsure.
     kernel, gamma, degree, coef0, kernel_params : various
         As in `ApproxKernelKMeans`.
     n_landmarks, landmarks : various

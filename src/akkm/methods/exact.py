@@ -84,7 +84,7 @@ def kernel_k_means(
         largest = np.maximum(largest, counts)
         shrunk = filled & (counts < SHRUNK * largest)
         if shrunk.any():
-            # Sum again: rounding errors of the former, larger sums distort small sums.
+            # Sum again: rounding errors of earlier, larger sums distort small sums.
             F[:, shrunk], largest[shrunk] = 0, counts[shrunk]
             rows = np.flatnonzero(shrunk[labels])
             members = _members(labels[rows], w[rows], n_clusters)
