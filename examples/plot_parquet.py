@@ -3,8 +3,9 @@ Parquet files larger than memory
 ================================
 
 `akkm.open_rows` opens a folder of Parquet files without reading it. A fit reads the
-files batch by batch. Batches in which all labels are proved are not read again, so
-late iterations read little.
+files batch by batch. A row is skipped if bounds prove that its label can't have
+changed. If all rows of a batch are skipped, the batch is not read again. So late
+iterations read little.
 """
 
 # %%
@@ -41,7 +42,7 @@ model.fit(rows)
 model.labels_[:10]
 
 # %%
-# How many rows each iteration evaluated. The labels of all other rows were proved.
+# How many rows each iteration evaluated. All other rows were skipped.
 figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 akkm.plot.convergence(model, ax=ax)
 plt.show()

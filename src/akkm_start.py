@@ -1,7 +1,7 @@
 """Entry point of the command `akkm`: handles Ctrl-C while libraries are imported.
 
-This module lies beside the package, so that nothing is imported before Ctrl-C is
-handled.
+This module lies outside the package. A module of the package would first import
+`akkm/__init__.py`, before Ctrl-C is handled.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ def test_a_precomputed_kernel_gives_the_same_labels(problem):
 
 
 def test_centers_are_means_of_clusters_and_of_rows_with_spread_classes(problem):
-    """All rows with a spread class together weigh ten times as much as all rows."""
+    """The rows with a spread class add the weight of 10 n rows to the means."""
     X, _, constraints = problem
     model = fit(problem, n_landmarks=len(X))
     found = read_constraints(len(X), **constraints)

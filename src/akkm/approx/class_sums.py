@@ -14,7 +14,7 @@ from akkm.typing import Array
 
 # Maximum number of rows of the sample, not counting known rows.
 _SAMPLE = 20_000
-# All classes together weigh this many times as much as all rows.
+# Total weight of the sums of all classes, relative to the weight of all rows.
 _CLASS_WEIGHT = 10.0
 # Known rows are divided into this many parts. Each part is left out once, to test
 # whether walks predict its classes.

@@ -13,10 +13,10 @@ from akkm.typing import Array
 _ROWS_PER_CLUSTER = 20
 # Largest number of clusters.
 _MOST = 60
-# Number of k-means runs; a single run if there are more than _MANY clusters. Reference
-# rows, which have no clusters, lie on a grid if they have few columns, because their
-# components were permuted. With more runs, k-means would find the same cells of the
-# grid in both halves, and rows without clusters would look reproducible.
+# Number of k-means runs with up to _MANY clusters; with more clusters, one run. With
+# many runs, rows without clusters would look reproducible: reference rows have
+# independent components, so if there are few columns, the best clusters are the cells
+# of a grid, and k-means would find the same cells in both halves.
 _RUNS, _MANY = 3, 20
 
 

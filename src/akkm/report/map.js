@@ -35,7 +35,7 @@ function map(points, names) {
     addFact("cluster", points.cluster[i]);
     if (points.distance) {
       addFact("distance to its center", valueText(points.distance[i]));
-      const name = `distance to the next center (cluster ${points.next[i]})`;
+      const name = `distance to the nearest other center (cluster ${points.next[i]})`;
       addFact(name, valueText(points.other[i]));
     }
     if (points.certainty) addFact(points.measure, valueText(points.certainty[i]));
@@ -166,7 +166,7 @@ function rowTable(points) {
       place);
     const table = element("table", {}, box);
     const columns = [["row", points.name], ["cluster", points.cluster]];
-    if (points.distance) columns.push(["distance", points.distance], ["next", points.next]);
+    if (points.distance) columns.push(["distance to its center", points.distance], ["nearest other cluster", points.next]);
     if (points.certainty) columns.push([points.measure, points.certainty]);
     points.features?.forEach((name, j) =>
       columns.push([name, points.values.map((row) => row[j])]));

@@ -241,7 +241,8 @@ class TableEncoder(DocumentationLink, Decoder, TransformerMixin, BaseEstimator):
         ------
         TableError
             If the table can't be encoded, or if a value is missing and ``missing`` is
-            "drop": `transform` returns one row per row of the table.
+            "drop". The latter is an error because `transform` must return one row per
+            row of the table.
         """
         encoded = self.encode(table)
         left_out = [note for note in encoded.notes if "left out" in note]
