@@ -119,7 +119,7 @@ class TestSparse:
             SparseKernelKMeans("auto", random_state=0).fit(rng.normal(size=(400, 2)))
 
     def test_the_estimate_for_digits_is_near_the_number_of_classes(self, digits):
-        model = SparseKernelKMeans("auto", random_state=0).fit(digits[0])
+        model = SparseKernelKMeans("auto", random_state=0).fit(digits[0][::2])
         assert 8 <= model.n_clusters_ <= 14
         assert not model.evidence_.conclusive
         assert model.stability_.n_clusters == model.n_clusters_
@@ -226,11 +226,11 @@ class TestReportAndPlot:
         assert f"estimate of {model.n_clusters_} clusters is unsure" in first
 
     @pytest.mark.filterwarnings("ignore:The estimate of")
-    @pytest.mark.parametrize(("smaller", "check"), [(150, 0), (4, 1)])
+    @pytest.mark.parametrize(("smaller", "check"), [(40, 0), (1, 1)])
     def test_checks_of_cluster_sizes_agree_with_an_unsure_estimate(
         self, smaller, check
     ):
-        X, y = make_blobs([850, smaller], centers=APART[:2], random_state=0)
+        X, y = make_blobs([250, smaller], centers=APART[:2], random_state=0)
         model = DiffusionKernelKMeans("auto", random_state=0).fit(X)
         model.labels_ = y.astype(np.int32)
         checks = {c.name: c.grade for c in Inspection(model, X).checks}

@@ -89,10 +89,10 @@ def mixture(C, d, spread, n=2000, seed=0):
 
 def test_walks_find_overlapping_clusters_in_many_columns():
     C = 12
-    X = mixture(C, 20, 1.5, n=1200)
+    X = mixture(C, 20, 1.5, n=900)
     with Threads(1) as engine:
         rng = np.random.default_rng(0)
-        found = measure_walk_layers(X, engine, rng, n_neighbors=15)
+        found = measure_walk_layers(X, engine, rng, n_neighbors=15, most=24)
     assert abs(found.n_clusters - C) <= C // 6
 
 
@@ -104,9 +104,10 @@ def test_the_number_of_clusters_of_points_is_found():
 
 
 def test_rows_without_clusters_have_no_sure_layer():
-    X = np.random.default_rng(1).random((800, 10))
+    X = np.random.default_rng(1).random((600, 10))
     with Threads(1) as engine:
-        found = measure_walk_layers(X, engine, np.random.default_rng(0), n_neighbors=15)
+        rng = np.random.default_rng(0)
+        found = measure_walk_layers(X, engine, rng, n_neighbors=15, most=24)
     assert not found.sure
 
 

@@ -208,7 +208,7 @@ def test_prefetched_rows_are_read_in_the_same_pass(X, table, tmp_path):
 
 @pytest.mark.parametrize("form", STORED, ids=lambda f: f.__name__)
 def test_state_and_labels_can_be_kept_in_files(form, X, table, tmp_path, monkeypatch):
-    monkeypatch.setattr(prepared_parts, "_MANY", 0)
+    monkeypatch.setattr(prepared_parts, "MANY_ROWS", 0)
     made = []
     full = mapped.full
     monkeypatch.setattr(
@@ -251,7 +251,7 @@ from akkm.approx import prepared_parts
 def fit(folder, where, size):
     tempfile.tempdir = folder
     rows = akkm.open_rows(folder + "/x.npy")
-    prepared_parts._MANY = 0 if where == "state" else np.inf
+    prepared_parts.MANY_ROWS = 0 if where == "state" else np.inf
     more = {"checkpoint": folder} if where == "checkpoint" else {}
     if where == "labels":
         more = {"labels_file": folder + "/labels.npy"}
