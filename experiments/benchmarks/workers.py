@@ -96,7 +96,8 @@ def compare(data: str, init: str, seed: int) -> Record:
             times = [psutil.Process(pid).cpu_times() for pid in pids]
             return sum(spent.user + spent.system for spent in times)
 
-        few = slice(0, 6_000)  # a small fit first, to import and to start threads
+        # A small fit first: all threads and both workers import what they need.
+        few = slice(None, None, len(X) // 6_000)
         for where, source in (("array", X), ("workers", rows)):
             small = settings | (
                 {"init": settings["init"][few]} if "init" in settings else {}
