@@ -237,7 +237,7 @@ print("peak", process_memory() / 1e6)
 )
 def test_no_run_uses_more_memory_than_its_plan_allows(options, tmp_path, rng):
     """A run may use less memory than planned, because caches are seldom full."""
-    n = 12_000 if options == "-k 2-4" else 40_000  # comparing numbers takes long
+    n = 3_000 if options == "-k 2-4" else 40_000  # comparing numbers takes long
     X = rng.normal(size=(8, 6))[rng.integers(8, size=n)] * 4
     np.save(tmp_path / "x.npy", X + rng.normal(size=X.shape))
 

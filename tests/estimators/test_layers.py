@@ -281,7 +281,7 @@ def test_numbers_are_measured_again_in_a_graph_with_more_neighbours(monkeypatch)
         monkeypatch.setattr(f"{module}.is_clear", lambda *_: False)
     choose = "akkm.diffusion.choose_neighbours.choose_n_neighbors"
     monkeypatch.setattr(choose, lambda *_: 40)
-    model = ClusterLayers(random_state=0).fit(OVERLAPPING[:400])
+    model = ClusterLayers(random_state=0).fit(OVERLAPPING[:300])
     assert model.estimator_.n_neighbors_ == 40
     assert model.estimator_.n_clusters == "auto"
     assert model.stability_ is model.estimator_.stability_
