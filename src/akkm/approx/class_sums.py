@@ -137,6 +137,19 @@ def parts_of_classes(classes: Array, rng: np.random.Generator) -> Array:
     return part
 
 
+def _matched_classes(labels: Array, known: Array, classes: Array) -> Array:
+    """Match the clusters `labels` with classes one to one, by known points.
+
+    Returns the class (C,) of each cluster, or -1 for clusters that are left over.
+    """
+    counts = np.zeros((labels.max() + 1, classes.max() + 1))
+    np.add.at(counts, (labels[known], classes), 1)
+    owner = np.full(len(counts), -1)
+    clusters, own = linear_sum_assignment(counts, maximize=True)
+    owner[clusters] = own
+    return owner
+
+
 def _typical_of_other_clusters(
     points: Array, labels: Array, known: Array, classes: Array
 ) -> tuple[Array, Array]:
@@ -147,12 +160,8 @@ def _typical_of_other_clusters(
     count as known. The numbers of these classes follow those of the classes that have
     known rows.
     """
-    n_clusters, n_classes = labels.max() + 1, classes.max() + 1
-    counts = np.zeros((n_classes, n_clusters))
-    np.add.at(counts, (classes, labels[known]), 1)
-    others = np.setdiff1d(
-        np.arange(n_clusters), linear_sum_assignment(counts, maximize=True)[1]
-    )
+    n_classes = classes.max() + 1
+    others = np.flatnonzero(_matched_classes(labels, known, classes) < 0)
     rows = []
     for cluster in others:
         own = np.flatnonzero(labels == cluster)
@@ -175,11 +184,7 @@ def _walks_predict_better(
     by_walks = by_clusters = 0
     for left_out in (part == number for number in range(part.max() + 1)):
         rows, names = known[~left_out], classes[~left_out]
-        counts = np.zeros((labels.max() + 1, classes.max() + 1))
-        np.add.at(counts, (labels[rows], names), 1)
-        owner = np.full(len(counts), -1)
-        clusters, own = linear_sum_assignment(counts, maximize=True)
-        owner[clusters] = own
+        owner = _matched_classes(labels, rows, names)
         by_clusters += np.sum(owner[labels[known[left_out]]] == classes[left_out])
         typical, others = _typical_of_other_clusters(points, labels, rows, names)
         carried = walks.carry(np.append(rows, typical), np.append(names, others))

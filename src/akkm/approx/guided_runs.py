@@ -70,10 +70,8 @@ def solve_guided(
         part = Part.of(held, factored.gram, engine, weights=own)
         added = None
         if sums is not None:
-            order = np.where(guide.owner < 0, np.inf, guide.owner).argsort(
-                kind="stable"
-            )
-            order = order.argsort()  # (C,) for each cluster, the row of `sums` it gets
+            order = guide.owner.copy()  # (C,) the row of `sums` that each cluster gets
+            order[order < 0] = np.setdiff1d(np.arange(n_clusters), order)
             added = Stats(sums.sums[order], sums.counts[order])
         return lloyd(
             GuidedParts(free, part, guide, group_labels, added),

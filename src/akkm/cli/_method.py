@@ -84,18 +84,18 @@ def require_some_default(method: Method, scale: str) -> None:
 
     The default method depends on the columns, which are not known before DATA is read.
     """
-    try:
-        build(method, scale)
-    except ValueError:
-        if method.method_given or isinstance(method.k, int):
-            raise
+    possible = [method]
+    if not (method.method_given or isinstance(method.k, int)):
+        other = default_method(method.k, categories=True)
+        possible.append(replace(method, method=other))
+    errors = []
+    for each in possible:
         try:
-            build(replace(method, method=default_method(method.k, True)), scale)
-        except ValueError:
-            pass
-        else:
+            build(each, scale)
             return
-        raise
+        except ValueError as error:
+            errors.append(error)
+    raise errors[0]
 
 
 def method_for_table(method: Method, encoder: TableEncoder) -> Method:
