@@ -7,8 +7,7 @@ import numpy as np
 from akkm.core.threads import Threads
 from akkm.diffusion.class_shares import class_scores
 from akkm.diffusion.graph_embedding import limit_neighbours
-from akkm.diffusion.neighbour_graph import Neighbours, shared_neighbour_similarity
-from akkm.diffusion.neighbour_search import search_for
+from akkm.diffusion.neighbour_graph import similarity_graph
 from akkm.typing import Array
 
 # Number of neighbours of each point in the graph.
@@ -51,9 +50,7 @@ class ClassWalks:
         if u < 3:
             return
         k = limit_neighbours(_NEIGHBOURS, u, n_classes)
-        search, order = search_for(distinct, "euclidean", engine, rng)
-        found = search.neighbours(k, engine, rng, lambda text: None)
-        self._W = shared_neighbour_similarity(Neighbours(*found))
+        self._W, order = similarity_graph(distinct, k, "euclidean", engine, rng)
         self._node = np.argsort(order)[self._node]
 
     def carry(self, known: Array, classes: Array) -> Array:

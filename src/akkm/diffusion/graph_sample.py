@@ -7,8 +7,6 @@ from akkm.diffusion import neighbour_graph as graph
 from akkm.diffusion.estimate_k import OUTLIER_SHARE
 from akkm.diffusion.graph_embedding import GraphSettings
 from akkm.diffusion.landmark_positions import project
-from akkm.diffusion.neighbour_graph import Neighbours
-from akkm.diffusion.neighbour_search import search_for
 from akkm.diffusion.prepared_rows import ANGULAR, EUCLIDEAN
 from akkm.diffusion.row_hashes import row_hashes
 from akkm.rows import as_rows
@@ -54,10 +52,8 @@ def takes_all_rows(
     if u > max_graph_rows(d) or not (metric in EUCLIDEAN or metric in ANGULAR):
         return False
     sample = X[np.sort(rng.choice(rows, _PROBED, replace=False))]
-    search, _ = search_for(sample, metric, engine, rng)
     k = min(settings.n_neighbors, _PROBED - 1)
-    found = search.neighbours(k, engine, rng, lambda text: None)
-    W = graph.shared_neighbour_similarity(Neighbours(*found))
+    W, _ = graph.similarity_graph(sample, k, metric, engine, rng)
     sizes = graph.label_components(W)[1]
     return int((sizes >= OUTLIER_SHARE * _PROBED).sum()) == 1
 

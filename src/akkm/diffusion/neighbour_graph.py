@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import pairwise_distances
 
 from akkm.core.threads import Threads
-from akkm.diffusion.neighbour_search import PointSearch
+from akkm.diffusion.neighbour_search import PointSearch, search_for
 from akkm.typing import Array, RowsLike
 
 # The weight of an edge that exists in one direction only.
@@ -38,6 +38,19 @@ class Neighbours:
 
     indices: Array  # (n, k)
     reach: Array  # (n,) distance to the farthest of these k points
+
+
+def similarity_graph(
+    X: RowsLike, k: int, metric: str, engine: Threads, rng: np.random.Generator
+) -> tuple[Any, Array]:
+    """Return the similarities of distinct rows X (n, d), and the order of the nodes.
+
+    The similarities are a CSR array (n, n). Node i is row order[i] of X. The graph has
+    the `k` nearest neighbours of each row.
+    """
+    search, order = search_for(X, metric, engine, rng)
+    found = search.neighbours(k, engine, rng, lambda text: None)
+    return shared_neighbour_similarity(Neighbours(*found)), order
 
 
 def shared_neighbour_similarity(neighbours: Neighbours) -> Any:

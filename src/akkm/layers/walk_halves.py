@@ -9,8 +9,6 @@ from akkm.core.threads import Threads
 from akkm.diffusion import neighbour_graph as graph
 from akkm.diffusion.diffusion_time import diffusion_map, diffusion_time, unit_rows
 from akkm.diffusion.estimate_k import OUTLIER_SHARE
-from akkm.diffusion.neighbour_graph import Neighbours
-from akkm.diffusion.neighbour_search import search_for
 from akkm.diffusion.spectrum import leading_eigenpairs
 from akkm.layers.halves import MOST_ROWS, Agreement, Half, compare_halves
 from akkm.typing import Array, RowsLike
@@ -137,10 +135,8 @@ def sample_graph(
 
     Rows in small components are left out.
     """
-    search, _ = search_for(X, metric, engine, rng)
     k = min(n_neighbors, X.shape[0] - 1)
-    found = search.neighbours(k, engine, rng, lambda text: None)
-    W = graph.shared_neighbour_similarity(Neighbours(*found))
+    W, _ = graph.similarity_graph(X, k, metric, engine, rng)
     kept = _large_components(W)
     return W[kept][:, kept]
 
